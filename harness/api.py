@@ -1,7 +1,7 @@
-"""Runs, duels and comparisons of trees from Python: what the command line does, as functions.
+"""Python functions for the commands: runs, duels and tree comparisons.
 
-Each has the options of its command, by the same names, and returns an object that shows itself in
-a notebook. What the command line tells as ``harness: …`` is raised as a `HarnessError`.
+Each has the options of its command, with the same names, and returns an object with a display in
+notebooks. Errors of the command line (``harness: …``) are raised as `HarnessError`.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ def run(
     wait: bool = True,
     progress: Progress | bool | None = None,
 ) -> RunResult:
-    """Carry out an experiment; what is known from earlier runs is not measured again.
+    """Run an experiment; results stored by earlier runs are not measured again.
 
     Parameters
     ----------
     experiment
-        A shipped name, the path of a TOML file, or a mapping of what such a file would hold. By
+        A shipped name, the path of a TOML file, or a mapping with the content of one. By
         default ``own_data`` with ``data``: each library at its own defaults within ten minutes;
         else ``quick``.
     algorithms
-        Globs; only these, and the references they answer to.
+        Globs; only these, and their references.
     datasets
         Only these: globs, ``suite:NAME``, or ``NAME:rows=1000``.
     data
@@ -85,7 +85,7 @@ def run(
     target
         The column of ``data`` to predict; (X, y) needs none.
     task
-        ``binary``, ``multiclass`` or ``regression``, where the guess is wrong.
+        ``binary``, ``multiclass`` or ``regression``, if the guess is wrong.
     drop_flagged
         Leave out the columns of ``data`` that the checks flag as identifiers.
     group, time, weight, drop
@@ -94,9 +94,9 @@ def run(
     test
         A file of test rows; ``data`` is then for training alone.
     metric
-        The metric that decides; by default log loss or RMSE.
+        The metric to judge by; by default log loss or RMSE.
     class_weight
-        ``"balanced"``: rows of rare classes count more in training.
+        ``"balanced"``: rows of rare classes have more weight in training.
     early_stopping
         Rounds without improvement on a tenth of the training rows, after which training stops.
     overrides
@@ -104,33 +104,33 @@ def run(
     seed
         Of splits and algorithms.
     threads, jobs
-        Threads of each algorithm; trials side by side (default: as the cores allow).
+        Threads of each algorithm; trials at the same time (default: as the cores allow).
     timeout, memory
-        The most that a trial may take: seconds or ``"60s"``, bytes or ``"4GiB"``.
+        Limits of a trial: seconds or ``"60s"``, bytes or ``"4GiB"``.
     budget
-        The most that the run may take: splits are reduced first, then training rows.
+        Time limit of the run: splits are reduced first, then training rows.
     track
         ``equal`` capacity, the libraries' own ``default`` params, or ``tuned``.
     quick
         A short comparison at equal capacity, with 20 trees each.
     executor, scheduler
-        Where trials run, and the address of its scheduler.
+        The executor that runs trials, and the address of its scheduler.
     plugins
         Plugin files to load too.
     results
         The folder of the store and the reports (default: ``HARNESS_RESULTS``, else ``results``).
     fresh, retry_failed
-        Run again what is known; what failed.
+        Run again trials with stored results; failed trials.
     wait
         Whether to wait for another run that writes to the same store.
     progress
-        True for lines on stderr, False for none; by default bars where stderr is a terminal.
+        True for lines on stderr, False for none; by default bars if stderr is a terminal.
 
     Raises
     ------
     HarnessError
-        Where the options cannot be used or the store cannot be written; a trial that fails is an
-        outcome, and raises nothing.
+        If the options cannot be used or the store cannot be written; a failed trial is an
+        outcome and raises no error.
     """
     options = RunOptions(
         experiment=experiment,
@@ -169,13 +169,13 @@ def run(
 
 
 def carry_out(options: RunOptions | RunAgain, progress: Progress | bool | None = None) -> RunResult:
-    """Carry out a run of these options."""
+    """Run an experiment with these options."""
     registry = load_registry(options.plugins)
     request = options.request(registry)
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         for line in (line for dataset in request.extra for line in describe(dataset)):
-            told.message(line)
-        end = runs.run_experiment(request, registry, told)
+            display.message(line)
+        end = runs.run_experiment(request, registry, display)
     return RunResult(end.run_id, request.results, registry, end.experiment, end.tally)
 
 
@@ -203,9 +203,9 @@ def duel(
     fresh: bool = False,
     progress: Progress | bool | None = None,
 ) -> DuelResult:
-    """Time two algorithms in interleaved pairs on one dataset, or find what is known of it.
+    """Time two algorithms in interleaved pairs on one dataset, or return a stored result.
 
-    The ratio is B's time over A's: above 1, A is faster. A against itself is the noise floor.
+    The ratio is B's time over A's: above 1, A is faster. A against itself measures the noise floor.
 
     Parameters
     ----------
@@ -214,29 +214,29 @@ def duel(
     dataset
         A name (also ``NAME:rows=100000``), or data of your own: a `Path`, a data frame, (X, y).
     target, task
-        Of data of your own, as :func:`run` takes them.
+        Target and task of your own data, as in :func:`run`.
     launches
         Pairs of fresh processes (default: 8).
     blocks
         Interleaved blocks in each launch.
     precision, claim
-        Go on for up to 24 launches until the interval reaches so far to either side (``"2%"``);
-        until it is decided whether the ratio is so much or more. Not together with ``launches``.
+        Continue up to 24 launches, until the interval is this narrow on either side (``"2%"``), or
+        until it is decided whether the ratio is at least this. Not together with ``launches``.
     phase
-        The phase that both are about.
+        The phase of ``precision`` and ``claim``.
     threads
-        Of each side.
+        Threads of each side.
     capacity, a_params, b_params, both_params
-        As :func:`parity` takes them.
+        As in :func:`parity`.
     seed, timeout
-        Of the split and both algorithms; the most that one call may take.
+        Seed of the split and both algorithms; time limit of one call.
     plugins, results, fresh, progress
-        As :func:`run` takes them.
+        As in :func:`run`.
 
     Raises
     ------
     HarnessError
-        Where the options cannot be used; a side that fails is told by ``status``.
+        If the options cannot be used; a failed side sets ``status``.
     """
     registry, files = load_registry(plugins), whole_paths(plugins)
     folder = default_results() if results is None else Path(results)
@@ -253,7 +253,7 @@ def duel(
         seed=seed,
         timeout=timeout,
     )
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         end = runs.run_one_duel(
             experiment,
             registry,
@@ -261,7 +261,7 @@ def duel(
             extra=extra,
             plugin_files=files,
             fresh=fresh,
-            progress=told,
+            progress=display,
         )
     return DuelResult(end.run_id, folder, registry, end.outcome, tuple(end.speeds))
 
@@ -292,19 +292,19 @@ def parity(
     Parameters
     ----------
     a, b
-        Names of algorithms; without ``b`` it is the reference that A answers to.
+        Names of algorithms; ``b`` is by default A's reference.
     datasets
-        As :func:`run` takes them; without these and ``data`` the bundled ones.
+        As in :func:`run`; without these and ``data`` the bundled ones.
     data, target, task
-        Data of your own, as :func:`run` takes them.
+        Your own data, as in :func:`run`.
     capacity
-        The same for both, such as ``{"trees": 100}``.
+        Size parameters of both, such as ``{"trees": 100}``.
     a_params, b_params, both_params
-        Params of A, of B, of each: ``{"parity": "xgboost"}`` or ``["parity=xgboost"]``.
+        Params of A, of B, of both: ``{"parity": "xgboost"}`` or ``["parity=xgboost"]``.
     folds, seed, threads, timeout
-        Splits, the seed of everything, threads of each side, the most that a trial may take.
+        Number of splits, seed, threads of each side, time limit of a trial.
     plugins, results, fresh, progress
-        As :func:`run` takes them; an error, too, is a `HarnessError`.
+        As in :func:`run`.
     """
     registry, files = load_registry(plugins), whole_paths(plugins)
     folder = default_results() if results is None else Path(results)
@@ -323,7 +323,7 @@ def parity(
         threads=threads,
         timeout=timeout,
     )
-    with closing(told_by(progress)) as told:
+    with closing(progress_display_for(progress)) as display:
         run_id = run_parity(
             experiment,
             registry,
@@ -331,13 +331,13 @@ def parity(
             extra=extra,
             plugin_files=files,
             fresh=fresh,
-            progress=told,
+            progress=display,
         )
     return ParityResult(run_id, folder, registry)
 
 
-def told_by(progress: Progress | bool | None) -> Progress:
-    """Return what draws the progress: nothing where nobody looks at a terminal."""
+def progress_display_for(progress: Progress | bool | None) -> Progress:
+    """Return the progress display: by default none if stderr is not a terminal."""
     if isinstance(progress, Progress):
         return progress
     if progress is None:

@@ -28,7 +28,7 @@ class Best:
 
     @property
     def standing(self) -> Standing:
-        """Return what was measured of it."""
+        """Return its measurements."""
         return self.answer.standing(self.answer.recommended)
 
 
@@ -38,7 +38,7 @@ def best_of(results: Path, run: str, registry: Registry, dataset: str = "") -> B
     Raises
     ------
     ConfigError
-        Where it has none, or several datasets and none is named.
+        If it has none, or several datasets and none is named.
     """
     view = reporting.view(results, run, registry)
     answers = [a for a in answers_of(view) if a.recommended]
@@ -50,8 +50,8 @@ def best_of(results: Path, run: str, registry: Registry, dataset: str = "") -> B
     run_id = view.run["id"]
     if not names or not answers:
         of = f" on {dataset}" if dataset else ""
-        told = f"; it has {', '.join(names)}" if names else ""
-        raise ConfigError(f"run {run_id} recommends no algorithm{of}{told}")
+        choices = f"; it has {', '.join(names)}" if names else ""
+        raise ConfigError(f"run {run_id} recommends no algorithm{of}{choices}")
     raise ConfigError(f"run {run_id} has several datasets; add --dataset: {', '.join(names)}")
 
 
@@ -77,7 +77,7 @@ def save_best(best: Best, registry: Registry, path: Path, plugins: Sequence[str]
 
 
 def _job_of(best: Best, registry: Registry, plugins: Sequence[str]) -> tuple[Job, Trial]:
-    """Return the job and the trial of the recommended algorithm, as they would be planned now."""
+    """Return the job and the trial of the recommended algorithm, as planned by the current code."""
     request = request_of(dict(best.view.run))
     files = tuple(dict.fromkeys([*request.plugin_files, *plugins]))
     plan = plan_request(replace(request, plugin_files=files), registry)
@@ -88,5 +88,5 @@ def _job_of(best: Best, registry: Registry, plugins: Sequence[str]) -> tuple[Job
             if same and canonical(trial.params) == canonical(wanted.params):
                 return job, trial
     raise ConfigError(
-        f"{wanted.algorithm} with these params is not planned by today's code: run it again"
+        f"{wanted.algorithm} with these params is not planned by the current code: run it again"
     )

@@ -1,4 +1,4 @@
-"""Is this installation whole, and is this machine fit to measure on? One check, one sentence."""
+"""Checks of the installation, and of the machine's fitness for measurements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 
 @dataclass(frozen=True)
 class Check:
-    """What was found, and what to do where it is not well."""
+    """Result of a check, with advice."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -38,29 +38,29 @@ class Check:
 
 
 def diagnose(*, deep: bool = False, results: Path = Path("results")) -> list[Check]:
-    """Return every check, in the order in which a person would mend things.
+    """Return all checks, in the order in which problems should be solved.
 
     Parameters
     ----------
     deep
         Whether to time the first call of every compiled algorithm, which takes minutes.
     results
-        The folder of the store to look at, where there is one.
+        The folder of the store to check, if there is one.
     """
-    quiet = list(timing(machine.fingerprint()))  # before our own checks make the machine busy
+    quiet = list(timing(machine.fingerprint()))  # before the checks themselves load the machine
     checks = [python(), *libraries(), threading_layer(), kernel_cache(), plugins()]
     checks += [*quiet, processors(), store(results), own_time()]
     return checks + (list(first_calls()) if deep else [])
 
 
 def python() -> Check:
-    """Say which interpreter runs."""
+    """Return the Python version and interpreter."""
     found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     return Check("python", "ok", found)
 
 
 def libraries() -> Iterator[Check]:
-    """Import each library in a process of its own, and hold its version against parity's."""
+    """Import each library in a separate process, and compare its version with parity's."""
     names = {"sklearn": "scikit-learn"}
     with ThreadPoolExecutor() as pool:
         answers = list(pool.map(lambda name: ask(f"import {name}"), IMPORTED))
@@ -69,7 +69,7 @@ def libraries() -> Iterator[Check]:
 
 
 def library(name: str, complaint: str) -> Check:
-    """Judge one library by its version and by what its import said."""
+    """Check one library by its version and the result of its import."""
     try:
         found = version(name)
     except PackageNotFoundError:
@@ -85,7 +85,7 @@ def library(name: str, complaint: str) -> Check:
 
 
 def threading_layer() -> Check:
-    """Say on what numba's parallel kernels run."""
+    """Check the threading layer of numba's parallel kernels."""
     _, no_tbb = ask("from numba.np.ufunc import tbbpool")
     _, no_openmp = ask("from numba.np.ufunc import omppool")
     if no_tbb and no_openmp:
@@ -95,59 +95,61 @@ def threading_layer() -> Check:
 
 
 def kernel_cache() -> Check:
-    """Say where compiled kernels are kept, and that they are."""
+    """Check the cache folder of compiled kernels."""
     name = "kernel cache"
     answer, complaint = ask("from algorithms.runtime.jit import CACHE_FOLDER as f; print(f)")
     if complaint:
-        return Check(name, "fail", complaint, "is the installation whole? `make setup` mends it")
-    advice = "set HARNESS_KERNEL_CACHE to a folder of yours"
+        return Check(
+            name, "fail", complaint, "the installation may be incomplete; `make setup` repairs it"
+        )
+    advice = "set HARNESS_KERNEL_CACHE to a writable folder"
     if answer == "None":
-        return Check(name, "warn", "no folder can be written to: every process compiles", advice)
+        return Check(name, "warn", "no writable folder: every process compiles the kernels", advice)
     folder = Path(answer)
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     message = f"{folder}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB"
     if folder.parent.name.startswith("tree-harness-kernels-"):
-        message += ": the usual folder cannot be written to"
+        message += "; the usual folder is not writable"
         return Check(name, "warn", message, advice)
     return Check(name, "ok", message)
 
 
 def timing(found: JSON) -> Iterator[Check]:
-    """Judge what makes times noisy: the clock, the neighbours, other work."""
+    """Check sources of timing noise: CPU clock, virtual machine, other load."""
     governor = found["governor"] or "not told"
     slow = governor not in ("performance", "not told")
     advice = "cpupower frequency-set --governor performance" if slow else ""
     yield Check("cpu governor", "warn" if slow else "ok", governor, advice)
     if found["turbo"] is not None:
-        advice = "times follow the temperature; switch it off for narrow intervals"
+        advice = "times depend on the temperature; switch it off for narrow intervals"
         state = "on" if found["turbo"] else "off"
         yield Check("turbo", "warn" if found["turbo"] else "ok", state, advice * found["turbo"])
     if found["virtualised"]:
-        advice = "neighbours add noise: trust intervals of duels, not lone seconds"
+        advice = "other virtual machines add noise: trust intervals of duels, not single times"
         yield Check("hardware", "warn", "a virtual machine", advice)
     elif found["virtualised"] is not None:
         yield Check("hardware", "ok", "no virtual machine")
     load, cores = found["load"][0], found["cores"]
     busy = load > max(0.5, 0.1 * cores)
-    advice = "timed trials will be noisy: wait, or stop what else runs" if busy else ""
+    advice = "timed trials will be noisy: wait, or stop other programs" if busy else ""
     yield Check("load", "warn" if busy else "ok", f"{load} on {cores} processors", advice)
 
 
 def processors() -> Check:
-    """Say how many processors a trial may use."""
+    """Check the number of processors that a trial may use."""
     total = os.cpu_count() or 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else total
     quota = cpu_quota()
     usable = min(allowed, quota or allowed)
     message = f"{usable:g} of {total} usable"
     if quota and quota < allowed:
-        advice = f"the container is held to {quota:g}: more threads than that only wait"
+        advice = f"the container is limited to {quota:g}: more threads than that only wait"
         return Check("processors", "warn", message, advice)
     return Check("processors", "ok", message)
 
 
 def cpu_quota(path: Path = CPU_MAX) -> float | None:
-    """Return how many processors the control group may use in all, or None for no limit."""
+    """Return the processor limit of the control group, or None."""
     try:
         quota, period = path.read_text(encoding="ascii").split()
         return int(quota) / int(period)
@@ -156,7 +158,7 @@ def cpu_quota(path: Path = CPU_MAX) -> float | None:
 
 
 def plugins() -> Check:
-    """Load every plugin and name those that are broken."""
+    """Load all plugins and list the broken ones."""
     try:
         registry = load_registry()
     except HarnessError as error:
@@ -165,12 +167,12 @@ def plugins() -> Check:
     if registry.broken:
         listed = "; ".join(f"{b.plugin}: {b.reason}" for b in registry.broken)
         advice = "`harness list plugins` shows them; the others work"
-        return Check("plugins", "warn", f"{count} algorithms, but broken are {listed}", advice)
+        return Check("plugins", "warn", f"{count} algorithms; broken: {listed}", advice)
     return Check("plugins", "ok", f"{count} algorithms, {len(registry.names('dataset'))} datasets")
 
 
 def store(results: Path) -> Check:
-    """Open the results store, where there is one."""
+    """Open the results store, if there is one."""
     if not Store.exists(results):
         return Check("store", "ok", f"none yet in {results}")
     try:
@@ -182,11 +184,11 @@ def store(results: Path) -> Check:
 
 
 def own_time() -> Check:
-    """Measure what the harness itself needs."""
+    """Measure the overhead of the harness."""
     from harness.runs.overhead import measure_overhead, measure_starts
 
     try:
-        starts = measure_starts()  # first: later jobs of a run find the template there, too
+        starts = measure_starts()  # first, as later jobs of a run have the template, too
         found = measure_overhead()
     except HarnessError as error:
         return Check("own time", "fail", str(error))
@@ -223,7 +225,7 @@ def first_calls() -> Iterator[Check]:
 
 
 def ask(code: str) -> tuple[str, str]:
-    """Run a line of Python apart; return what it printed and the last line of its complaint."""
+    """Run a line of Python in a new process; return its output and the last line of its error."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     try:
         done = subprocess.run(  # noqa: S603 - our own fixed lines

@@ -1,7 +1,7 @@
-"""How results show themselves in a notebook: tables of escaped text, in the notebook's own colours.
+"""HTML of results in a notebook: tables of escaped text, in the notebook's own colours.
 
-There is no style sheet and no script: front ends differ in what they let through. Text and ground
-are those of the page, light or dark, and lines are a half-transparent grey that shows on both.
+There is no style sheet and no script, as front ends may remove them. Text and background
+have the colours of the page, light or dark; lines are a half-transparent grey, visible on both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.analysis.run_view import Accuracy, Parity, Speed
 from harness.core.units import show_duration
 
 Rows = list[list[str]]
-MOST_ROWS = 60  # of a table; the report has them all
+MOST_ROWS = 60  # rows of a table; the report has all
 LONGEST = 300  # characters of a cell
 _LINE = "1px solid rgba(128,128,128,0.4)"
 _CELL = f"padding:0.2em 0.7em;text-align:left;border-bottom:{_LINE}"
@@ -23,23 +23,23 @@ _SYMBOLS = {"equivalent": "≈", "better": "▲", "worse": "▼", "inconclusive"
 
 
 def box(title: str, *parts: str) -> str:
-    """Return parts, each HTML already, under a title that is plain text."""
+    """Return HTML parts under a title of plain text."""
     body = "".join(parts) or lines(["nothing was compared"])
     return f'<div style="overflow-x:auto"><p><strong>{_text(title)}</strong></p>{body}</div>'
 
 
 def table(header: Sequence[str], rows: Rows) -> str:
-    """Return a table of plain texts as HTML; nothing where it has no rows."""
+    """Return a table of plain texts as HTML, "" without rows."""
     if not rows:
         return ""
     style = "border-collapse:collapse;margin:0.5em 0;font-variant-numeric:tabular-nums"
-    told = "".join(_row("td", row) for row in rows[:MOST_ROWS])
+    body = "".join(_row("td", row) for row in rows[:MOST_ROWS])
     more = [f"{len(rows) - MOST_ROWS} more rows: see report()"] if len(rows) > MOST_ROWS else []
-    return f'<table style="{style}">{_row("th", header)}{told}</table>{lines(more)}'
+    return f'<table style="{style}">{_row("th", header)}{body}</table>{lines(more)}'
 
 
 def lines(texts: Iterable[str]) -> str:
-    """Return a paragraph a line of plain text."""
+    """Return one paragraph for each line of plain text."""
     return "".join(f"<p>{_text(text)}</p>" for text in texts)
 
 
@@ -81,8 +81,8 @@ def speed_rows(speeds: Iterable[Speed]) -> tuple[Sequence[str], Rows]:
 
 
 def parity_rows(found: Iterable[Parity]) -> tuple[Sequence[str], Rows]:
-    """Return header and rows of rungs, with the first place where trees part."""
-    header = ("A", "B", "dataset", "rung", "meaning", "claimed", "accuracy", "first difference")
+    """Return header and rows of parity levels, with the first difference of the trees."""
+    header = ("A", "B", "dataset", "level", "meaning", "claimed", "accuracy", "first difference")
     rows = []
     for p in found:
         differences = p.comparison.differences if p.comparison else ()
@@ -98,11 +98,11 @@ def _bounds(low: float, high: float, form: str) -> str:
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    told = "".join(f'<{tag} style="{_CELL}">{_text(cell)}</{tag}>' for cell in cells)
-    return f"<tr>{told}</tr>"
+    cells_html = "".join(f'<{tag} style="{_CELL}">{_text(cell)}</{tag}>' for cell in cells)
+    return f"<tr>{cells_html}</tr>"
 
 
 def _text(value: str) -> str:
-    """Return plain text as HTML: markup is shown, control characters are made visible."""
+    """Return plain text as HTML, with markup escaped and control characters visible."""
     visible = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
     return escape(visible if len(visible) <= LONGEST else visible[: LONGEST - 1] + "…")

@@ -1,4 +1,4 @@
-"""Draw the progress of a run on stderr: bars on a terminal, plain lines elsewhere."""
+"""Show the progress of a run on stderr: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 LINE_EVERY = 5.0  # seconds between plain lines
-SHARE_FIRST = 0.05  # of a stage, before its time left is guessed: the first trial starts libraries
+SHARE_FIRST = (
+    0.05  # share of a stage before its remaining time is shown: the first trial loads libraries
+)
 
 
 def new_progress() -> Progress:
-    """Return bars where stderr is a terminal, else lines."""
+    """Return bars if stderr is a terminal, else lines."""
     return Bars() if sys.stderr.isatty() else Lines()
 
 
@@ -35,13 +37,13 @@ class Lines(Progress):
         say(text)
 
     def stage(self, name: str, total: int) -> None:
-        """Say what begins."""
+        """Print the name of the stage."""
         self.name, self.total, self.done = name, total, 0
         self.began = self.last = time.monotonic()
         say(f"{name}: {total}")
 
     def step(self, label: str) -> None:  # noqa: ARG002 - a line is not told of each step
-        """Count, and say where the stage stands from time to time."""
+        """Count a step, and print the progress every few seconds."""
         self.done += 1
         now = time.monotonic()
         if now - self.last >= LINE_EVERY and self.done < self.total:
@@ -52,20 +54,20 @@ class Lines(Progress):
             say(f"{self.name}: {self.done} of {self.total}{guess}")
 
     def trial(self, outcome: Outcome) -> None:
-        """Count the trial, and tell a failure."""
+        """Count the trial, and print a failure."""
         self.step(outcome.trial.algorithm)
         if (line := failure_line(outcome)) is not None:
             say(line)
 
     def duel(self, outcome: DuelOutcome) -> None:
-        """Count the duel, and tell a failure."""
+        """Count the duel, and print a failure."""
         self.step(duel_label(outcome.duel))
         if outcome.failure is not None:
             say(f"  {duel_label(outcome.duel)}: {outcome.failure.message}")
 
 
 class Bars(Progress):
-    """A bar a stage, with the time left."""
+    """One bar for each stage, with the remaining time."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -92,23 +94,23 @@ class Bars(Progress):
         self.task = self.bars.add_task(name, total=total, now="")
 
     def step(self, label: str) -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         if self.task is not None:
             self.bars.update(self.task, advance=1, now=printable(label))
 
     def trial(self, outcome: Outcome) -> None:
-        """Move on, and tell a failure."""
+        """Advance the bar, and print a failure."""
         self.step(f"{outcome.trial.algorithm} on {outcome.trial.dataset}")
         if (line := failure_line(outcome)) is not None:
             self.message(line)
 
     def duel_started(self, duel: Duel) -> None:
-        """Show which duel runs."""
+        """Show the running duel."""
         if self.task is not None:
             self.bars.update(self.task, now=duel_label(duel))
 
     def duel(self, outcome: DuelOutcome) -> None:
-        """Move on, and tell a failure."""
+        """Advance the bar, and print a failure."""
         self.step("")
         if outcome.failure is not None:
             self.message(f"  {duel_label(outcome.duel)}: {outcome.failure.message}")

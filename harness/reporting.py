@@ -1,4 +1,4 @@
-"""Reports of stored runs; needs the store and the report's sections, and no algorithm."""
+"""Reports of stored runs, written from the store without any algorithm."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from harness.plugins.registry import Registry, load_registry
 from harness.runs.request import default_results
 from harness.store import Store
 
-PAST = 20  # earlier runs that a report sets its own beside
-INDEXED = 30  # runs of an index that are scored; older ones are only listed
+PAST = 20  # earlier runs in a report
+INDEXED = 30  # newest runs of an index, with scores; older ones are only listed
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
 
@@ -44,7 +44,7 @@ def writer(name: str) -> Callable[..., Any]:
 def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> RunView:
     """Return the view of a stored run, by id, start of an id, or "latest".
 
-    ``past`` sets it beside earlier runs of the same experiment.
+    ``past`` adds earlier runs of the same experiment.
     """
     with Store.open(results) as store:
         seen = view_run(store, store.run(run)["id"], registry)
@@ -60,15 +60,15 @@ def view(results: Path, run: str, registry: Registry, *, past: bool = False) -> 
 def _change(
     store: Store, earlier: Sequence[str], run: str, registry: Registry
 ) -> RunComparison | None:
-    """Return a run beside the last of the earlier ones that has something in common with it."""
+    """Return the comparison with the newest earlier run that has common cells."""
     compared = (compare_runs(store, old, run, registry) for old in reversed(earlier))
     return next((found for found in compared if found.matched), None)
 
 
 def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
-    """Return a run that tells where its results lie, if a command must name the folder.
+    """Return a run with its results folder, if its commands must name the folder.
 
-    A path from the root is not told: a report goes to others. Whoever keeps results there names
+    Absolute paths are left out, as reports are shared. Whoever keeps results there names
     the folder as the run did.
     """
     plain = results == default_results() or results.is_absolute()
@@ -78,9 +78,9 @@ def _placed(run: Mapping[str, Any], results: Path) -> Mapping[str, Any]:
 def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
     """Return the ids of the last runs of the same name before another, the oldest first.
 
-    The store's own order counts: a clock may have been set back meanwhile.
+    The order is that of the store: the clock may have been set back.
     """
-    older = dropwhile(lambda other: other["id"] != run["id"], store.runs())  # the newest first
+    older = dropwhile(lambda other: other["id"] != run["id"], store.runs())  # newest first
     next(older, None)
     same = (str(other["id"]) for other in older if other["name"] == run["name"])
     return list(islice(same, PAST))[::-1]
@@ -91,7 +91,7 @@ def write_run_report(results: Path, run: str, registry: Registry) -> Path:
     seen = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
     path = results / f"report-{seen.run['id']}.html"
-    sweep(results, ".*.html.*.tmp")  # pages that a killed process left half-written
+    sweep(results, ".*.html.*.tmp")  # partial pages of killed processes
     writer("run-page")(seen, sections, path)
     return path
 
@@ -113,7 +113,7 @@ def write_index(results: Path, registry: Registry) -> Path:
 
 
 def _same(points: Sequence[RunPoint]) -> list[tuple[list[str], str]]:
-    """Return, for each experiment with several runs, the earlier ones and the newest."""
+    """Return for each experiment with several runs the earlier ones and the newest."""
     ids: dict[str, list[str]] = {}
     for point in points:
         ids.setdefault(str(point.run.get("name", "")), []).append(point.id)
@@ -133,12 +133,12 @@ def verdicts(results: Path, run: str, registry: Registry) -> JSON:
 
 
 def gates(results: Path, run: str, registry: Registry, given: Sequence[Gate] = ()) -> Gates:
-    """Return what gates say of a stored run: those given, or those of its own experiment.
+    """Decide gates for a stored run: the given ones, or those of its experiment.
 
     Raises
     ------
     ConfigError
-        Where there are none.
+        If there are none.
     """
     seen = view(results, run, registry)
     wanted = list(given) or gates_of(seen.run["config"])
@@ -165,7 +165,7 @@ class Gates:
         return {"pass": 0, "fail": 1, "undecided": 6}[state]
 
     def sentence(self) -> str:
-        """Return how many hold, fail, and are undecided."""
+        """Return the numbers of gates that hold, fail and are undecided."""
         text: str = writer("gates-sentence")(self.decisions)
         return text
 
@@ -180,7 +180,7 @@ class Gates:
         return text
 
     def to_json(self) -> JSON:
-        """Return every decision as JSON."""
+        """Return all decisions as JSON."""
         found: JSON = writer("gates-json")(self.decisions, self.state, self.run)
         return found
 
@@ -198,12 +198,12 @@ def compare(
 
 
 def told(comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]) -> Any:
-    """Return a comparison in one of the forms that are printed; see ``reports.comparison_…``."""
+    """Return a comparison in one of the printed forms; see ``reports.comparison_…``."""
     return writer(f"comparison-{form}")(comparison)
 
 
 def rows(results: Path, run: str, registry: Registry) -> list[JSON]:
-    """Return a flat row an outcome: its cell, status, scores, seconds and peak memory."""
+    """Return one flat row for each outcome: cell, status, scores, seconds and peak memory."""
     found: list[JSON] = []
     for cell in view(results, run, registry).cells:
         for place, outcome in enumerate(cell.outcomes):

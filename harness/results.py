@@ -1,4 +1,4 @@
-"""What `harness.run`, `harness.duel` and `harness.parity` return: stored, and readable again."""
+"""Results of `harness.run`, `harness.duel` and `harness.parity`, read from the store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StoredResult:
     run : str
         Its id.
     path : Path
-        The folder of results that holds it.
+        Its results folder.
     """
 
     run: str
@@ -38,7 +38,7 @@ class StoredResult:
 
     @cached_property
     def view(self) -> RunView:
-        """Everything that the store knows of the run."""
+        """The stored data of the run."""
         return reporting.view(self.path, self.run, self.registry)
 
     def report(self) -> Path:
@@ -51,40 +51,40 @@ class StoredResult:
 
 @dataclass(frozen=True, repr=False)
 class RunResult(StoredResult):
-    """What came of a run."""
+    """Result of a run."""
 
     experiment: Experiment
     tally: Tally
 
     @property
     def verdicts(self) -> tuple[Accuracy, ...]:
-        """The accuracy verdicts: of each pair on each dataset, and pooled (``dataset`` is "")."""
+        """Accuracy verdicts of each pair on each dataset, and pooled (``dataset`` is "")."""
         return self.view.accuracy
 
     @property
     def speeds(self) -> tuple[Speed, ...]:
-        """The speeds that the duels of the run found."""
+        """Speed ratios of the run's duels."""
         return self.view.speed
 
     @property
     def parity(self) -> tuple[Parity, ...]:
-        """How alike the trees of each pair are."""
+        """Tree comparisons of each pair."""
         return self.view.parity
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """What to use on each dataset: a leaderboard and a recommendation."""
+        """Leaderboard and recommendation of each dataset."""
         return answers_of(self.view)
 
     @cached_property
     def gates(self) -> reporting.Gates | None:
-        """What the experiment's own gates say; None where it has none."""
+        """Decisions of the experiment's gates; None without gates."""
         if not self.experiment.gate:
             return None
         return reporting.gates(self.path, self.run, self.registry)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row an outcome: cell, status, scores, seconds and peak memory."""
+        """Return one row for each outcome: cell, status, scores, seconds and peak memory."""
         import pandas as pd
 
         return pd.DataFrame(reporting.rows(self.path, self.run, self.registry))
@@ -103,23 +103,23 @@ class RunResult(StoredResult):
 
 @dataclass(frozen=True, repr=False)
 class DuelResult(StoredResult):
-    """What came of a duel."""
+    """Result of a duel."""
 
     outcome: DuelOutcome
-    verdicts: tuple[Speed, ...]  # a phase each, and "train": native form and fit together
+    verdicts: tuple[Speed, ...]  # one for each phase, and "train": native form and fit together
 
     @property
     def status(self) -> Status:
-        """How it ended."""
+        """Status of the duel."""
         return self.outcome.status
 
     @property
     def failure(self) -> Failure | None:
-        """Why it came to no end, if it did not."""
+        """Reason why the duel did not finish, or None."""
         return self.outcome.failure
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row a phase: seconds of A and B (medians), ratio B / A with its interval."""
+        """Return one row for each phase: median seconds of A and B, ratio B / A with interval."""
         import pandas as pd
 
         return pd.DataFrame([_speed_row(speed) for speed in self.verdicts])
@@ -139,19 +139,19 @@ class DuelResult(StoredResult):
 
 @dataclass(frozen=True, repr=False)
 class ParityResult(StoredResult):
-    """How alike the trees of two algorithms are, dataset by dataset."""
+    """Tree comparison of two algorithms, by dataset."""
 
     @property
     def verdicts(self) -> tuple[Parity, ...]:
-        """The rung that each dataset reaches, and where the trees part."""
+        """Parity level of each dataset, and differences of the trees."""
         return self.view.parity
 
     def reaches(self, rung: str) -> bool:
-        """Return whether every dataset reaches a rung: L0, L1, L2 or L3."""
+        """Return whether every dataset reaches a parity level: L0, L1, L2 or L3."""
         return all(reaches(found.rung, rung.upper()) for found in self.verdicts)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row a dataset: rung, its meaning, and where the trees part first."""
+        """Return one row for each dataset: level, its meaning, and the first difference."""
         import pandas as pd
 
         return pd.DataFrame([_parity_row(found) for found in self.verdicts])

@@ -1,7 +1,7 @@
-"""One file, one section: what a report is made of, and how one is built.
+"""Sections, blocks and functions from which a report is built.
 
 A section is a function from a :class:`Page` to a :class:`Fragment` of typed blocks, registered
-by name; a stranger's stands beside ours::
+by name. Plugins add sections in the same way::
 
     from harness import Section, hookimpl
     from reports import Cell, Column, Fragment, Page, Paragraph, Table
@@ -17,8 +17,8 @@ by name; a stranger's stands beside ours::
             return None  # the section stays out of the page
         return Fragment([Table(columns, rows, "Threads of each trial", "threads")])
 
-``page.view`` is a :class:`harness.analysis.run_view.RunView`: all that the store knows of the run.
-Names are loaded when first used, so that importing a section stays cheap.
+``page.view`` is a :class:`harness.analysis.run_view.RunView`: all stored data of the run.
+Names are imported on first use, which keeps the import of a section fast.
 """
 
 from __future__ import annotations

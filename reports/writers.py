@@ -1,4 +1,4 @@
-"""The forms in which the harness has results written, registered under the names it calls."""
+"""Register the writers of results under the names that the harness calls."""
 
 from __future__ import annotations
 

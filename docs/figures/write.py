@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.analysis.run_view import Accuracy, Interval, Parity, RunView, Speed
+from harness.analysis.speed import BUSY_NOTES
 from harness.config.experiment import load_experiment
 from harness.core.errors import HarnessError
 from harness.core.ids import canonical
@@ -70,7 +71,7 @@ def speed_rows(speeds: Sequence[Speed]) -> Iterable[list[str]]:
     """Yield a line for each duel: its ratios of training, predicting, one row, and memory."""
     for dataset, reference in dict.fromkeys((s.dataset, s.reference) for s in speeds):
         of = {s.phase: s for s in speeds if (s.dataset, s.reference) == (dataset, reference)}
-        doubted = any(note.startswith("contaminated") for s in of.values() for note in s.notes)
+        doubted = any(note.startswith(BUSY_NOTES) for s in of.values() for note in s.notes)
         ratios = [ratio(of[phase].ratio if phase in of else None) for phase in PHASES]
         memory = ratio(of["train"].memory if "train" in of else None)
         yield [dataset + (" *" if doubted else ""), reference, *ratios, memory]

@@ -1,14 +1,14 @@
-"""Which algorithm to use for a dataset, and the leaderboard that the answer is read from.
+"""Recommended algorithm for a dataset, and its leaderboard.
 
 The rule. Of the algorithms that have a score on every split, the one of the least mean loss is the
-best. Another one is recommended in its place only where all of this holds:
+best. Another one is recommended in its place only if all of this holds:
 
 1. its mean loss is at most 1 % above the least;
 2. the 95 % interval of the difference, paired over the splits, holds 0;
 3. it trains in half of the time or less.
 
-Of several such ones it is the fastest to train. The loss is the primary metric of the run, or one
-minus it where a larger score is better.
+Of several such algorithms the fastest to train is recommended. The loss is the primary metric of
+the run, or one minus it if a larger score is better.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.core.model import FAILURES, JSON, Outcome, Status, to_json
 from harness.core.units import show_duration, show_size
 
 NEAR = 0.01  # share of the least loss within which a faster algorithm may be preferred
-FASTER = 2.0  # times as fast, from which on speed decides between losses that are alike
+FASTER = 2.0  # ratio of times above which speed decides between similar losses
 MOST_ROWS = 10  # of a leaderboard
 SHOWN_INSTEAD = {"rmse_sd": "rmse"}  # the same order, in units of the target
 
@@ -62,19 +62,19 @@ class Standing:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says of one dataset."""
+    """Leaderboard and recommendation of a run for one dataset."""
 
     dataset: str
     task: str
-    metric: str  # that is shown
+    metric: str  # name of the shown metric
     lower_is_better: bool
-    standings: tuple[Standing, ...]  # the least loss first
+    standings: tuple[Standing, ...]  # sorted by loss, smallest first
     splits: int
     train_rows: int  # of a split, the median
     rows: int
     recommended: str  # a name of a standing; "" where none is complete
     best: str  # the name with the least loss
-    alike: tuple[str, ...]  # names that cannot be told from the best
+    alike: tuple[str, ...]  # names without a measurable difference from the best
     tuned: bool
     budget: str  # in words; "" without one
     short: bool  # a short comparison at equal capacity with few trees
@@ -85,7 +85,7 @@ class Answer:
 
 
 def answers_of(view: RunView) -> list[Answer]:
-    """Return the answer on each dataset that two algorithms or more have a score on."""
+    """Return the answer for each dataset with scores of two or more algorithms."""
     cells: dict[str, list[Cell]] = defaultdict(list)
     for cell in view.cells:
         if any(o.status is not Status.SKIPPED for o in cell.outcomes):
@@ -95,7 +95,7 @@ def answers_of(view: RunView) -> list[Answer]:
 
 
 def primary_metric(view: RunView, cell: Cell) -> str:
-    """Return the metric that the order of a cell's dataset is by; "" where it has none."""
+    """Return the metric by which a cell's dataset is ordered, or ""."""
     primary = [m for m in cell.scores if view.metrics.get(m, {}).get("primary")]
     judged = {a.metric for a in view.accuracy if a.dataset == cell.dataset}
     primary.sort(key=lambda name: name not in judged)
@@ -143,7 +143,7 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
 
 
 def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
-    """Return each variant once, in its most native preparation, under a name of its own."""
+    """Return each variant once, in its most native preparation, with a unique name."""
     kept: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         key = cell.algorithm, json.dumps(cell.params, sort_keys=True, default=str)
@@ -153,8 +153,8 @@ def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
     tracks = {cell.tracks for cell in kept.values()}
     by_name: dict[str, list[Cell]] = defaultdict(list)
     for cell in kept.values():
-        told = f" ({', '.join(cell.tracks)})" if len(tracks) > 1 and cell.tracks else ""
-        by_name[cell.algorithm + told].append(cell)
+        track_note = f" ({', '.join(cell.tracks)})" if len(tracks) > 1 and cell.tracks else ""
+        by_name[cell.algorithm + track_note].append(cell)
     return [
         (name + _differing(cell, same), cell) for name, same in by_name.items() for cell in same
     ]
@@ -166,7 +166,7 @@ def _foreign(cell: Cell) -> int:
 
 
 def _differing(cell: Cell, same: Sequence[Cell]) -> str:
-    """Return the params in which a cell differs from others of its name: " [max_bin=15]"."""
+    """Return the params that distinguish a cell from others of its name: " [max_bin=15]"."""
     if len(same) < 2:
         return ""
     keys = sorted({key for other in same for key in other.params})
@@ -217,7 +217,7 @@ def _by_split(values: Mapping[Place, float]) -> list[float]:
 
 
 def _difference(side: _Side, best: _Side, view: RunView) -> Interval:
-    """Return how much larger a loss is than the best one, paired over the splits."""
+    """Return the excess of a loss over the best one, paired over the splits."""
     pairs = {place: side.losses[place] - best.losses[place] for place in best.losses}
     values = _by_split(pairs)
     if len(values) == 1:
@@ -251,8 +251,8 @@ def _row_losses(side: _Side, view: RunView) -> np.ndarray | None:
     if output.ndim == 1:
         squared: np.ndarray = (y - output) ** 2
         return squared
-    own = output[np.arange(len(y)), y]
-    logs: np.ndarray = -np.log(np.clip(own, 1e-15, 1.0))
+    probability = output[np.arange(len(y)), y]
+    logs: np.ndarray = -np.log(np.clip(probability, 1e-15, 1.0))
     return logs
 
 
@@ -281,7 +281,7 @@ def _standing(side: _Side, difference: Interval | None, *, complete: bool) -> St
 
 
 def _recommended(standings: Sequence[Standing], best: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name to use, and the names that cannot be told from the best."""
+    """Return the name to use, and the names without a measurable difference from the best."""
     if not best:
         return "", ()
     first = next(s for s in standings if s.name == best)
@@ -300,7 +300,7 @@ def _recommended(standings: Sequence[Standing], best: str) -> tuple[str, tuple[s
 
 
 def number(value: float) -> str:
-    """Return a score with the digits a person reads."""
+    """Return a score with a readable number of digits."""
     if not math.isfinite(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
@@ -313,7 +313,7 @@ def header(answer: Answer) -> list[str]:
 
 
 def rows(answer: Answer, most: int = MOST_ROWS) -> list[list[str]]:
-    """Return the rows of a leaderboard, the best first; the recommended one is always there."""
+    """Return the rows of a leaderboard, best first; the recommended one is always included."""
     kept = list(answer.standings[:most])
     if answer.recommended and all(s.name != answer.recommended for s in kept):
         kept[-1] = answer.standing(answer.recommended)
@@ -337,7 +337,7 @@ def _row(answer: Answer, s: Standing) -> list[str]:
 
 
 def basis(answer: Answer) -> str:
-    """Return in one sentence what the leaderboard was made from."""
+    """Return one sentence on the basis of the leaderboard."""
     trained = f"{answer.splits} split{'s' if answer.splits != 1 else ''}"
     said = f"Mean of {trained}, each trained on about {answer.train_rows:,} rows"
     said += "; brackets are 95 % intervals" if answer.splits > 1 else ""
@@ -346,7 +346,7 @@ def basis(answer: Answer) -> str:
 
 
 def recommendation(answer: Answer) -> str:
-    """Return the one sentence that says what to use."""
+    """Return the sentence that recommends an algorithm."""
     if not answer.recommended:
         return "No algorithm has a result on every split, so none is recommended."
     chosen, best = answer.standing(answer.recommended), answer.standing(answer.best)
@@ -359,13 +359,13 @@ def recommendation(answer: Answer) -> str:
         return f"Use {chosen.name} {where}: it has the {word} {score}."
     times = best.fit_seconds / chosen.fit_seconds
     return (
-        f"Use {chosen.name} {where}: its {score} cannot be told from the best "
+        f"Use {chosen.name} {where}: its {score} is not measurably different from the best "
         f"({best.name}, {number(best.score.value)}), and it trains {times:.2g} times as fast."
     )
 
 
 def caution(answer: Answer) -> str:
-    """Return the one sentence that says what could change the recommendation."""
+    """Return the sentence on what could change the recommendation."""
     reasons = []
     others = [name for name in (answer.best, *answer.alike) if name != answer.recommended]
     if answer.short:
@@ -375,13 +375,13 @@ def caution(answer: Answer) -> str:
         )
     if others:
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        reasons.append(f"{named} cannot be told from the best on {_splits(answer)}")
+        reasons.append(f"{named} cannot be distinguished from the best on {_splits(answer)}")
     if answer.rows and answer.train_rows < 0.7 * answer.rows and "sample" in answer.budget:
         reasons.append("training on all rows (a larger --budget) may change the order")
     if not answer.tuned:
         reasons.append("parameters were not tuned (--track tuned --budget 30m)")
     if not reasons:
-        return "Nothing in this run speaks against it; new data may."
+        return "No result of this run argues against it; new data may."
     return f"What could change this: {'; '.join(reasons)}."
 
 
@@ -395,7 +395,7 @@ def summary_header() -> list[str]:
 
 
 def summary_rows(answers: Sequence[Answer], most: int = MOST_ROWS) -> list[list[str]]:
-    """Return a row a dataset: what is recommended there."""
+    """Return one row for each dataset with its recommendation."""
     found = []
     for answer in answers[:most]:
         if answer.recommended:
@@ -408,7 +408,7 @@ def summary_rows(answers: Sequence[Answer], most: int = MOST_ROWS) -> list[list[
 
 @dataclass(frozen=True)
 class AnswerText:
-    """An answer ready to be shown: a table, and sentences around it."""
+    """An answer as a table and sentences."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -416,7 +416,7 @@ class AnswerText:
 
 
 def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
-    """Return what is shown after a run; None where nothing was scored."""
+    """Return the text shown after a run; None if nothing was scored."""
     if not answers:
         return None
     if len(answers) == 1:
@@ -434,8 +434,8 @@ def answer_text(answers: Sequence[Answer]) -> AnswerText | None:
     )
     open_ones = sum(bool(a.alike) for a in answers)
     second = (
-        f"What could change this: on {open_ones} of {len(answers)} datasets others cannot be told "
-        "from the best; more splits or rows decide."
+        f"What could change this: on {open_ones} of {len(answers)} datasets others cannot be "
+        "distinguished from the best; more splits or rows decide."
     )
     more = len(answers) - MOST_ROWS
     tail = [f"{more} more datasets: see the report."] if more > 0 else []

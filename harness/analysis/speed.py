@@ -1,9 +1,9 @@
-"""From a duel's blocks to speed ratios with intervals, a noise floor, and doubts in words.
+"""Speed ratios with intervals from the blocks of duels, noise floor, and notes on doubts.
 
 Drift cancels inside a block (ABBA or ABA), so a block is one log ratio: the mean of log(wall of B)
 minus the mean of log(wall of A). Blocks of one launch share its memory layout and
-processor state; so the unit is the launch where there are enough of them, and otherwise the note
-says what the interval leaves out (Kalibera & Jones 2013).
+processor state; so the unit is the launch if there are enough of them, and otherwise a note
+names the variance that the interval leaves out (Kalibera & Jones 2013).
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ from harness.core.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Stat
 
 LEVEL = 0.95
 LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.interim_analysis`
-TRAIN = "train"  # native form and fit together, as a user meets them
-WAITING = 0.8  # a call that computed for less than this share of its time was kept waiting
+TRAIN = "train"  # native form and fit together, the time that a user waits
+WAITING = 0.8  # a call with less CPU time than this share of its wall time has waited
 OTHERS = 0.5  # threads that may run on average while both sides rest
-WAITED_CALLS = 0.1  # share of such calls above which a duel is doubted
-SHORTEST = 1e-3  # seconds; below it the clocks' own steps disturb that share
+WAITED_CALLS = 0.1  # share of such calls above which a duel has a note
+BUSY_NOTES = (
+    "busy machine",
+    "contaminated",
+)  # first words of these notes, now and in older results
+SHORTEST = 1e-3  # seconds; below it the resolution of the clocks disturbs that share
 
 
 def speeds_of(outcome: DuelOutcome) -> tuple[Speed, ...]:
     """Return the speed of each phase of a duel, and of ``train`` = ``native`` + ``fit``.
 
-    Whole blocks only count. A duel that ended early gives what its blocks carry, with a note.
+    Only complete blocks count. A duel that ended early gives a note and the speeds of its blocks.
 
     Parameters
     ----------
@@ -86,9 +90,9 @@ def _speed(
 def ratio_of(
     blocks: Sequence[Block], level: float = LEVEL
 ) -> tuple[Interval, str, tuple[str, ...]]:
-    """Return time of B over time of A with its interval, the unit, and what the unit leaves out.
+    """Return time of B over time of A with its interval, the unit, and notes on the unit.
 
-    The Hodges-Lehmann estimate over the units' log ratios, made a ratio again.
+    The ratio is exp of the Hodges-Lehmann estimate over the units' log ratios.
     """
     notes: tuple[str, ...] = ()
     launches: dict[int, list[float]] = defaultdict(list)
@@ -111,7 +115,7 @@ def log_ratio(block: Block) -> float:
 
 
 def train_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """Return blocks of the phase ``train``: each call's native form and fit added up."""
+    """Return blocks of the phase ``train``: the sum of native form and fit of each call."""
     fits = {(b.launch, b.index): b for b in blocks if b.phase == "fit"}
     natives = [b for b in blocks if b.phase == "native" and (b.launch, b.index) in fits]
     return [_added(native, fits[native.launch, native.index]) for native in natives]
@@ -128,7 +132,7 @@ def _added(native: Block, fit: Block) -> Block:
 
 
 def memory_ratio(outcome: DuelOutcome) -> float | None:
-    """Return the peak of B's fit over that of A's, or None where one is not known.
+    """Return the peak of B's fit over that of A's, or None if one is unknown.
 
     The peak of a side is the median over launches.
     """
@@ -140,7 +144,7 @@ def memory_ratio(outcome: DuelOutcome) -> float | None:
 
 
 def memory_interval(outcome: DuelOutcome) -> Interval | None:
-    """Return the same ratio with its interval, the launch as unit; None where one is not known."""
+    """Return the same ratio with its interval over launches; None if one is unknown."""
     logs = [math.log(b / a) for a, b in fit_peaks(outcome) if a > 0 and b > 0]
     return transformed(hodges_lehmann(logs, LEVEL), math.exp) if logs else None
 
@@ -148,8 +152,8 @@ def memory_interval(outcome: DuelOutcome) -> Interval | None:
 def fit_peaks(outcome: DuelOutcome) -> list[tuple[int, int]]:
     """Return the peak of the untimed first ``fit`` of A and of B in each launch, bytes.
 
-    It is the only one that nothing large came before. Later ones may find memory that the
-    allocator has kept, or be counted together with the model before them.
+    Only before this call was no large memory allocated. Later ones may reuse memory that the
+    allocator has kept, or be counted together with the previous model.
     """
     launches = outcome.facts.get("launches", ())
     return [(first_peak(launch, "a"), first_peak(launch, "b")) for launch in launches]
@@ -165,7 +169,7 @@ def first_peak(launch: JSON, side: str) -> int:
 
 
 def early_end(outcome: DuelOutcome) -> tuple[str, ...]:
-    """Return the note on a duel that did not run to its end."""
+    """Return the note on a duel that ended early."""
     if outcome.status is Status.DONE:
         return ()
     reason = outcome.failure.message if outcome.failure else outcome.status.value
@@ -173,50 +177,50 @@ def early_end(outcome: DuelOutcome) -> tuple[str, ...]:
 
 
 def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
-    """Return what speaks for other work on the machine during a duel.
+    """Return notes on other load of the machine during a duel.
 
-    A call that waits has more wall than CPU time. And both sides rest before each call, so that
-    nothing should run then; where the system does not tell, the load average is judged, which
-    should not rise above the threads of a side and remembers a minute.
+    A call that waits has more wall than CPU time. Both sides rest before each call, so that
+    nothing should run then; if the system does not report this, the load average is used, which
+    should not exceed the threads of a side and covers a minute.
     """
     notes = []
     for job, side in ((outcome.duel.a, "a"), (outcome.duel.b, "b")):
         share = waited_share(s for block in outcome.blocks for s in getattr(block, side))
         if share > WAITED_CALLS:
             notes.append(
-                f"contaminated: {share:.0%} of the calls of {job.name} were kept waiting "
-                "(other load, input and output, or work in child processes)"
+                f"busy machine: {share:.0%} of the calls of {job.name} waited for the processor "
+                "(other programs, input and output, or child processes)"
             )
     launches = outcome.facts.get("launches", ())
     others = _others(launches)
     notes += _load(launches, outcome.duel) if others is None else others
-    return tuple(dict.fromkeys(notes))  # an A/A duel has one algorithm to complain of
+    return tuple(dict.fromkeys(notes))  # both sides of an A/A duel give the same note
 
 
 def _others(launches: Sequence[JSON]) -> list[str] | None:
-    """Return a note on what ran while both sides rested; None where that is not known."""
+    """Return a note on threads of other programs while both sides rested; None if unknown."""
     found = [launch["others"] for launch in launches if "others" in launch]
     if not found:
         return None
     if max(found) <= OTHERS:
         return []
-    told = f"contaminated: {max(found):.1f} threads ran on average"
-    return [f"{told} while both sides should have rested"]
+    note = f"busy machine: other programs kept {max(found):.1f} threads busy"
+    return [f"{note} on average while both sides rested"]
 
 
 def _load(launches: Sequence[JSON], duel: Duel) -> list[str]:
-    """Return a note on the load average where it is more than a side can account for."""
+    """Return a note on the load average if it is higher than a side can cause."""
     loads = [load for launch in launches for load in launch["load"]]
     threads = max(duel.a.threads, duel.b.threads)
     if not loads or max(loads) <= threads + 0.5:
         return []
     many = "s" if threads > 1 else ""
-    told = f"contaminated: load average up to {max(loads):.1f} where {threads} thread{many}"
-    return [f"{told} should have been at work"]
+    note = f"busy machine: load average up to {max(loads):.1f} while {threads} thread{many}"
+    return [f"{note} ran the calls"]
 
 
 def waited_share(samples: Iterable[Sample]) -> float:
-    """Return the share of calls, of those long enough to tell, that were kept waiting."""
+    """Return the share of sufficiently long calls that waited."""
     waited = [s.cpu < WAITING * s.wall for s in samples if s.wall >= SHORTEST]
     return sum(waited) / len(waited) if waited else 0.0
 
@@ -236,9 +240,9 @@ def _contestant(job: Job) -> tuple[object, ...]:
 
 
 def noise_floors(outcomes: Iterable[DuelOutcome]) -> dict[tuple[str, str], float]:
-    """Return (dataset, phase) → how far from 1 the A/A duels' intervals reach, the worst of them.
+    """Return (dataset, phase) → largest distance from 1 that A/A duels' intervals reach.
 
-    0.03 says that on this machine a ratio between 1/1.03 and 1.03 is no measurable difference.
+    0.03 means that on this machine a ratio between 1/1.03 and 1.03 is not a measurable difference.
     """
     floors: dict[tuple[str, str], float] = {}
     for outcome in outcomes:
@@ -251,7 +255,7 @@ def noise_floors(outcomes: Iterable[DuelOutcome]) -> dict[tuple[str, str], float
 
 
 def with_floor(speed: Speed, floors: dict[tuple[str, str], float]) -> Speed:
-    """Return a speed beside its workload's noise floor, and a note where it does not rise above."""
+    """Return a speed with its workload's noise floor, and a note if it is within the floor."""
     floor = floors.get((speed.dataset, speed.phase))
     if floor is None:
         return speed
@@ -265,10 +269,10 @@ def with_floor(speed: Speed, floors: dict[tuple[str, str], float]) -> Speed:
 
 
 def pool_speeds(speeds: Iterable[Speed]) -> tuple[Speed, ...]:
-    """Return the geometric mean ratio of each pair and phase that has two datasets or more.
+    """Return the geometric mean ratio of each pair and phase with two or more datasets.
 
-    ``dataset`` is ``""`` and the unit "dataset"; seconds of different datasets have no common
-    middle, so there are none.
+    ``dataset`` is ``""`` and the unit "dataset"; seconds of different datasets have no meaningful
+    mean, so there are none.
     """
     grouped: dict[tuple[str, str, str, tuple[str, str]], list[Speed]] = defaultdict(list)
     for speed in speeds:

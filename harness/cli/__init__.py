@@ -1,7 +1,7 @@
-"""The command line: each command parses, calls, prints; it holds no logic of its own.
+"""Command line: each command parses options, calls the API and prints the result.
 
 stdout carries data, stderr progress and messages. Commands are imported when used, so that
-``harness --help`` needs click and nothing else.
+``harness --help`` needs only click.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from harness.core.errors import HarnessError
 INTERRUPTED = 130  # exit code, as shells give it
 OUTPUT_FAILED = 5
 OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
-CUT_OFF = 141  # likewise, where the reader of the output has gone: the end is not known
+CUT_OFF = 141  # likewise, if the reader of the output has closed the pipe
 
-# command → (module, one-line help): the help of the group must not import the commands
+# command → (module, one-line help), so that the help of the group imports no command
 COMMANDS = {
     "run": ("run", "Run an experiment and write its report."),
     "report": ("report", "Write the report of a run again."),
@@ -31,26 +31,26 @@ COMMANDS = {
     "predict": ("predict", "Apply a saved model to new rows."),
     "duel": ("duel", "Time two algorithms in interleaved pairs."),
     "parity": ("parity", "Compare the trees of two algorithms, node by node."),
-    "compare": ("compare", "Say what changed between two stored runs."),
-    "gate": ("gate", "Hold a run against gates, or this tree against a revision."),
-    "history": ("history", "Draw losses and times over commits, and where they step."),
-    "compile": ("compile", "Compile the kernels of the algorithms beforehand."),
+    "compare": ("compare", "Compare two stored runs and print the changes."),
+    "gate": ("gate", "Check a run against gates, or this tree against a revision."),
+    "history": ("history", "Draw losses and times over commits, with their steps."),
+    "compile": ("compile", "Compile the kernels of the algorithms in advance."),
     "list": ("listing", "List what is registered, shipped or stored."),
-    "show": ("show", "Show all that is known of a name or an id."),
-    "explain": ("explain", "Say why a trial would run again, or why it would not."),
+    "show": ("show", "Show everything known about a name or an id."),
+    "explain": ("explain", "Explain why a trial would run again, or would not."),
     "export": ("export", "Write outcomes as CSV, Parquet or results of asv."),
     "data": ("data", "List, show, fetch, verify and add datasets."),
-    "plugin": ("plugin", "Write a new plugin package, or check what a plugin promises."),
-    "clean": ("clean", "Remove what no run needs any more."),
+    "plugin": ("plugin", "Write a new plugin package, or test a plugin's contract."),
+    "clean": ("clean", "Remove stored files that no run needs."),
     "doctor": ("doctor", "Check this machine and this installation."),
 }
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called or asked for their help."""
+    """A click group that imports a command when it is called or its help is shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of use."""
+        """Return the names of the commands in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say which command was meant where one is misspelt."""
+        """Resolve a command; for a misspelt one the error suggests a similar name."""
         from harness.core.errors import unknown
 
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tree-harness", prog_name="harness")
 def harness() -> None:
-    """Say of tree ensembles whether they are the same, as good and as fast."""
+    """Compare tree ensembles: same trees, accuracy and speed."""
 
 
 def main() -> int:
@@ -93,25 +93,25 @@ def main() -> int:
         return int(harness.main(prog_name="harness", standalone_mode=False) or 0)
     except BaseException as error:  # noqa: BLE001 - the last line of defence: a bug is exit code 70
         if isinstance(error, BrokenPipeError) or sys.stdout is not stdout:
-            # The reader of our output has gone (click then wraps stdout, and exits); keep the
-            # interpreter from complaining at exit.
+            # The reader of stdout has closed the pipe (click then wraps stdout, and exits). This
+            # prevents an error message of the interpreter at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
             return CUT_OFF
-        message, code = _told(error)
-        with contextlib.suppress(OSError):  # stderr lies on a full disk
+        message, code = _message_and_code(error)
+        with contextlib.suppress(OSError):  # stderr is on a full disk
             click.echo(message, err=True)
         return code
 
 
 def heed_signals() -> None:
-    """Take a request to end (``kill``, a closed terminal) as Ctrl-C: save, and say how to go on."""
+    """Handle ``kill`` and a closed terminal like Ctrl-C: save, and print how to continue."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # not under nohup, nor inside a program
+        if signal.getsignal(number) is signal.SIG_DFL:  # not under nohup or inside another program
             signal.signal(number, signal.default_int_handler)
 
 
-def _told(error: BaseException) -> tuple[str, int]:
-    """Return what a person is told of an error, and the exit code."""
+def _message_and_code(error: BaseException) -> tuple[str, int]:
+    """Return the message for an error, and the exit code."""
     if isinstance(error, HarnessError):
         return f"harness: {error}", error.exit_code
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

@@ -1,4 +1,4 @@
-"""Print the answer of a run: a leaderboard, what to use, and what could change it."""
+"""Print the answer of a run: leaderboard, recommendation and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.cli.common import print_table, printable
 
 
 def print_answer(view: RunView) -> None:
-    """Print the answer of a run; nothing where nothing was scored."""
+    """Print the answer of a run, if anything was scored."""
     answers = answers_of(view)
     shown = answer_text(answers)
     if shown is None:
@@ -26,8 +26,8 @@ def print_answer(view: RunView) -> None:
     click.echo()
     is_own = view.datasets.get(answers[0].dataset, {}).get("source") == "file"
     if len(answers) == 1 and is_own and (code := code_of(view, answers[0])):
-        click.echo("Code to paste:\n")
+        click.echo("Code to copy:\n")
         click.echo("\n".join(f"    {line}".rstrip() for line in code.splitlines()))
-        click.echo("\nOr train it on all rows, and predict new ones:\n")
+        click.echo("\nOr train it on all rows and predict new rows:\n")
         click.echo(f"    harness best {printable(view.run['id'])} --save model.pkl")
         click.echo("    harness predict model.pkl NEW.csv\n")

@@ -1,4 +1,4 @@
-"""``harness best``: what a run recommends, the code for it, and the trained model in a file."""
+"""``harness best``: the recommendation of a run, its code, and the trained model in a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from harness.plugins.registry import load_registry
 
 @click.command("best")
 @click.argument("run", default="latest")
-@click.option("--dataset", default="", metavar="NAME", help="Of a run on several datasets.")
+@click.option(
+    "--dataset", default="", metavar="NAME", help="Dataset to choose, for a run on several."
+)
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
@@ -39,7 +41,7 @@ def command(
     results: Path,
     as_json: bool,
 ) -> None:
-    """Print what RUN recommends and the code for it; --save trains it on all rows.
+    """Print the recommendation of RUN and its code; --save trains it on all rows.
 
     `harness predict FILE NEW.csv` applies the saved model. It is a pickle: open only files that
     you trust.

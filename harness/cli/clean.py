@@ -1,4 +1,4 @@
-"""``harness clean``: remove runs and array files that nothing needs."""
+"""``harness clean``: remove runs, and array files without a run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from harness.core.units import parse_duration
 @click.command("clean")
 @click.option("--run", "runs", multiple=True, metavar="ID", help="Remove this run.")
 @click.option("--older-than", metavar="DURATION", help="Remove runs older than, say, 720h.")
-@click.option("--yes", is_flag=True, help="Do it; without it, only say what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove them; without this option, only list them.")
 @results_option
 @json_option
 def command(
     *, runs: tuple[str, ...], older_than: str | None, yes: bool, results: Path, as_json: bool
 ) -> None:
-    """Remove chosen runs, and the array files that no run names."""
+    """Remove chosen runs, and the array files that belong to no run."""
     from harness.store import Store
     from harness.store.clean import clean
 
@@ -50,10 +50,10 @@ def command(
 
 
 def _ago(duration: str) -> datetime:
-    """Return the moment that lies so long ago."""
+    """Return the moment before now by a duration."""
     try:
         return datetime.now(UTC) - timedelta(seconds=parse_duration(duration))
     except OverflowError:  # before the year 1
         raise ConfigError(
-            f"--older-than {duration[:80]}: no run is so old; give a shorter time, such as 720h"
+            f"--older-than {duration[:80]}: no run is that old; give a shorter time, such as 720h"
         ) from None

@@ -1,4 +1,4 @@
-"""What several commands share: options, the results folder, tables on stdout."""
+"""Parts shared by commands: options, the results folder, tables on stdout."""
 
 from __future__ import annotations
 
@@ -48,36 +48,36 @@ results_option = click.option(
 undecided_option = click.option(
     "--undecided",
     type=click.Choice(["pass", "fail"]),
-    help="What an undecided gate counts as (default: exit code 6).",
+    help="Treat an undecided gate as this (default: exit code 6).",
 )
 capacity_option = click.option(
     "--capacity",
     multiple=True,
     metavar="KEY=VALUE",
-    help="The same capacity for both, such as trees=100.",
+    help="The same size parameters for both, such as trees=100.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
 def params_options(command: Any) -> Any:
-    """Give a command about two algorithms the params of either and of both."""
-    told = (
+    """Add the options for the params of A, of B and of both to a command."""
+    helps = (
         ("--set", "both_params", "A param of both; a.KEY or b.KEY sets it for one."),
         ("--b", "b_params", "A param of B."),
         ("--a", "a_params", "A param of A, such as parity=xgboost."),
     )
-    for flag, name, text in told:
+    for flag, name, text in helps:
         command = click.option(flag, name, multiple=True, metavar="KEY=VALUE", help=text)(command)
     return command
 
 
 def sole_option(name: str, beside: Iterable[str]) -> None:
-    """Refuse every option and argument beside one that brings all of its own, but for a few.
+    """Reject all options beside one that repeats stored options, except a few.
 
     Raises
     ------
     ConfigError
-        With the names of those to leave out.
+        With the names of the options to leave out.
     """
     context = click.get_current_context()
     kept = {name, *beside}
@@ -88,26 +88,26 @@ def sole_option(name: str, beside: Iterable[str]) -> None:
         and context.get_parameter_source(str(param.name)) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
-        raise ConfigError(f"--{name} repeats what was asked for then: leave out {', '.join(given)}")
+        raise ConfigError(f"--{name} repeats the stored options: leave out {', '.join(given)}")
 
 
-# A command that has several things to tell by its exit code tells the first of these.
+# Exit codes by priority: a command with several results returns the first of these.
 PRECEDENCE = (130, 70, 5, 2, 1, 4, 3, 6, 0)
 
 
 def first_code(*codes: int) -> int:
-    """Return the exit code that goes before the others: a failed gate before a failed trial."""
+    """Return the exit code of highest priority: a failed gate before a failed trial."""
     return min(codes, key=PRECEDENCE.index)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document with a schema version; what is not finite is null."""
+    """Print one JSON document with a schema version; non-finite numbers become null."""
     document = strict(to_json({"schema_version": 1, **value}))
     click.echo(json.dumps(document, indent=1, default=str, allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print aligned columns, without control characters that names may carry."""
+    """Print aligned columns, with control characters in names escaped."""
     lines = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

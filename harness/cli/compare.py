@@ -1,4 +1,4 @@
-"""``harness compare OLD NEW``: what changed between two stored runs."""
+"""``harness compare OLD NEW``: changes between two stored runs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ from harness.plugins.registry import load_registry
     "tolerances",
     multiple=True,
     metavar="METRIC=VALUE",
-    help="Change that counts as none, in the metric's unit (default: the declared margin).",
+    help=(
+        "Largest change that does not count, in the metric's unit (default: the declared margin)."
+    ),
 )
-@click.option("--markdown", is_flag=True, help="Print tables for a pull request instead.")
+@click.option(
+    "--markdown", is_flag=True, help="Print tables in Markdown for a pull request instead."
+)
 @plugin_option
 @results_option
 @json_option
@@ -47,8 +51,8 @@ def command(
 ) -> int:
     """Compare the runs OLD and NEW (ids, starts of ids, or "latest"), cell by cell.
 
-    Scores are paired over the splits that both runs have; raw seconds are shown, never judged.
-    Exit code 4 says that the runs have nothing in common.
+    Scores are paired over the splits that both runs have; raw seconds have no verdict.
+    Exit code 4 means that the runs have nothing in common.
     """
     from harness import reporting
 

@@ -1,4 +1,4 @@
-"""``harness compile``: compile the kernels of the algorithms before they are needed."""
+"""``harness compile``: compile the kernels of the algorithms in advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.core.model import Job
     from harness.plugins.registry import Registry
 
-ANY = "any"  # the name of no dataset: kernels for all kinds of tables are compiled
+ANY = "any"  # not a real dataset: kernels for all kinds of tables are compiled
 
 
 @click.command("compile")
@@ -30,7 +30,7 @@ ANY = "any"  # the name of no dataset: kernels for all kinds of tables are compi
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @plugin_option
 def command(patterns: tuple[str, ...], threads: int, plugins: tuple[Path, ...]) -> int:
-    """Compile the kernels of all algorithms of our own, and keep them for later.
+    """Compile the kernels of all our own algorithms and keep them in the cache.
 
     Models of dense tables, of tables with categories, of sparse and of large ones are trained, so
     that a later fit compiles nothing.

@@ -1,4 +1,4 @@
-"""``harness data``: datasets by name: list, show, fetch, verify, add."""
+"""``harness data``: list, show, fetch, verify and add datasets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command() -> None:
 @plugin_option
 @json_option
 def list_(*, suite: str | None, plugins: tuple[Path, ...], as_json: bool) -> None:
-    """List every dataset, with whether it is ready, to fetch, refused or broken."""
+    """List all datasets with their state: ready, to fetch, refused or broken."""
     from harness.data.manage import list_datasets
 
     rows = list_datasets(load_registry(plugins, packages=NO_ALGORITHMS))
@@ -56,7 +56,7 @@ def list_(*, suite: str | None, plugins: tuple[Path, ...], as_json: bool) -> Non
 @plugin_option
 @json_option
 def show(name: str, *, plugins: tuple[Path, ...], as_json: bool) -> None:
-    """Show what is declared of a dataset, and where its bytes come from."""
+    """Show the card of a dataset, and the source of its bytes."""
     from harness.data.manage import show as show_dataset
 
     facts = show_dataset(resolve(name, load_registry(plugins, packages=NO_ALGORITHMS)))
@@ -72,7 +72,7 @@ def show(name: str, *, plugins: tuple[Path, ...], as_json: bool) -> None:
 @plugin_option
 @json_option
 def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -> int:
-    """Bring datasets (names, globs, suite:NAME) into the cache."""
+    """Download datasets (names, globs, suite:NAME) into the cache."""
     from harness.data.manage import fetch_all
 
     found, failed = fetch_all(_chosen(names, load_registry(plugins, packages=NO_ALGORITHMS)), say)
@@ -89,7 +89,7 @@ def fetch(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -
 @plugin_option
 @json_option
 def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) -> int:
-    """Read sources again and hold them against their cards."""
+    """Read sources again and compare them with their cards."""
     from harness.data.manage import verify as verify_dataset
 
     checks = [
@@ -108,11 +108,15 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 @command.command("add")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to predict.")
-@click.option("--name", required=True, help="What the dataset is called from now on.")
+@click.option("--name", required=True, help="Name of the new dataset.")
 @click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]))
-@click.option("--weight", default="", help="The column that weighs the rows.")
-@click.option("--group", default="", help="The column whose groups stay on one side of a split.")
-@click.option("--summary", default="", help="One line about it.")
+@click.option("--weight", default="", help="The column with the weights of the rows.")
+@click.option(
+    "--group",
+    default="",
+    help="The column of groups; a group is never split between training and test.",
+)
+@click.option("--summary", default="", help="One line that describes it.")
 @json_option
 def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> None:
     """Write a card for your own file, so that its dataset is known by name."""
@@ -127,7 +131,7 @@ def add(path: Path, *, target: str, name: str, as_json: bool, **facts: Any) -> N
 
 
 def _chosen(names: Sequence[str], registry: Registry) -> list[Dataset]:
-    """Return the datasets that names, globs and ``suite:NAME`` stand for."""
+    """Return the datasets that match names, globs and ``suite:NAME``."""
     from harness.planning.candidates import dataset_names
 
     found = dict.fromkeys(n for name in names for n in dataset_names(name, registry))

@@ -1,4 +1,4 @@
-"""``harness doctor``: whether this machine can be measured on and this installation is whole."""
+"""``harness doctor``: check the machine and the installation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from harness.cli.common import json_option, print_json, printable, results_optio
 
 @click.command("doctor")
 @click.option(
-    "--deep", is_flag=True, help="Also time the first call of every compiled algorithm: minutes."
+    "--deep",
+    is_flag=True,
+    help="Also time the first call of every compiled algorithm; takes minutes.",
 )
 @results_option
 @json_option

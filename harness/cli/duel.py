@@ -1,4 +1,4 @@
-"""``harness duel A B -d DATASET``: which is faster, and by how much."""
+"""``harness duel A B -d DATASET``: ratio of the times of two algorithms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("b", required=False)
 @click.option("-d", "--dataset", metavar="NAME", help="A dataset, or NAME:rows=100000.")
 @click.option(
-    "--again", metavar="DUEL", help="Fight a stored duel again, by its id, as it was asked for."
+    "--again", metavar="DUEL", help="Run a stored duel again, by its id, with its stored options."
 )
 @click.option("--launches", type=int, help="Pairs of fresh processes.  [default: 8]")
 @click.option(
@@ -45,37 +45,37 @@ if TYPE_CHECKING:
 @click.option(
     "--precision",
     metavar="2%",
-    help="Go on for up to 24 launches until the interval is so narrow.",
+    help="Continue up to 24 launches, until the interval is this narrow.",
 )
 @click.option(
     "--claim",
     type=float,
     metavar="RATIO",
-    help="Go on for up to 24 launches until it is decided whether the ratio is so much or more.",
+    help="Continue up to 24 launches, until it is decided whether the ratio is at least this.",
 )
 @click.option(
     "--phase",
     default="train",
     show_default=True,
-    help="The phase that --precision and --claim are about.",
+    help="The phase for --precision and --claim.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
 @capacity_option
 @params_options
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--timeout", default="10m", show_default=True, help="Most time a call may take.")
+@click.option("--timeout", default="10m", show_default=True, help="Time limit of a call.")
 @plugin_option
 @results_option
-@click.option("--fresh", is_flag=True, help="Measure again what is already known.")
+@click.option("--fresh", is_flag=True, help="Measure again even if a result is stored.")
 @json_option
 def command(**given: Any) -> int:
     """Time algorithms A and B in interleaved pairs on one dataset.
 
     The ratio is B's time over A's: above 1, A is faster. A against itself shows the noise floor.
-    Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. How
-    many trained is told with the result.
-    With --precision or --claim the duel is looked at after 8, 12, 16 and 24 launches, and its
-    interval pays for the looks.
+    Part of the rows is held out and predicted: a quarter from 100 000 rows on, a fifth below. The
+    result shows the number of training rows.
+    With --precision or --claim the duel is analysed after 8, 12, 16 and 24 launches and may stop
+    early; its interval is adjusted for these interim analyses.
     """
     from harness.progress_display import new_progress
 
@@ -89,9 +89,9 @@ def command(**given: Any) -> int:
     else:
         raise ConfigError("name two algorithms and a dataset (A B -d NAME), or --again DUEL")
     if as_json:
-        told = {"duel": result.outcome.duel.id, "status": result.status.value}
+        document = {"duel": result.outcome.duel.id, "status": result.status.value}
         stopped = result.outcome.facts.get("stopped", "")
-        print_json({**told, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
+        print_json({**document, **_rows(result), "speeds": result.verdicts, "stopped": stopped})
     elif result.verdicts:
         names = [given["a"] or result.outcome.duel.a.name]
         names += [given["b"] or result.outcome.duel.b.name]
@@ -119,13 +119,13 @@ def _again(duel: str, given: dict[str, Any]) -> DuelResult:
 
 
 def _rows(result: DuelResult) -> dict[str, int]:
-    """Return how many rows both sides trained on and predicted; nothing of one that never began."""
+    """Return the numbers of training and predicted rows; empty if the duel did not begin."""
     facts = result.outcome.facts.get("a", {})
     return {key: facts[key] for key in ("train_rows", "test_rows") if key in facts}
 
 
 def _print_speeds(a: str, b: str, speeds: Sequence[Speed]) -> None:
-    """Print a row a phase, and the notes; A and B say what the sides are."""
+    """Print one row for each phase, and the notes."""
     rows = [
         [
             speed.phase,

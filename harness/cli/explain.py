@@ -1,4 +1,4 @@
-"""``harness explain ID``: why a trial or a duel would run again, or why it would not."""
+"""``harness explain ID``: reasons why a trial or duel would run again or not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _of_trial(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
 
 
 def _of_duel(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
-    """Return what is told of a duel; nothing where no duel has such an id."""
+    """Return the explanation of a duel; empty if no duel has such an id."""
     from harness.planning.explain import explain_duel
 
     lines = explain_duel(store, id_)
@@ -67,7 +67,7 @@ def _of_duel(store: Reader, id_: str, plugins: tuple[Path, ...]) -> list[str]:
 def _planned_now(
     store: Reader, runs_of_it: list[str], plugins: tuple[Path, ...]
 ) -> tuple[Plan | None, list[str]]:
-    """Return the newest of the runs as today's code and data would plan it, or why they cannot."""
+    """Return the newest run as planned by the current code and data, or why that fails."""
     from harness.runs import run as runs
 
     if not runs_of_it:

@@ -1,4 +1,4 @@
-"""``harness export``: outcomes as a table for other programs."""
+"""``harness export``: write outcomes as a table for other programs."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def command(
     plugins: tuple[Path, ...],
     results: Path,
 ) -> int:
-    """Write a row an outcome of RUN: cell, status, scores, seconds and peak memory.
+    """Write one row for each outcome of RUN: cell, status, scores, seconds and peak memory.
 
-    As asv's results all runs of known commits are written, into a folder such as .asv/results.
+    With --format asv all runs of known commits are written, to a folder such as .asv/results.
     """
     if schema:
         click.echo(json.dumps(experiment_schema(), indent=1))
@@ -93,6 +93,6 @@ def _write(frame: Any, kind: str, output: Path | None) -> None:
 
 
 def _inert(value: Any) -> Any:
-    """Return text that a spreadsheet would run as a formula with an apostrophe before it."""
+    """Return text with an apostrophe before it if a spreadsheet would run it as a formula."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if is_formula else value

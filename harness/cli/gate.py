@@ -1,4 +1,4 @@
-"""``harness gate``: do the claims hold? The exit code says so."""
+"""``harness gate``: check gates; the exit code is the result."""
 
 from __future__ import annotations
 
@@ -57,19 +57,23 @@ OF_AGAINST = {
     metavar="NAME",
     help="With --against: on these datasets.",
 )
-@click.option("--all", "everything", is_flag=True, help="With --against: what did not change, too.")
-@click.option("--slower", metavar="5%", help="With --against: how much slower the head may be.")
 @click.option(
-    "--larger", metavar="10%", help="With --against: how much more memory it may take at its peak."
+    "--all", "everything", is_flag=True, help="With --against: measure unchanged algorithms, too."
+)
+@click.option("--slower", metavar="5%", help="With --against: allowed increase of time.")
+@click.option("--larger", metavar="10%", help="With --against: allowed increase of peak memory.")
+@click.option(
+    "--worse",
+    metavar="1%",
+    help="With --against: allowed increase of the loss, as a share of the gap.",
 )
 @click.option(
-    "--worse", metavar="1%", help="With --against: how much worse the loss may be, of the gap."
+    "--fresh", is_flag=True, help="With --against: measure again even if a result is stored."
 )
-@click.option("--fresh", is_flag=True, help="With --against: measure again what is known.")
 @click.option(
     "--budget",
     metavar="35m",
-    help="With --against: the time for all of it; what is not begun by then is undecided.",
+    help="With --against: time limit in total; what has not begun by then is undecided.",
 )
 @undecided_option
 @click.option(
@@ -83,14 +87,14 @@ OF_AGAINST = {
 @results_option
 @json_option
 def command(**given: Any) -> int:
-    """Hold a stored run against gates, or the working tree against a revision.
+    """Check a stored run against gates, or the working tree against a revision.
 
-    FILE holds [[gate]] tables, alone or in an experiment; without it the run's own experiment is
-    asked. With --against, FILE is an experiment: the datasets, the capacity and the duels of the
+    FILE holds [[gate]] tables, alone or in an experiment; without it those of the run's experiment
+    are used. With --against, FILE is an experiment: the datasets, the capacity and the duels of the
     comparison. Exit codes: 0 all hold, 1 one fails, 6 one is undecided.
     """
     if given["markdown"] not in (None, "-") and given["markdown"].endswith(".toml"):
-        raise click.UsageError(f"--markdown would write over {given['markdown']}: name FILE first")
+        raise click.UsageError(f"--markdown would overwrite {given['markdown']}: name FILE first")
     if given["against"] is not None:
         return _against(given)
     for name, option in OF_AGAINST.items():
@@ -107,7 +111,7 @@ def _stored(given: dict[str, Any]) -> int:
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
     found = reporting.gates(given["results"], given["run"] or "latest", registry, wanted)
-    _tell(given, found, found.markdown(), found.to_json())
+    _print_gates(given, found, found.markdown(), found.to_json())
     say(found.sentence())
     return found.exit_code(given["undecided"])
 
@@ -138,7 +142,7 @@ def _against(given: dict[str, Any]) -> int:
     finally:
         progress.close()
     found = gates_of(answer)
-    _tell(given, found, answer_markdown(answer), answer_json(answer))
+    _print_gates(given, found, answer_markdown(answer), answer_json(answer))
     for line in answer_lines(answer):
         say(line)
     return found.exit_code(given["undecided"])
@@ -150,12 +154,14 @@ def _limits(given: dict[str, Any]) -> Any:
     names = ("slower", "larger", "worse")
     limits = Limits(**{name: parse_share(given[name]) for name in names if given[name]})
     if min(getattr(limits, name) for name in names) <= 0:
-        raise ConfigError("--slower, --larger and --worse are above 0, such as 5%")
+        raise ConfigError("--slower, --larger and --worse must be above 0, such as 5%")
     return limits
 
 
-def _tell(given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]) -> None:
-    """Print what was found in the form that was asked for."""
+def _print_gates(
+    given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]
+) -> None:
+    """Print the result in the requested form."""
     if given["markdown"] not in (None, "-"):
         try:
             Path(given["markdown"]).write_text(markdown, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""``harness history``: losses and times over commits, and where they step."""
+"""``harness history``: losses and times over commits, with their steps."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from harness.plugins.registry import load_registry
     "--asv",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder of asv's results.  [default: .asv/results, where it is]",
+    help="The folder of asv's results.  [default: .asv/results, if it exists]",
 )
 @click.option(
     "--threshold",
     default="5%",
     show_default=True,
-    help="The least step, as a share of the level before.",
+    help="The smallest step, as a share of the level before.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the page goes.  [default: history.html in the results]",
+    help="File of the page.  [default: history.html in the results]",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @plugin_option
@@ -52,7 +52,7 @@ from harness.plugins.registry import load_registry
 def command(**given: Any) -> int:
     """Draw losses and times of the stored runs and of asv's results over commits.
 
-    Change points are found by asv's own step detection. They say where to look: times of
+    Change points are found by asv's own step detection. They are only hints: times of
     different runs are not interleaved, and only `harness gate --against` gives a verdict.
     """
     from harness import reporting
@@ -84,7 +84,7 @@ def command(**given: Any) -> int:
 
 
 def _print(history: Any) -> None:
-    """Print a row a series: its first and last value, and its steps."""
+    """Print one row for each series: its first and last value, and its steps."""
     rows = [
         [
             s.algorithm or "-",

@@ -1,4 +1,4 @@
-"""``harness list``: what there is to choose from."""
+"""``harness list``: list algorithms, datasets, experiments, runs and so on."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ KINDS = (
     *("algorithms", "datasets", "metrics", "sections", "executors"),
     *("experiments", "plugins", "runs"),
 )
-MOST_SHOWN = 3  # things in a cell of a table
-RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `harness show`
+MOST_SHOWN = 3  # items in a table cell
+RUN = ("id", "name", "status", "started", "ended")  # `harness show` has the rest of a run
 
 
 @click.command("list")
@@ -27,11 +27,11 @@ RUN = ("id", "name", "status", "started", "ended")  # the rest of a run is for `
 @results_option
 @json_option
 def command(kind: str | None, plugins: tuple[Path, ...], results: Path, as_json: bool) -> None:
-    """List what is registered, shipped or stored: KIND is one of those below.
+    """List registered, shipped or stored items: KIND is one of those below.
 
     algorithms, datasets, metrics, sections, executors, experiments, plugins, runs
     """
-    if kind is None:  # click itself would take a line for each
+    if kind is None:  # click would print one in each line
         raise click.UsageError(f"list needs a KIND: {', '.join(KINDS)}")
     if kind == "runs":
         rows = _runs(results)
@@ -58,10 +58,10 @@ def _registered(kind: str, registry: Registry) -> list[dict[str, Any]]:
             sections: list[Section] = sorted(registry.all("section"), key=lambda s: s.order)
             return [{"name": s.name, "title": s.title} for s in sections]
         case "executors" | "experiments":
-            told: dict[str, Any] = {one.name: one for one in registry.all("executor")}
+            items: dict[str, Any] = {one.name: one for one in registry.all("executor")}
             if kind == "experiments":
-                told = {name: load_experiment(name) for name in shipped_experiments()}
-            return [{"name": name, "summary": one.summary} for name, one in told.items()]
+                items = {name: load_experiment(name) for name in shipped_experiments()}
+            return [{"name": name, "summary": one.summary} for name, one in items.items()]
         case _:
             return _plugins(registry)
 
@@ -105,8 +105,8 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
         for name, entry in entries.items():
             offered[entry.plugin].append(f"{kind} {name}")
     notes: dict[str, list[str]] = {}
-    for name, told in registry.unanswered().items():
-        notes.setdefault(registry.entry("algorithm", name).plugin, []).append(told)
+    for name, note in registry.unanswered().items():
+        notes.setdefault(registry.entry("algorithm", name).plugin, []).append(note)
     fine = [
         {
             "plugin": name,
@@ -124,7 +124,7 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as a table shows it; JSON has it whole."""
+    """Return a value shortened for the table; JSON has the full value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""``harness parity A [B]``: whether two algorithms grow the same trees, and where they part."""
+"""``harness parity A [B]``: compare the trees of two algorithms, node by node."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ if TYPE_CHECKING:
     type=int,
     default=5,
     show_default=True,
-    help="Splits that the trees are grown on; a rung must be reached on each.",
+    help="Splits to grow the trees on; a parity level must be reached on each.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
-@click.option("--timeout", default="10m", show_default=True, help="Most time a trial may take.")
+@click.option("--timeout", default="10m", show_default=True, help="Time limit of a trial.")
 @click.option(
     "--require",
     type=click.Choice(["L0", "L1", "L2", "L3"], case_sensitive=False),
-    help="Exit with 1 unless every dataset reaches this rung.",
+    help="Exit with 1 unless every dataset reaches this parity level.",
 )
 @plugin_option
 @results_option
-@click.option("--fresh", is_flag=True, help="Compare again what is already known.")
+@click.option("--fresh", is_flag=True, help="Compare again even if a result is stored.")
 @json_option
 def command(**given: Any) -> int:
-    """Compare the trees of A with those of B, by default the reference that A answers to.
+    """Compare the trees of A with those of B, by default A's reference.
 
-    Both are trained on the same rows. Each dataset reaches a rung: L3 the same bits, L2 the same
-    trees, L1 the same splits of the rows, L0 equivalent accuracy. Where the trees part, the
-    first place is named and explained.
+    Both are trained on the same rows. The result is a parity level for each dataset: L3
+    the same bits, L2 the same trees, L1 the same splits of the rows, L0 equivalent accuracy. If
+    the trees differ, the first difference is shown and explained.
     """
     from harness import api
     from harness.progress_display import new_progress
@@ -108,7 +108,7 @@ def _again(run: str, given: dict[str, Any]) -> ParityResult:
 
 
 def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:
-    """Return 1 where a rung is missed, 3 where some comparison failed, 4 where all did."""
+    """Return 1 if a required level is missed, 3 if some comparisons failed, 4 if all did."""
     if required and not all(reaches(parity.rung, required.upper()) for parity in found):
         return 1
     compared = [parity for parity in found if parity.splits]
@@ -118,13 +118,13 @@ def _exit_code(found: tuple[Parity, ...], required: str | None) -> int:
 
 
 def _print(found: tuple[Parity, ...]) -> None:
-    """Print the rung of each dataset, then why it is no higher."""
+    """Print the parity level of each dataset, then the first differences."""
     rows = [
         [p.dataset, p.rung or "none", MEANING[p.rung], p.claimed or "-", p.verdict or "-",
          f"{len(p.splits)} splits", p.preparation]
         for p in found
     ]  # fmt: skip
-    print_table(["dataset", "rung", "meaning", "claimed", "accuracy", "from", "prepared"], rows)
+    print_table(["dataset", "level", "meaning", "claimed", "accuracy", "from", "prepared"], rows)
     for parity in found:
         if parity.reason:
             say(f"{parity.dataset}: {parity.reason}")

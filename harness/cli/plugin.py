@@ -1,4 +1,4 @@
-"""``harness plugin``: write a new plugin package, and check what a plugin promises."""
+"""``harness plugin``: write a new plugin package, and test a plugin's contract."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKS = {"ok": "ok", "failed": "FAILED", "skipped": "-", "noted": "note"}
 
 @click.group("plugin")
 def command() -> None:
-    """Write a new plugin package, or check what a plugin promises."""
+    """Write a new plugin package, or test a plugin's contract."""
 
 
 @command.command("new")
@@ -34,7 +34,7 @@ def command() -> None:
     type=click.Choice(KINDS),
     default="algorithm",
     show_default=True,
-    help="What the plugin offers.",
+    help="Kind of plugin.",
 )
 @click.option(
     "--into",
@@ -43,9 +43,9 @@ def command() -> None:
     help="The folder in which the package's folder is made (default: here).",
 )
 def new(*, name: str, kind: str, into: Path) -> None:
-    """Write a new plugin package NAME: it installs, works and is tested as it stands.
+    """Write a new plugin package NAME that installs, works and has passing tests.
 
-    What is yours to replace says so. `harness plugin check NAME` and pytest tell what is missing.
+    Comments mark the parts to replace. `harness plugin check NAME` and pytest list what is missing.
     """
     for path in write_package(name, kind, into):
         click.echo(str(path))
@@ -56,23 +56,27 @@ def new(*, name: str, kind: str, into: Path) -> None:
 @click.argument("name")
 @plugin_option
 @click.option(
-    "--timeout", type=float, default=300.0, show_default=True, help="Seconds for one check."
+    "--timeout",
+    type=float,
+    default=300.0,
+    show_default=True,
+    help="Time limit of one check, seconds.",
 )
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
     default=None,
-    help="What NAME is, where plugins register it as several.",
+    help="Kind of NAME, if several kinds have this name.",
 )
 @json_option
 def check(
     *, name: str, plugins: tuple[Path, ...], timeout: float, kind: str | None, as_json: bool
 ) -> int:
-    """Hold the algorithm, dataset, metric, section or executor NAME to the contract.
+    """Test the algorithm, dataset, metric, section or executor NAME against the contract.
 
-    Each promise has a check of its own. The checks run in a process of their own, so a crash or a
-    hang is a finding too. Then the rungs that an algorithm claims are held against those it
-    reaches. Exit code 1 where a promise is broken.
+    Each rule of the contract has a check. The checks run in a separate process, so a crash or a
+    hang is a result, too. Then the claimed parity levels of an algorithm are compared with those it
+    reaches. Exit code 1 if a check fails.
     """
     from harness.conformance.checks import kinds_of
 
@@ -100,7 +104,7 @@ def _found(
     *,
     told: bool,
 ) -> Iterator[Finding]:
-    """Yield what is found, and tell of it as it comes."""
+    """Yield the results, and print each as it arrives."""
     from harness.conformance.claims import check_claims
     from harness.conformance.supervised import check_supervised
 
@@ -110,12 +114,12 @@ def _found(
     for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
         found = list(alike)
         if told:
-            _tell(found)
+            _print_finding(found)
         yield from found
 
 
-def _tell(alike: list[Finding]) -> None:
-    """Say what a check found, in one line for all the tasks of which it found the same."""
+def _print_finding(alike: list[Finding]) -> None:
+    """Print the result of a check, one line for all tasks with the same result."""
     first = alike[0]
     where = f" ({', '.join(one.task for one in alike)})" if first.task else ""
     why = f": {printable(first.message, MOST)}" if first.message else ""

@@ -1,4 +1,4 @@
-"""``harness report``: the page of a run, made from the store alone."""
+"""``harness report``: write the report of a run from the store."""
 
 from __future__ import annotations
 

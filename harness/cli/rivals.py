@@ -1,4 +1,4 @@
-"""The tables at the end of a race: each algorithm beside its fastest rival, and peaks of memory."""
+"""Tables after a series of duels: each algorithm against its fastest rival, and peak memory."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ HEADER = ("workload", "algorithm", "rival", "ours", "its", "ratio", "interval", 
 
 
 def print_rivals(views: Sequence[RunView]) -> None:
-    """Print a table for each phase that was timed, with geometric mean and worst ratio, and peaks.
+    """Print a table for each timed phase, with geometric mean and worst ratio, and peak memory.
 
-    Nothing is printed where no algorithm has several rivals, or several workloads.
+    Nothing is printed if no algorithm has several rivals or workloads.
     """
     if not has_rivals(views):
         return
@@ -58,7 +58,7 @@ def print_rivals(views: Sequence[RunView]) -> None:
 
 
 def _print_peaks(found: Sequence[Peaks]) -> None:
-    """Print a row a workload and a column a rival."""
+    """Print peak memory: one row for each workload, one column for each rival."""
     if not found:
         return
     rivals = list(dict.fromkeys(name for one in found for name, _ in one.ratios))
@@ -73,7 +73,7 @@ def _print_peaks(found: Sequence[Peaks]) -> None:
 
 
 def _ratios(one: Peaks, rivals: Iterable[str]) -> Iterator[str]:
-    """Yield the ratio of each rival; of variants of one, all of them in the order they fought."""
+    """Yield the ratios of each rival, variants in the order of their duels."""
     for rival in rivals:
         yield " / ".join(f"{ratio:.2f}" for (name, _), ratio in one.ratios.items() if name == rival)
 
@@ -93,13 +93,13 @@ def _row(one: Fastest) -> tuple[str, ...]:
 def _notes(one: Fastest) -> list[str]:
     notes = [f"{name} is left out: less accurate, or without a score" for name in one.left_out]
     if not one.accurate:
-        told = "is less accurate than the best by more than the margin, or without a score"
-        notes.append(f"{one.algorithm} {told}")
+        reason = "is less accurate than the best by more than the margin, or without a score"
+        notes.append(f"{one.algorithm} {reason}")
     return notes
 
 
 def _inside(views: Sequence[RunView]) -> Iterator[str]:
-    """Yield the workloads on which training has no parts, as one side bins inside ``fit``."""
+    """Yield the workloads on which training is one phase, as one side bins inside ``fit``."""
     apart = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
     for one in fastest_rivals(views, "train"):
         if (one.workload, one.algorithm) not in apart:

@@ -1,4 +1,4 @@
-"""``harness run``: carry out an experiment and write its report."""
+"""``harness run``: run an experiment and write its report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
     "algorithms",
     multiple=True,
     metavar="GLOB",
-    help="Only these algorithms, and the references they answer to.",
+    help="Only these algorithms, and their references.",
 )
 @click.option(
     "-d",
@@ -53,18 +53,27 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Your own file: CSV, TSV, Parquet, JSON lines, XLSX, ARFF, svmlight; several are stacked.",
+    help=(
+        "Your own file: CSV, TSV, Parquet, JSON lines, XLSX, ARFF, svmlight; several are "
+        "concatenated."
+    ),
 )
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
 @click.option(
     "--task",
     type=click.Choice(["binary", "multiclass", "regression"]),
-    help="What --data asks for, where the guess is wrong.",
+    help="Task of --data, if the guess is wrong.",
 )
-@click.option("--metric", help="The metric that decides, such as auc or mae.")
-@click.option("--group", metavar="COLUMN", help="Rows of one group are never in both parts.")
-@click.option("--time", metavar="COLUMN", help="Train on earlier rows than are tested.")
-@click.option("--weight", metavar="COLUMN", help="Weights of the rows.")
+@click.option("--metric", help="The metric to judge by, such as auc or mae.")
+@click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Column of groups; the rows of a group are never split between training and test.",
+)
+@click.option(
+    "--time", metavar="COLUMN", help="Column of times; train on earlier rows, test on later ones."
+)
+@click.option("--weight", metavar="COLUMN", help="Column with the weights of the rows.")
 @click.option("--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out: a,b,c.")
 @click.option(
     "--test",
@@ -75,16 +84,18 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 @click.option(
     "--class-weight",
     type=click.Choice(["balanced"]),
-    help="Rows of rare classes count more in training.",
+    help="Give rows of rare classes more weight in training.",
 )
 @click.option(
     "--early-stopping",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Stop when N rounds brought nothing on a tenth of the training rows.",
+    help="Stop after N rounds without improvement on a tenth of the training rows.",
 )
 @click.option(
-    "--drop-flagged", is_flag=True, help="Leave out the identifiers that the checks find in --data."
+    "--drop-flagged",
+    is_flag=True,
+    help="Leave out the identifier columns that the checks find in --data.",
 )
 @click.option(
     "--set",
@@ -96,7 +107,7 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 @click.option(
     "--again",
     metavar="RUN",
-    help="Repeat a stored run, or with -a and -d a part of it, as it was asked for.",
+    help="Repeat a stored run (or a part of it, with -a and -d) with its stored options.",
 )
 @click.option(
     "--trial",
@@ -106,26 +117,35 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 )
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")
-@click.option("--jobs", type=int, help="Trials side by side (default: as the cores allow).")
-@click.option("--timeout", metavar="60s", help="Most time a trial may take.")
-@click.option("--memory", metavar="4GiB", help="Most memory a trial may take.")
+@click.option(
+    "--jobs",
+    type=int,
+    help="Number of trials that run at the same time (default: as the cores allow).",
+)
+@click.option("--timeout", metavar="60s", help="Time limit of a trial.")
+@click.option("--memory", metavar="4GiB", help="Memory limit of a trial.")
 @click.option(
     "--budget",
     metavar="30m",
-    help="Most time of the run (default with --data: 10m). Splits are reduced, then rows.",
+    help=(
+        "Time limit of the run (default with --data: 10m). First the number of splits is "
+        "reduced, then that of rows."
+    ),
 )
 @click.option(
     "--track",
     type=click.Choice(["equal", "default", "tuned"]),
-    help="Equal capacity, each library's own defaults, or a search of parameters.",
+    help="Parameters: equal size, each library's own defaults, or tuned by search.",
 )
-@click.option("--quick", is_flag=True, help="A short comparison at equal capacity: 20 trees each.")
-@click.option("--executor", default="local", show_default=True, help="Where trials run.")
+@click.option("--quick", is_flag=True, help="A short comparison with equal size: 20 trees each.")
+@click.option(
+    "--executor", default="local", show_default=True, help="Executor that runs the trials."
+)
 @click.option("--scheduler", metavar="URL", help="Address of the executor's scheduler.")
 @plugin_option
 @results_option
-@click.option("--fresh", is_flag=True, help="Run again what is already known.")
-@click.option("--retry-failed", is_flag=True, help="Run again what failed.")
+@click.option("--fresh", is_flag=True, help="Run again even if a result is stored.")
+@click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @click.option("--no-wait", is_flag=True, help="Do not wait for another run; exit 5 instead.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @click.option("--no-report", is_flag=True, help="Write no report.")
@@ -138,8 +158,8 @@ def command(**given: Any) -> int:
     The default is quick; with --data it is own_data: the libraries at their own defaults, within
     ten minutes.
 
-    Of a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
-    end each algorithm stands beside the fastest of its rivals that is as accurate, and verdicts
+    In a series, such as speed or a folder of TOML files, each experiment is run in turn. At the
+    end each algorithm is compared with its fastest rival that is as accurate, and verdicts
     are counted over the datasets.
     """
     series = [_again(given)] if given["again"] else _asked(given)
@@ -160,10 +180,10 @@ def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     from harness.config.files import experiments_of
     from harness.runs.request import RunOptions
 
-    own = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
+    excluded = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
     if given["trial"]:
         raise click.UsageError("--trial needs --again, the run that has it")
-    asked = {key: value for key, value in given.items() if key not in (*own, "again", "trial")}
+    asked = {key: value for key, value in given.items() if key not in (*excluded, "again", "trial")}
     asked["data"] = list(given["data"]) or None
     return [
         RunOptions(experiment=name, **asked, wait=not given["no_wait"])
@@ -212,16 +232,16 @@ def _run(options: RunOptions | RunAgain, given: dict[str, Any]) -> tuple[RunResu
         say(gates.sentence())
     if given["as_json"]:
         ends = result.tally.ends
-        told = reporting.verdicts(result.path, result.run, result.registry)
+        verdicts = reporting.verdicts(result.path, result.run, result.registry)
         print_json(
             {
                 "run": result.run,
                 "outcomes": ends.get("trial", {}),
                 "duels": ends.get("duel", {}),
                 "comparisons": ends.get("comparison", {}),
-                "parity": told["parity"],
+                "parity": verdicts["parity"],
                 "reused": result.tally.reused,
-                "answers": told["answers"],
+                "answers": verdicts["answers"],
                 "report": str(path) if path else None,
                 "gates": gates.to_json() if gates else None,
             }

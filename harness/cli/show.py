@@ -1,4 +1,4 @@
-"""``harness show NAME|ID``: all that is known of an algorithm, a dataset, a run or a trial."""
+"""``harness show NAME|ID``: details of an algorithm, a dataset, a run or a trial."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _registered(name: str, registry: Registry) -> dict[str, Any]:
 
 
 def _facts(value: Any) -> dict[str, Any]:
-    """Return a declaration's fields, without the functions among them."""
+    """Return the fields of a declaration, without functions."""
     facts = {key: getattr(value, key) for key in value.__dataclass_fields__}
     return {key: _without_functions(to_json(f)) for key, f in facts.items() if not callable(f)}
 
@@ -75,10 +75,10 @@ def _stored(name: str, results: Path) -> dict[str, Any]:
 
 
 def _duel(outcome: DuelOutcome, run: str) -> dict[str, Any]:
-    told = to_json(outcome)
-    return {"run": run, **{key: told[key] for key in ("status", "blocks", "failure", "facts")}}
+    fields = to_json(outcome)
+    return {"run": run, **{key: fields[key] for key in ("status", "blocks", "failure", "facts")}}
 
 
 def _attempt(outcome: Outcome, run: str) -> dict[str, Any]:
-    told = to_json(outcome)
-    return {"run": run, **{key: told[key] for key in ("status", "samples", "failure", "facts")}}
+    fields = to_json(outcome)
+    return {"run": run, **{key: fields[key] for key in ("status", "samples", "failure", "facts")}}

@@ -1,4 +1,4 @@
-"""The table at the end of a run: how each pair's accuracy compares over all datasets."""
+"""Table after a run: accuracy verdicts of each pair over all datasets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ HEADER = ("algorithm", "against", "datasets", *VERDICTS)
 
 
 def print_verdicts(views: Sequence[RunView]) -> None:
-    """Print a row for each pair that met on two datasets or more, of one run or of a series."""
+    """Print one row for each pair with two or more common datasets, of a run or a series."""
     found = [c for c in count_verdicts(_judged(views)) if c.datasets > 1]
     if not found:
         return
-    click.echo("\naccuracy: datasets by verdict; better and worse after Holm over them")
+    click.echo(
+        "\naccuracy: number of datasets by verdict; better and worse after Holm's adjustment "
+        "over them"
+    )
     print_table(HEADER, [_row(one) for one in found])
     for one in found:
         for words in notes(one):
@@ -30,13 +33,13 @@ def print_verdicts(views: Sequence[RunView]) -> None:
 
 
 def notes(one: VerdictCounts) -> Iterator[str]:
-    """Yield on which datasets an algorithm is worse, and on which that is in doubt."""
+    """Yield the datasets on which an algorithm is worse, and those where that is uncertain."""
     pair = f"{one.algorithm} against {one.reference}"
     if one.worse_on:
         yield f"{pair} is worse on {', '.join(one.worse_on)}"
     if one.doubtful:
-        told = "looked at alone; among so many that is no evidence"
-        yield f"{pair} is worse on {', '.join(one.doubtful)} {told}"
+        doubt = "if tested alone; not significant among so many datasets"
+        yield f"{pair} is worse on {', '.join(one.doubtful)} {doubt}"
 
 
 def _row(one: VerdictCounts) -> tuple[str, ...]:
@@ -46,7 +49,7 @@ def _row(one: VerdictCounts) -> tuple[str, ...]:
 
 
 def _judged(views: Sequence[RunView]) -> Iterable[Accuracy]:
-    """Yield the verdicts of all runs; in a series, runs may be on one dataset at other sizes."""
+    """Yield the verdicts of all runs; a series may have one dataset at several sizes."""
     for view in views:
         for one in view.accuracy:
             series = len(views) > 1 and one.dataset

@@ -1,4 +1,4 @@
-// Two runs of a table whose numeric columns are runs: the others are hidden, their change is added.
+// Show two runs of a table whose numeric columns are runs: hide the other columns, add the change.
 function pickTwo(block, table) {
   const head = table.tHead.rows[0];
   const rows = [...table.tBodies[0].rows];
@@ -41,7 +41,7 @@ function pickTwo(block, table) {
     });
   }
 
-  // Numbers change by a share, or from 0 by themselves; words change into others.
+  // The change of numbers is relative, or absolute from 0; the change of words is the new words.
   function change(before, after) {
     const [a, b] = [value(before), value(after)];
     if (Number.isNaN(a) && Number.isNaN(b)) {

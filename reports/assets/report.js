@@ -1,7 +1,7 @@
-// The page can be read without this: it only adds sorting, filtering, CSV files and the theme.
+// This script is optional: it adds sorting, filtering, CSV files and the theme.
 "use strict";
 
-// Theme: the system's, until the reader chooses the other one.
+// Theme: that of the system, unless the reader chooses the other one.
 const root = document.documentElement;
 const toggle = document.getElementById("theme");
 const isDark = () =>

@@ -1,13 +1,13 @@
-"""What a section's page is made of: typed blocks, so that no section needs to write HTML.
+"""Typed blocks of which sections consist, so that no section writes HTML.
 
 A section returns a :class:`Fragment` of blocks. All text in them, from wherever it comes, is
 escaped when the page is rendered; there is no block for raw HTML. Blocks nest where they
 hold ``blocks``; words inside a sentence are ``str`` or one of
 :mod:`reports.text.inline`, tables are those of :mod:`reports.blocks.tables`.
 
-``tone`` says what a thing means, and the style sheet says how that looks: ``good``, ``same``,
-``bad``, ``unsure``, or "" for no meaning. A tone never stands alone; a word or symbol goes
-with it.
+``tone`` is a meaning, to which the style sheet gives a colour: ``good``, ``same``,
+``bad``, ``unsure``, or "" for no meaning. A tone always has
+a word or symbol, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Tile:
-    """One large figure with what it is and what stands behind it."""
+    """One large figure with its title and a note."""
 
     label: str
     value: str
@@ -70,7 +70,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text as it stands: commands, tracebacks, a configuration."""
+    """Preformatted text: commands, tracebacks, a configuration."""
 
     text: str
     label: str
@@ -87,10 +87,10 @@ class Key:
 
 
 class Picture(Protocol):
-    """What draws itself."""
+    """An object that draws itself."""
 
     def svg(self, title: str) -> Markup:
-        """Return it as an ``<svg>`` element with that name."""
+        """Return the picture as an ``<svg>`` element with that title."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Figure:
 
     ``spec`` is a Vega-Lite specification with its data inline, or a :class:`Picture`; it becomes
     a static SVG. ``title`` names the chart for those who cannot see it. ``again`` is the command
-    that measures what it shows once more, as :meth:`reports.Page.again` returns it. ``points``
-    holds what is drawn where ``table`` sums it up: a row a dot, shown as the text of a CSV file.
+    that repeats the measurements, as :meth:`reports.Page.again` returns it. ``points``
+    holds all drawn points if ``table`` is a summary: one row for each dot, shown as CSV.
     """
 
     spec: Mapping[str, Any] | Picture
@@ -125,7 +125,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Details:
-    """Blocks behind a line that opens them."""
+    """Blocks that a click on a line opens."""
 
     summary: Words
     blocks: Sequence[Block]
@@ -134,7 +134,7 @@ class Details:
 
 @dataclass(frozen=True)
 class Callout:
-    """Blocks set apart because they need attention."""
+    """A box of blocks that need attention."""
 
     title: str
     blocks: Sequence[Block]
@@ -144,7 +144,7 @@ class Callout:
 
 @dataclass(frozen=True)
 class Sides:
-    """Blocks beside each other where there is room."""
+    """Blocks next to each other, if there is room."""
 
     blocks: Sequence[Block]
     kind: ClassVar[str] = "sides"
@@ -152,12 +152,12 @@ class Sides:
 
 @dataclass(frozen=True)
 class Panel:
-    """A titled part of a section, with an anchor that links can lead to."""
+    """A titled part of a section, with an anchor for links."""
 
     title: str
     blocks: Sequence[Block]
     anchor: str
-    folded: bool = False  # closed until it is opened: for the many panels of a large run
+    folded: bool = False  # closed at first, for the many panels of a large run
     note: str = ""
     kind: ClassVar[str] = "panel"
 
@@ -180,7 +180,7 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True)
 class Fragment:
-    """What a section puts on the page; ``badge`` is a short count beside its name."""
+    """The content of a section; ``badge`` is a short count beside its title."""
 
     blocks: Sequence[Block]
     badge: str = ""

@@ -21,9 +21,9 @@ class Track:
     low: float
     value: float
     high: float
-    zero: float  # where "no difference" lies
-    band: tuple[float, float] | None = None  # the region that counts as equal
-    inner: tuple[float, float] | None = None  # a narrower interval, drawn heavier
+    zero: float  # position of "no difference"
+    band: tuple[float, float] | None = None  # the equivalence margin
+    inner: tuple[float, float] | None = None  # a narrower interval, drawn thicker
     kind: ClassVar[str] = "track"
 
 
@@ -34,7 +34,7 @@ def track(
     band: tuple[float, float] | None = None,
     inner: tuple[float, float] | None = None,
 ) -> Track:
-    """Place (low, value, high) in a domain; what lies outside is held at its edge."""
+    """Place (low, value, high) in a domain; values outside are clipped."""
     start, end = domain
 
     def place(x: float) -> float:
@@ -51,8 +51,8 @@ def track(
 class Cell:
     """One cell of a table.
 
-    ``value`` is what sorting and the CSV file use where that is not the text: the number itself,
-    in full. ``note`` is a second, quieter line.
+    ``value`` is used for sorting and the CSV file in place of the text: the number itself,
+    with all digits. ``note`` is a second, smaller line.
     """
 
     text: Words
@@ -63,13 +63,13 @@ class Cell:
 
     @classmethod
     def of(cls, value: float | None, show: Callable[[float | None], str], **rest: Any) -> Cell:
-        """Return the cell of a number, shown by one of the functions of the page's text."""
+        """Return the cell of a number, formatted by ``show``."""
         return cls(show(value), value, **rest)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; numbers stand flush right."""
+    """A column of a table; numbers are aligned right."""
 
     title: str
     numeric: bool = False
@@ -84,8 +84,8 @@ Row: TypeAlias = Sequence[Cell | Words]
 class Table:
     """A table; its first column names the row. ``name`` is that of its CSV file.
 
-    ``compare`` lets a reader pick two of its numeric columns, which are runs. ``again`` holds the
-    commands that measure its rows once more, where no figure above it has them.
+    ``compare`` lets a reader choose two of its numeric columns, which are runs. ``again`` holds the
+    commands that repeat its rows, if no figure above it has them.
     """
 
     columns: Sequence[Column]
@@ -97,12 +97,12 @@ class Table:
     kind: ClassVar[str] = "table"
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")  # what a spreadsheet takes for the beginning of one
+_FORMULA = re.compile(r"[=+\-@\t\r]")  # first characters that a spreadsheet reads as a formula
 _LONGEST = 120  # characters of a text in a CSV line
 
 
 def csv_text(table: Table) -> str:
-    """Return a table as CSV: numbers with seven digits, no formula, a line a row."""
+    """Return a table as CSV: numbers with seven digits, formulas made inert."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     units = [f" ({column.unit})" if column.unit else "" for column in table.columns]

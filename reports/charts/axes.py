@@ -1,4 +1,4 @@
-"""Axes of a plot: where a value lies, and which round values are written beside it."""
+"""Axes of a plot: positions of values, and round values as ticks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ TICKS = 6  # of a log axis, at most
 
 @dataclass(frozen=True)
 class Axis:
-    """From a quantity to a share of the panel's width or height."""
+    """Map from a quantity to a share of the panel's width or height."""
 
     low: float
     high: float
     ticks: Sequence[float]
-    labels: Sequence[str]  # one a tick
+    labels: Sequence[str]  # one for each tick
     title: str = ""
     log: bool = False
 
     def share(self, value: float) -> float:
-        """Return where a value lies: 0 at ``low``, 1 at ``high``, held within the panel."""
+        """Return the position of a value: 0 at ``low``, 1 at ``high``, clipped to the panel."""
         low, high = self.low, self.high
         if self.log:
             value = max(value, min(low, high))
@@ -33,7 +33,7 @@ class Axis:
 
 
 def number(value: float) -> str:
-    """Return the label of a tick, as short as it can be."""
+    """Return the shortest label of a tick."""
     if value and not 1e-4 <= abs(value) < 1e5:
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("-", MINUS)
     return f"{value:.6g}".replace("-", MINUS)
@@ -88,13 +88,13 @@ def logarithmic(
 
 
 def rows(names: Sequence[str], *, labelled: bool = True) -> Axis:
-    """Return an axis of names, the first at the top; a mark's place is the number of its row."""
+    """Return an axis of names, the first at the top; positions are row numbers."""
     labels = [short(name, LABEL) if labelled else "" for name in names]
     return Axis(len(names) - 0.5, -0.5, range(len(names)), labels)
 
 
 def log_scale(values: Iterable[float]) -> tuple[list[float], list[float]]:
-    """Return the domain of a log axis around positive values, and two to seven ticks in it."""
+    """Return the domain of a log axis around positive values, and two to seven ticks."""
     positive = [v for v in values if 0 < v < math.inf] or [1.0]
     low, high = min(positive) / 1.25, max(positive) * 1.25
     while len(_ticks(low, high, (1, 2, 3, 5))) < 2:

@@ -1,4 +1,4 @@
-"""What an error is made of, against what was varied: one panel a family of models."""
+"""Charts of the parts of an error against varied params: one panel for each algorithm."""
 
 from __future__ import annotations
 
@@ -18,41 +18,42 @@ MOST_PANELS = 12  # of one chart
 SIZE = "training rows"
 
 
-def varied(told: Sequence[Diagnostic]) -> list[dict[str, Any]]:
-    """Return, for each answer, the params in which those of its algorithm and dataset differ."""
+def varied(results: Sequence[Diagnostic]) -> list[dict[str, Any]]:
+    """Return for each result the params that vary among its algorithm and dataset."""
     values: dict[tuple[str, str, str], set[str]] = {}
-    for d in told:
+    for d in results:
         for key, value in d.params.items():
             values.setdefault((d.algorithm, d.dataset, key), set()).add(json.dumps(value))
     differ = {place for place, known in values.items() if len(known) > 1}
     return [
-        {k: v for k, v in d.params.items() if (d.algorithm, d.dataset, k) in differ} for d in told
+        {k: v for k, v in d.params.items() if (d.algorithm, d.dataset, k) in differ}
+        for d in results
     ]
 
 
-def told_params(params: Mapping[str, Any]) -> str:
+def params_text(params: Mapping[str, Any]) -> str:
     """Return "max_depth 3, learning_rate 0.1"."""
     return ", ".join(f"{short(key)} {short(_word(value), 40)}" for key, value in params.items())
 
 
-def named(told: Sequence[Diagnostic]) -> list[str]:
-    """Return a name for each answer: the algorithm, and the params that tell it from others."""
-    params = map(told_params, varied(told))
+def named(results: Sequence[Diagnostic]) -> list[str]:
+    """Return a name for each result: the algorithm, and the params that distinguish it."""
+    params = map(params_text, varied(results))
     return [
         f"{d.algorithm}, {extra}" if extra else d.algorithm
-        for d, extra in zip(told, params, strict=True)
+        for d, extra in zip(results, params, strict=True)
     ]
 
 
 def _word(value: Any) -> str:
     if isinstance(value, Mapping) and "algorithm" in value:  # a nested estimator
-        inner = told_params(value.get("params") or {})
+        inner = params_text(value.get("params") or {})
         return f"{value['algorithm']} ({inner})" if inner else str(value["algorithm"])
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def shares(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return error, bias, variance and, where it is known, noise of an answer."""
+    """Return error, bias, variance and, if known, noise of a result."""
     value = {name: part["value"] for name, part in found["parts"].items()}
     if found["kind"] == "0-1":
         net = value["unbiased_variance"] - value["biased_variance"]
@@ -61,11 +62,11 @@ def shares(found: Mapping[str, Any]) -> dict[str, float]:
     return known | ({"noise": value["noise"]} if "noise" in value else {})
 
 
-def bias_variance_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, the parts against each axis, and against the number of training rows."""
+def bias_variance_figures(results: Sequence[Diagnostic]) -> list[Block]:
+    """Return for each dataset the parts against each axis and the number of training rows."""
     blocks: list[Block] = []
-    for dataset in dict.fromkeys(d.dataset for d in told):
-        same = [d for d in told if d.dataset == dataset]
+    for dataset in dict.fromkeys(d.dataset for d in results):
+        same = [d for d in results if d.dataset == dataset]
         charts: dict[str, list[dict[str, Any]]] = {}
         for axis, row in _points(same):
             charts.setdefault(axis, []).append(row)
@@ -76,24 +77,27 @@ def bias_variance_figures(told: Sequence[Diagnostic]) -> list[Block]:
     return [Details("Error, bias and variance as curves", blocks)] if blocks else []
 
 
-def _points(told: Sequence[Diagnostic]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield axis and points of the answers to one dataset whose algorithm has an axis."""
-    differing = varied(told)
-    axes = {name: _axis(told, differing, name) for name in dict.fromkeys(d.algorithm for d in told)}
-    for d, params in zip(told, differing, strict=True):
+def _points(results: Sequence[Diagnostic]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield axis and points of the results on one dataset whose algorithm has an axis."""
+    differing = varied(results)
+    axes = {
+        name: _axis(results, differing, name)
+        for name in dict.fromkeys(d.algorithm for d in results)
+    }
+    for d, params in zip(results, differing, strict=True):
         axis = axes[d.algorithm]
         if not axis or not _is_number(params[axis]):  # such as a depth without a limit
             continue
-        rest = told_params({k: v for k, v in params.items() if k != axis})
+        rest = params_text({k: v for k, v in params.items() if k != axis})
         size = plural(d.found["train_rows"], "row")
         name = ", ".join(filter(None, [d.algorithm, rest, size]))
         yield axis, {"name": name, "x": params[axis], **shares(d.found)}
 
 
-def _axis(told: Sequence[Diagnostic], differing: Sequence[dict[str, Any]], name: str) -> str:
-    """Return the param of an algorithm that takes the most numbers, or ""."""
+def _axis(results: Sequence[Diagnostic], differing: Sequence[dict[str, Any]], name: str) -> str:
+    """Return the param of an algorithm with the most distinct numbers, or ""."""
     known: dict[str, set[float]] = {}
-    for d, params in zip(told, differing, strict=True):
+    for d, params in zip(results, differing, strict=True):
         for key, value in params.items():
             if d.algorithm == name and _is_number(value):
                 known.setdefault(key, set()).add(value)
@@ -105,15 +109,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _best(told: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
-    """Yield points against training rows, of each algorithm's params of least error at the end."""
-    every = list(zip(told, varied(told), strict=True))
-    for name in dict.fromkeys(d.algorithm for d in told):
+def _best(results: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
+    """Yield points against training rows, for each algorithm's params of least final error."""
+    every = list(zip(results, varied(results), strict=True))
+    for name in dict.fromkeys(d.algorithm for d in results):
         mine = [(d, params) for d, params in every if d.algorithm == name]
         largest = max(d.found["train_rows"] for d, _ in mine)
         ends = [(d, params) for d, params in mine if d.found["train_rows"] == largest]
         chosen = min(ends, key=lambda end: shares(end[0].found)["error"])[1]
-        label = ", ".join(filter(None, [name, told_params(chosen)]))
+        label = ", ".join(filter(None, [name, params_text(chosen)]))
         for d, params in mine:
             if params == chosen:
                 yield {"name": label, "x": d.found["train_rows"], **shares(d.found)}

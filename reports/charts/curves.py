@@ -1,4 +1,4 @@
-"""Small multiples: losses round by round, how probabilities come true, what an error is made of."""
+"""Small multiples: losses by round, reliability of probabilities, parts of an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 Rows = Sequence[Mapping[str, Any]]
 
 ACROSS = 3  # panels in a row
-# Side → dash of its line, symbol in words, colour: colour never stands alone.
+# Side → dash of its line, symbol in words, colour; the dash also shows the side.
 SIDES = {"test rows": ("", "—", "blue"), "training rows": ("4 3", "┄", "orange")}
 
 PARTS = {
@@ -29,7 +29,7 @@ def side_keys() -> list[Key]:
 
 
 def curves(rows: Rows, key: str, x_title: str, y_title: str) -> Plot:
-    """Return a panel an algorithm with the loss on test and on training rows.
+    """Return one panel for each algorithm with the loss on test and training rows.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def parts_keys(kinds: Sequence[str]) -> list[Key]:
 
 
 def parts(rows: Rows, x_title: str, y_title: str) -> Plot:
-    """Return a panel a model with each part of its error, against a positive number.
+    """Return one panel for each model with the parts of its error, against a positive number.
 
     ``rows``: ``name``, ``x``, ``part`` (of ``PARTS``) and ``value``. The x axis is logarithmic
-    where its largest number is 20 times the least or more. Panels share no scale of the error:
-    that of a single tree would hide what is left of an ensemble's.
+    if its largest number is 20 times the least or more. Each panel has its own scale of the error:
+    an ensemble's parts would be invisible on that of a single tree.
     """
     xs = sorted({row["x"] for row in rows})
     if xs[0] > 0 and xs[-1] >= 20 * xs[0]:
@@ -71,9 +71,9 @@ def parts(rows: Rows, x_title: str, y_title: str) -> Plot:
 
 
 def reliability(rows: Rows) -> Plot:
-    """Return a panel an algorithm with the rate of the event against its probability.
+    """Return one panel for each algorithm: rate of the event against its probability.
 
-    ``rows``: ``name``, ``predicted``, ``observed``, ``low``, ``high``; the line is perfection.
+    ``rows``: ``name``, ``predicted``, ``observed``, ``low``, ``high``; the line is ideal.
     """
     x, y = (linear((0.0, 1.0), title, zero=True) for title in ("predicted", "observed"))
 
@@ -89,7 +89,7 @@ def reliability(rows: Rows) -> Plot:
 def _lines(
     rows: Rows, kind: str, x: str, y: str, meanings: Mapping[str, tuple[str, str, str]]
 ) -> Iterable[Lines]:
-    """Yield a line a meaning, by its x."""
+    """Yield one line for each meaning, sorted by x."""
     for meaning, (dash, _, colour) in meanings.items():
         points = [(row[x], row[y]) for row in rows if row[kind] == meaning]
         if points:

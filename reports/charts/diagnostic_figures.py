@@ -1,4 +1,4 @@
-"""The charts of the diagnostics, each with the table of its numbers."""
+"""Charts of the diagnostics, each with the table of its numbers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def numeric(*titles: str) -> list[Column]:
     return [Column(title, numeric=True) for title in titles]
 
 
-def _by_dataset(told: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
+def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
     found: dict[str, list[Diagnostic]] = {}
-    for one in told:
+    for one in results:
         found.setdefault(one.dataset, []).append(one)
     for dataset, same in found.items():
         yield dataset, same[:MOST_PANELS]
 
 
-def staged_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, losses against members and against seconds."""
+def staged_figures(results: Sequence[Diagnostic]) -> list[Block]:
+    """Return for each dataset the losses against members and against seconds."""
     blocks: list[Block] = []
-    for dataset, same in _by_dataset(told):
+    for dataset, same in _by_dataset(results):
         names = named(same)
         rows = [row for d, name in zip(same, names, strict=True) for row in _points(d, name)]
         metric = short(same[0].found["metric"])
@@ -45,8 +45,8 @@ def staged_figures(told: Sequence[Diagnostic]) -> list[Block]:
     return [Details("Curves", blocks)] if blocks else []
 
 
-def _points(told: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
-    found = told.found
+def _points(result: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
+    found = result.found
     times = found["seconds"] or [None] * len(found["stage"])
     for side, losses in (("test rows", found["test"]), ("training rows", found["train"])):
         for members, time, value in zip(found["stage"], times, losses, strict=True):
@@ -71,16 +71,18 @@ def _curve(rows: list[dict[str, Any]], key: str, title: str, metric: str, datase
     )
 
 
-def reliability_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, the rate of the event against its probability."""
-    return [Details("Reliability diagrams", [_diagram(d, same) for d, same in _by_dataset(told)])]
+def reliability_figures(results: Sequence[Diagnostic]) -> list[Block]:
+    """Return for each dataset the rate of the event against its probability."""
+    return [
+        Details("Reliability diagrams", [_diagram(d, same) for d, same in _by_dataset(results)])
+    ]
 
 
-def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
+def _diagram(dataset: str, results: Sequence[Diagnostic]) -> Figure:
     rows = [
         {"name": name, "low": b["bounds"][0], "high": b["bounds"][1]}
         | {key: b[key] for key in ("predicted", "observed", "rows")}
-        for d, name in zip(told, named(told), strict=True)
+        for d, name in zip(results, named(results), strict=True)
         for b in d.found["bins"]
     ]
     table: list[Row] = [
@@ -93,7 +95,7 @@ def _diagram(dataset: str, told: Sequence[Diagnostic]) -> Figure:
         for r in rows
     ]
     columns = [Column("Algorithm"), *numeric("Rows", "Predicted", "Observed")]
-    caption = f"How often the event came true on {short(dataset)}, by its probability"
+    caption = f"Observed frequency of the event on {short(dataset)}, by its predicted probability"
     numbers = Table(columns, table, caption, f"diagnostics-reliability-{dataset}")
     return Figure(spec=reliability(rows), title=caption, finding=caption, table=numbers)
 

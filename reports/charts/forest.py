@@ -1,4 +1,4 @@
-"""Forest plots: an estimate a row with its interval, against what would be no difference."""
+"""Forest plots: one estimate with its interval in each row, and a line of no difference."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ WIDTH = 420  # pixels
 
 @dataclass(frozen=True)
 class Estimate:
-    """One row; an interval without bounds is drawn dotted, from edge to edge."""
+    """One row; an unbounded interval is drawn dotted, from edge to edge."""
 
     name: str
     kind: str  # a meaning
     low: float
     value: float
     high: float
-    inner: tuple[float, float] | None = None  # a narrower interval, drawn heavier
+    inner: tuple[float, float] | None = None  # a narrower interval, drawn thicker
 
 
 def ratios(estimates: Sequence[Estimate]) -> Plot:
@@ -34,10 +34,10 @@ def ratios(estimates: Sequence[Estimate]) -> Plot:
 
 
 def differences(estimates: Sequence[Estimate], margin: float, title: str) -> Plot:
-    """Return differences with the band that counts as none; ``kind`` is one of ``VERDICTS``.
+    """Return differences with the band of equivalence; ``kind`` is one of ``VERDICTS``.
 
-    What reaches further than six times the margin, or than the widest middle estimate, is held at
-    the edge: one hopeless interval would squash all others.
+    Intervals are clipped at six times the margin or at the widest middle estimate:
+    one very wide interval would compress all others.
     """
     reach = max(6 * margin, 1.5 * max((abs(e.value) for e in estimates), default=0.0))
     bounds = [x for e in estimates for x in (e.low, e.value, e.high) if abs(x) <= reach]
@@ -73,7 +73,7 @@ def _forest(
 
 
 def _held(estimate: Estimate, axis: Axis) -> Estimate:
-    """Return an estimate whose bounds lie on the axis."""
+    """Return an estimate with its bounds clipped to the axis."""
 
     def hold(x: float) -> float:
         return min(max(x, axis.low), axis.high)

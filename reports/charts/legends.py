@@ -1,4 +1,4 @@
-"""What a symbol and a colour mean, in every chart alike: colour never stands alone."""
+"""Symbols and colours of all charts; a symbol goes with every colour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERDICTS = {
     "worse": ("▼", "triangle-down", "orange"),
     "inconclusive": ("■", "square", "muted"),
 }
-SERIES = (  # for things that have no meaning of their own: colour, dash of the line, symbol
+SERIES = (  # for series without a fixed meaning: colour, dash of the line, symbol
     ("blue", "", "circle"),
     ("orange", "7 3", "diamond"),
     ("green", "2 2", "square"),
@@ -37,7 +37,7 @@ SYMBOLS = {"circle": "●", "diamond": "◆", "square": "■", "triangle-up": "�
 
 
 def keys(meanings: Mapping[str, tuple[str, str, str]], used: Iterable[str]) -> list[Key]:
-    """Return the legend of those meanings that a chart uses."""
+    """Return the legend of the meanings in a chart."""
     present = set(used)
     return [
         Key(symbol, colour, text)

@@ -1,4 +1,4 @@
-"""Plots drawn here, for what a report has many of: thousands of dots cost milliseconds.
+"""Fast plots as static SVG: thousands of dots take milliseconds.
 
 A :class:`Plot` is a grid of panels; a panel has two axes and marks in the units of these axes.
 It becomes a static SVG of plain attributes, as `charts.vega` makes them from Vega-Lite:
@@ -21,7 +21,7 @@ from reports.text.palette import LABEL, PALETTE
 SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
-# Where a name may stand beside its point: anchor, and how far away.
+# Positions of a name beside its point: anchor and distance.
 SIDES = (("start", 8, -6), ("start", 8, 14), ("end", -8, -6), ("end", -8, 14))
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
@@ -38,7 +38,7 @@ Point: TypeAlias = tuple[float, float]
 
 
 def width_of(text: str) -> float:
-    """Return about how many pixels a label takes; rather too many than too few."""
+    """Return an upper estimate of the width of a label in pixels."""
     wide = sum(
         3.5 if c in NARROW else 10 if c in BROAD else 8 if c.isupper() else 6.8 if c < "ÿ" else 12
         for c in text
@@ -142,18 +142,18 @@ class Panel:
     title: str = ""
     width: float = 190.0
     height: float = 130.0
-    right: float = 0.0  # room for what is written beyond the right edge
+    right: float = 0.0  # room for labels beyond the right edge
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A grid of panels, so many in a row."""
+    """A grid of panels with ``across`` panels in a row."""
 
     panels: Sequence[Panel]
     across: int = 3
 
     def svg(self, title: str) -> Markup:
-        """Return the plot as an ``<svg>`` element; the title is read out in its place."""
+        """Return the plot as an ``<svg>`` element; screen readers read the title."""
         lefts = [max(map(_left, self.panels[i :: self.across])) for i in range(self.across)
                  if i < len(self.panels)]  # fmt: skip
         parts, top, width = [], 4.0, 0.0
@@ -177,7 +177,7 @@ class Plot:
 
 
 def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
-    """Return names beside their points, those left out that would cover another name or a dot."""
+    """Return names beside their points, without those that would cover a name or dot."""
     taken = [
         (x - 4, y - 4, x + 4, y + 4)
         for mark in panel.marks
@@ -202,7 +202,7 @@ def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
 
 
 def _within(panel: Panel, point: Point) -> Point:
-    """Return how many pixels from the left and the top of a panel a point lies."""
+    """Return the pixels of a point from the left and the top of a panel."""
     x, y = panel.x.share(point[0]), panel.y.share(point[1])
     return x * panel.width, (1 - y) * panel.height
 
@@ -212,7 +212,7 @@ def _touch(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def _left(panel: Panel) -> float:
-    """Return the room that the labels of the y axis take."""
+    """Return the width of the labels of the y axis."""
     widest = max(map(width_of, panel.y.labels), default=0.0)
     return widest + (PAD if widest else 0) + (18 if panel.y.title else 2)
 
@@ -251,7 +251,7 @@ def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
 
 
 def _x_labels(axis: Axis, xs: Sequence[float], y: float) -> Iterator[str]:
-    """Yield those labels of an x axis that do not touch the one before."""
+    """Yield the labels of an x axis that do not overlap the previous one."""
     end = -math.inf
     for x, label in zip(xs, axis.labels, strict=True):
         half = width_of(label) / 2
@@ -270,7 +270,7 @@ def _text(
     *,
     halo: bool = False,
 ) -> str:
-    """Return a text; a halo of paper keeps it legible over lines."""
+    """Return a text with a halo in the background colour, legible over lines."""
     place = placed or f'x="{x:.1f}" y="{y:.1f}"'
     place += HALO if halo else ""
     aside = f' text-anchor="{anchor}"' if anchor != "start" else ""

@@ -1,4 +1,4 @@
-"""Mean ranks on an axis, with bars over those that no test tells apart (Demsar 2006)."""
+"""Diagrams of mean ranks, with bars over groups without a significant difference (Demsar 2006)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def critical_difference(
     groups: Sequence[tuple[int, int]],
     distance: float,
 ) -> Plot:
-    """Return the diagram; the bar at the very top shows the critical distance itself.
+    """Return the diagram; the bar at the top shows the critical distance.
 
-    ``names`` and ``ranks`` go from the best on; ``groups`` are (first, last) positions.
+    ``names`` and ``ranks`` are sorted, best first; ``groups`` are (first, last) positions.
     """
     start = max(1.0, min(ranks) - 0.2)
     top = -len(groups) - 2.2
@@ -26,7 +26,7 @@ def critical_difference(
         y = j - len(groups) - 0.4
         bars.append([(ranks[first] - 0.03, y), (ranks[last] + 0.03, y)])
     places = list(zip(ranks, map(float, range(len(names))), strict=True))
-    # a name stands on the side where there is room: those of the worse half to the left
+    # names of the worse half are at the left, where there is room
     middle = (ranks[0] + ranks[-1]) / 2
     marks: list[Mark] = [
         Lines([[(x, top), (x, y)] for x, y in places], "line", 1),

@@ -1,4 +1,4 @@
-"""Charts of how training time grows, and of whose columns count."""
+"""Charts of the growth of training time, and of column importances."""
 
 from __future__ import annotations
 
@@ -22,32 +22,38 @@ MOST = len(SERIES)  # lines of one panel
 PANELS = 12
 
 
-def scaling_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return, a dataset, seconds against rows, columns and bins, and the speed-up by threads."""
-    names = dict(zip(map(id, told), named(told), strict=True))
+def scaling_figures(results: Sequence[Diagnostic]) -> list[Block]:
+    """Return for each dataset seconds against rows, columns and bins, and speed-up by threads."""
+    names = dict(zip(map(id, results), named(results), strict=True))
     blocks: list[Block] = []
-    for dataset in dict.fromkeys(d.dataset for d in told):
-        mine = [d for d in told if d.dataset == dataset]
+    for dataset in dict.fromkeys(d.dataset for d in results):
+        mine = [d for d in results if d.dataset == dataset]
         blocks.append(_grown(dataset, mine, names))
     return [Details("Curves", blocks)] if blocks else []
 
 
-def _grown(dataset: str, told: Sequence[Diagnostic], known: Mapping[int, str]) -> Figure:
-    names = list(dict.fromkeys(short(known[id(d)], 40) for d in told))
-    axes = list(dict.fromkeys(d.found["axis"] for d in told))
+def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]) -> Figure:
+    names = list(dict.fromkeys(short(known[id(d)], 40) for d in results))
+    axes = list(dict.fromkeys(d.found["axis"] for d in results))
     panels = []
     for axis in axes:
-        lines = {short(known[id(d)], 40): medians(d.found) for d in told if d.found["axis"] == axis}
+        lines = {
+            short(known[id(d)], 40): medians(d.found) for d in results if d.found["axis"] == axis
+        }
         panels += _threads(lines, names) if axis == "threads" else [_times(axis, lines, names)]
     columns = [Column("Algorithm"), Column("Along")]
     columns += [Column("At", numeric=True), Column("Training time", numeric=True, unit="s")]
     rows: list[Row] = [
         [short(known[id(d)], 40), d.found["axis"], Cell.of(x, digits), Cell.of(y, seconds)]
-        for d in told
+        for d in results
         for x, y in medians(d.found)
     ]
     caption = f"Median training time along {listing(axes)} on {short(dataset)}"
-    cut = f"; drawn are {MOST} of {plural(len(names), 'algorithm')}" if len(names) > MOST else ""
+    cut = (
+        f"; the chart shows {MOST} of {plural(len(names), 'algorithm')}"
+        if len(names) > MOST
+        else ""
+    )
     return Figure(
         spec=Plot(panels, across=2 if len(panels) == 4 else 3),
         title=caption,
@@ -58,7 +64,7 @@ def _grown(dataset: str, told: Sequence[Diagnostic], known: Mapping[int, str]) -
 
 
 def medians(found: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Return the median seconds at each size, by size."""
+    """Return the median seconds at each size, sorted by size."""
     by_size: dict[float, list[float]] = {}
     for x, y in zip(found["x"], found["seconds"], strict=True):
         by_size.setdefault(x, []).append(y)
@@ -76,7 +82,7 @@ def _times(axis: str, lines: Series, names: Sequence[str]) -> Panel:
 
 
 def _threads(lines: Series, names: Sequence[str]) -> list[Panel]:
-    """Return speed-up and efficiency over the fewest threads, beside the ideal."""
+    """Return speed-up and efficiency against the fewest threads, with the ideal line."""
     speedups = {
         name: [(x / line[0][0], line[0][1] / y) for x, y in line] for name, line in lines.items()
     }
@@ -103,9 +109,9 @@ def _drawn(lines: Series, names: Sequence[str]) -> Iterable[Mark]:
             yield Dots(line, colour, shape, 3.2)
 
 
-def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
-    """Return a panel a pair: each column's share of the gains on both sides."""
-    drawn = [d for d in told if d.found.get("shares")][:PANELS]
+def importance_figures(results: Sequence[Diagnostic]) -> list[Block]:
+    """Return one panel for each pair: each column's share of the gains on both sides."""
+    drawn = [d for d in results if d.found.get("shares")][:PANELS]
     if not drawn:
         return []
     columns = [Column("Pair"), *(Column(t, numeric=True) for t in ("Column", "Ours", "Reference"))]
@@ -119,20 +125,23 @@ def importance_figures(told: Sequence[Diagnostic]) -> list[Block]:
         spec=Plot(
             [_shares(d, name) for d, name in zip(drawn, named(drawn), strict=True)], across=3
         ),
-        title="Share of the gains of each column on both sides, a panel a pair",
-        finding="Each dot is a column: on the line both sides find it equally important.",
+        title="Share of the gains of each column on both sides, one panel for each pair",
+        finding="Each dot is a column; on the line it is equally important on both sides.",
         table=Table(columns, rows, "Share of the gains of each column", "importance"),
         keys=[Key("●", "blue", "a column")],
     )
     return [Details("Importance of each column on both sides", [figure])]
 
 
-def _pair(told: Diagnostic) -> str:
-    return f"{short(told.algorithm, 24)} / {short(told.reference, 24)} · {short(told.dataset, 16)}"
+def _pair(result: Diagnostic) -> str:
+    return (
+        f"{short(result.algorithm, 24)} / {short(result.reference, 24)} · "
+        f"{short(result.dataset, 16)}"
+    )
 
 
-def _shares(told: Diagnostic, name: str) -> Panel:
-    ours, theirs = told.found["shares"]
+def _shares(result: Diagnostic, name: str) -> Panel:
+    ours, theirs = result.found["shares"]
     used = [(b, a) for a, b in zip(ours, theirs, strict=True) if a > 0 or b > 0]
     points = [(math.sqrt(b), math.sqrt(a)) for b, a in used]
     most = max(*ours, *theirs)
@@ -145,4 +154,4 @@ def _shares(told: Diagnostic, name: str) -> Panel:
         Lines([[(0, 0), (end, end)]], "muted", 1, "3 3"),
         Dots(points, opacity=0.7),
     ]
-    return Panel(x, y, marks, f"{name} · {told.dataset}", 230, 180)
+    return Panel(x, y, marks, f"{name} · {result.dataset}", 230, 180)

@@ -1,4 +1,4 @@
-"""Dots in rows of names, a panel a quantity: what each algorithm did on each split."""
+"""Strip plots: dots in rows of algorithms, one for each split, one panel for each quantity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDE = 12  # largest over least value from which a linear axis would show only t
 
 
 def strips(values: Sequence[Mapping[str, Any]], panels: Sequence[tuple[str, str, str]]) -> Plot:
-    """Return dots in rows of names, with a tick at each row's mean.
+    """Return dots in rows of names, with a tick at the mean of each row.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Draw a few nodes of a tree as a static SVG, one line a node, indented by its depth.
+"""Draw a few nodes of a tree as a static SVG, one line for each node, indented by depth.
 
 Its text is escaped, its colours are the chart palette's (the style sheet maps them to the theme),
-and it needs no style and no script. The marked node is told by its shape as well as its colour.
+and it needs no style and no script. The marked node differs in shape and colour.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROW = 24  # pixels between two lines
 INDENT = 22
-LETTER = 7.2  # pixels of a letter, a little more than most have
+LETTER = 7.2  # pixels of a letter, an upper estimate
 RADIUS = 5
 SHAPES = {
     "split": '<circle cx="{x}" cy="{y}" r="5" fill="{band}" stroke="{ink}"/>',
@@ -37,7 +37,7 @@ def draw_tree(lines: Sequence[Line], title: str) -> Markup:
     lines
         Depth first, parents before children.
     title
-        What is drawn, read out in its place.
+        Title of the drawing for screen readers.
     """
     width = max((_right_end(line) for line in lines), default=0) + 8
     height = ROW * len(lines) + 8
@@ -49,8 +49,10 @@ def draw_tree(lines: Sequence[Line], title: str) -> Markup:
 
 
 def _parts(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the branches, then the nodes over them."""
-    last: dict[int, int] = {}  # depth → the last line at that depth: the parent of what follows
+    """Yield the branches, then the nodes, which cover them."""
+    last: dict[
+        int, int
+    ] = {}  # depth → the last line at that depth, the parent of the following lines
     for number, line in enumerate(lines):
         last[line.depth] = number
         if line.depth:
@@ -69,14 +71,14 @@ def _node(line: Line, x: int, y: int) -> str:
     weight = ' font-weight="700"' if line.marked else ""
     side, text, rows = _words(line)
     muted = f'fill="{PALETTE["muted"]}"'
-    told = f"<tspan {muted}>{escape(side)}</tspan>" if side else ""
-    told += f"<tspan{weight}>{escape(text)}</tspan><tspan {muted}>{escape(rows)}</tspan>"
+    label = f"<tspan {muted}>{escape(side)}</tspan>" if side else ""
+    label += f"<tspan{weight}>{escape(text)}</tspan><tspan {muted}>{escape(rows)}</tspan>"
     start = f'x="{x + 14}" y="{y + 4}" font-size="13" fill="{PALETTE["ink"]}"'
-    return f"{shape}<text {start}>{told}</text>"
+    return f"{shape}<text {start}>{label}</text>"
 
 
 def _words(line: Line) -> tuple[str, str, str]:
-    """Return what a line says: side of the parent, the node, and its rows."""
+    """Return the text of a line: side of the parent, the node, and its rows."""
     side = f"{line.side}: " if line.side else ""
     return plain(side), short(line.text, 80), f" ({count(line.rows)})"
 

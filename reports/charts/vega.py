@@ -1,4 +1,4 @@
-"""Draw a Vega-Lite specification as a static SVG that may stand in the page.
+"""Draw a Vega-Lite specification as a static SVG that is safe in the page.
 
 vl-convert draws without a browser and, as it is called here, without a network. What it
 returns is rebuilt from an allow-list of elements and attributes: no script, no link, no image,
@@ -29,14 +29,14 @@ _AXIS = {
     "labelFontSize": 12,
     "titleFontSize": 12,
     "titleFontWeight": "normal",
-    # Vega cuts a long label between the halves of a character, which its text engine refuses:
-    # names are cut before they get there.
+    # Vega may cut a long label inside a surrogate pair, which its text engine rejects:
+    # names are shortened before.
     "labelLimit": 0,
     "titleLimit": 0,
 }
 _HEADING = {"labelLimit": 0, "titleLimit": 0, "labelColor": PALETTE["ink"]}
 CONFIG = {
-    "aria": False,  # the figure has a name, a finding and a table; marks read out one by one do not
+    "aria": False,  # no labels of single marks: the figure has a title and a table
     "background": None,
     "padding": {"left": 12, "right": 12, "top": 6, "bottom": 4},
     "view": {"stroke": None},
@@ -70,14 +70,14 @@ def draw(spec: Mapping[str, Any], title: str, prefix: str) -> Markup:
     spec
         A Vega-Lite specification, its data inline.
     title
-        What the chart shows, read out in its place.
+        Title of the chart for screen readers.
     prefix
-        Begins every id inside, so that two charts of a page share none.
+        Prefix of all ids, so that they are unique in a page.
 
     Raises
     ------
     ValueError
-        Vega-Lite does not understand the specification, or it names data to be fetched.
+        If Vega-Lite rejects the specification, or it refers to external data.
     """
     import vl_convert
 
@@ -95,7 +95,7 @@ def draw(spec: Mapping[str, Any], title: str, prefix: str) -> Markup:
 
 
 def _clean(value: Any, *, data: bool = False) -> Any:
-    """Return a specification whose texts an SVG can hold; a control character ends the renderer."""
+    """Return a specification without control characters, which crash the renderer."""
     if isinstance(value, str):
         return short(value, LABEL) if data else plain(value)
     if isinstance(value, Mapping):
@@ -107,7 +107,7 @@ def _clean(value: Any, *, data: bool = False) -> Any:
 
 
 def _rebuilt(parent: ET.Element, prefix: str) -> Iterator[str]:
-    """Yield the allowed children of an element as text, without what shows nothing."""
+    """Yield the allowed children of an element as text, without invisible ones."""
     for element in parent:
         tag = element.tag.removeprefix(_SVG)
         if tag not in _ELEMENTS or element.get("display") == "none":

@@ -1,1 +1,1 @@
-"""From blocks to one HTML page; summaries as Markdown and JSON."""
+"""Convert blocks to one HTML page, and runs to summaries in Markdown and JSON."""

@@ -1,4 +1,4 @@
-"""From a view and sections to one HTML file that needs nothing but itself."""
+"""Build one self-contained HTML file from the view of a run and the sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASSETS = Path(__file__).parents[1] / "assets"
 
 @dataclass(frozen=True)
 class Shown:
-    """A section as the page template takes it."""
+    """A section in the form that the page template needs."""
 
     anchor: str
     title: str
@@ -44,10 +44,10 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     Parameters
     ----------
     view
-        What the store knows of the run; nothing else is looked at.
+        The stored results of the run; nothing else is read.
     sections
-        What the page is made of; shown by ``order``, then by name. A section that raises
-        becomes a box that says so.
+        The sections of the page, sorted by ``order``, then by name. A section that raises an
+        exception is replaced by a box with the error.
     """
     page = Page(view)
     renderer = Renderer()
@@ -58,12 +58,12 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
 
 
 def build_section(section: Section, view: RunView) -> Fragment | None:
-    """Return the fragment that a section makes of a run; None if it stays out of the page.
+    """Return the fragment of a section for a run, or None to leave the section out.
 
     Raises
     ------
     TypeError
-        Where it returns anything else.
+        If it returns anything else.
     """
     fragment = section.build(Page(view))
     if fragment is not None and not isinstance(fragment, Fragment):
@@ -79,7 +79,7 @@ def page_of(
     sections: Iterable[Shown],
     scripts: Iterable[str] = ("report.js",),
 ) -> str:
-    """Return a page of rendered sections, with its style, its scripts and their policy."""
+    """Return a page of rendered sections with style, scripts and content security policy."""
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
     js = "\n".join((ASSETS / script).read_text(encoding="utf-8") for script in scripts)
     return renderer.page(
@@ -95,23 +95,23 @@ def page_of(
 
 
 def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None:
-    """Write the report of a run; at any moment the path holds the old file or the new one.
+    """Write the report of a run atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     write_page(build_report(view, sections), path)
 
 
 def write_page(text: str, path: Path) -> None:
-    """Write a page; at any moment the path holds the old file or the new one.
+    """Write a page atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -123,7 +123,7 @@ def write_page(text: str, path: Path) -> None:
         temporary.replace(path)
     except OSError as error:
         message = (
-            f"cannot write the report {path}: {error.strerror}; free the place, or name another"
+            f"cannot write the report {path}: {error.strerror}; delete files, or name another path"
         )
         raise StoreError(message) from error
     finally:
@@ -132,7 +132,7 @@ def write_page(text: str, path: Path) -> None:
 
 
 def policy(css: str, js: str) -> str:
-    """Return a content security policy that allows these two texts inline and nothing else."""
+    """Return a content security policy that allows only these two inline texts."""
 
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -144,7 +144,7 @@ def policy(css: str, js: str) -> str:
 
 
 def _shown(section: Section, page: Page, renderer: Renderer) -> Shown | None:
-    """Return a section ready for the page, None where it has nothing to show."""
+    """Return a section for the page, or None if it has nothing to show."""
     try:
         fragment = _fragment(section, page)
         if fragment is None:
@@ -165,7 +165,7 @@ def _fragment(section: Section, page: Page) -> Fragment | None:
 
 
 def _broken(section: Section, error: Exception) -> Fragment:
-    """Return the box that stands in the place of a section that raised."""
+    """Return the box that replaces a section that raised an exception."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames]
     what = f"{type(error).__name__}: {error}"

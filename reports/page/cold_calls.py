@@ -1,4 +1,4 @@
-"""The first call of a phase in a new process beside later ones, as duels have timed both."""
+"""Times of the first call of a phase in a new process and of later calls, from duels."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reports.page.page import Page
 
 NOTE = (
-    "In each launch of a duel a new process makes one call of a phase before any is timed: that "
-    "first call pays for threads that start, memory that is asked for and caches that are empty. "
+    "In each launch of a duel, a new process makes one call of a phase before any call "
+    "is timed. This first call also starts threads, allocates memory and fills caches. "
     "Kernels and the table are loaded before it."
 )
 Key = tuple[str, str, str]  # algorithm or the label of a variant, dataset, phase
@@ -27,7 +27,7 @@ Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
 
 
 def cold_and_warm(page: Page) -> list[Block]:
-    """Return a row an algorithm, dataset and phase; nothing where no duel was fought."""
+    """Return one row for each algorithm, dataset and phase; empty without duels."""
     found = calls(page.view.duels)
     if not found:
         return []
@@ -35,10 +35,12 @@ def cold_and_warm(page: Page) -> list[Block]:
     columns += [Column(name, numeric=True, unit="s") for name in ("First call", "Later calls")]
     columns.append(Column("First to later", numeric=True))
     rows = [_row(key, *walls) for key, walls in sorted(found.items())]
-    told = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), told]
+    table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
     if again := page.fight_again(page.view.duels):
-        blocks.append(Details("The commands", [Verbatim(again, "The commands that time it again")]))
+        blocks.append(
+            Details("The commands", [Verbatim(again, "Commands that repeat this measurement")])
+        )
     return [Panel("First and later calls", blocks, page.anchor("phases", "cold"), folded=True)]
 
 

@@ -1,4 +1,4 @@
-"""Two stored runs side by side, as blocks of a page."""
+"""Blocks that compare two stored runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PHASES = ("fit", "predict")
 
 
 def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Block]:
-    """Return what two runs have in common and how it changed; ``prefix`` begins names of files."""
+    """Return blocks with the changes between two runs; file names begin with ``prefix``."""
     blocks: list[Block] = [Paragraph(comparison_sentence(found))]
     if found.changes:
         blocks.append(_scores(found, prefix))
@@ -27,11 +27,11 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
     if found.turns:
         blocks.append(_turns(found, prefix))
     if raw := [s for s in found.seconds if s.remeasured and s.phase in PHASES]:
-        told = [Paragraph(RAW), _seconds(raw, prefix)]
-        blocks.append(Details("Raw seconds of both runs", told))
+        seconds_blocks = [Paragraph(RAW), _seconds(raw, prefix)]
+        blocks.append(Details("Raw seconds of both runs", seconds_blocks))
     ids = (str(run.get("id", "")) for run in (found.old, found.new))
     if told_again := command(found.new, "compare", *ids):
-        blocks.append(Verbatim(told_again, "The command that compares them"))
+        blocks.append(Verbatim(told_again, "Command that compares them"))
     return blocks
 
 
@@ -59,11 +59,11 @@ def _rungs(found: RunComparison, prefix: str) -> Table:
             short(r.dataset),
             short(r.mode) or "default",
             Cell([rung_badge(r.old)], r.old),
-            Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "another than before"),
+            Cell([rung_badge(r.new)], r.new, "" if r.old == r.new else "differs from before"),
         ]
         for r in sorted(found.rungs, key=lambda r: r.old == r.new)
     ]
-    return Table(columns, rows, "The rungs that pairs reach", f"{prefix}-rungs")
+    return Table(columns, rows, "Parity level of each pair", f"{prefix}-rungs")
 
 
 def _scores(found: RunComparison, prefix: str) -> Table:
@@ -72,7 +72,7 @@ def _scores(found: RunComparison, prefix: str) -> Table:
         Column("Dataset"),
         Column("Now"),
         Column("Change", numeric=True),
-        Column("Counts as none", numeric=True),
+        Column("Smallest change that counts", numeric=True),
         Column("Metric"),
         Column("Notes", wide=True),
     ]
@@ -103,7 +103,7 @@ def _turns(found: RunComparison, prefix: str) -> Table:
         ]
         for t in found.turns
     ]
-    return Table(columns, rows, "Trials that ended otherwise", f"{prefix}-endings")
+    return Table(columns, rows, "Trials whose outcome changed", f"{prefix}-endings")
 
 
 def _seconds(raw: list[Seconds], prefix: str) -> Table:
@@ -121,4 +121,4 @@ def _seconds(raw: list[Seconds], prefix: str) -> Table:
         ]
         for s in raw
     ]
-    return Table(columns, rows, "Median raw seconds, not interleaved", f"{prefix}-seconds")
+    return Table(columns, rows, "Median seconds of single runs, rough", f"{prefix}-seconds")

@@ -1,4 +1,4 @@
-"""The course of scores and of speeds over several runs, and where asv finds that they step."""
+"""Charts of scores and speeds over several runs, with the steps that asv detects."""
 
 from __future__ import annotations
 
@@ -22,25 +22,32 @@ if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint
 
 MOST = 24  # panels of one chart
-STEADY = 1e-9  # a relative change of a score that is rounding
-FEWEST = 6  # runs in which a step is looked for; in fewer every change would be one
+STEADY = 1e-9  # relative change of a score below which it is rounding
+FEWEST = 6  # runs needed for step detection; with fewer every change would be a step
 ABOUT = (
-    "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring is where its "
-    "step detection finds another level. It says where to look; a change of a score is judged by "
+    "Mean scores of each run, and ratios of its duels. Where asv is installed, a ring "
+    "marks a step that its step detection finds. A step is only a hint; a change of a "
+    "score is judged by "
 )
-NOTE = [ABOUT, Code("harness compare"), ", one of speed by ", Code("harness gate --against"), "."]
-STEP = Key("●", "amber", "another level from here on")
-OTHERS = ("ink", "1 2", "square")  # the look of all datasets beyond those with one of their own
+NOTE = [
+    ABOUT,
+    Code("harness compare"),
+    ", a change of speed by ",
+    Code("harness gate --against"),
+    ".",
+]
+STEP = Key("●", "amber", "step here")
+OTHERS = ("ink", "1 2", "square")  # style of all datasets without a style of their own
 Line = list[tuple[float, float]]
 
 
 def run_names(points: Sequence[RunPoint]) -> list[str]:
-    """Return a short name a run: its revision, or when it was begun."""
+    """Return a short name for each run: its revision, or its start time."""
     return [p.revision[:8] or str(p.run.get("started") or "")[5:16] for p in points]
 
 
 def score_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
-    """Return a panel an algorithm whose loss moved, against the first run's, a line a dataset."""
+    """Return one panel for each algorithm with a changed loss, one line for each dataset."""
     lines: dict[str, dict[str, Line]] = {}
     for (algorithm, _, _, dataset), by_run in levels_of(points).items():
         scores = [by_run[i].score if i in by_run else math.nan for i in range(len(points))]
@@ -52,9 +59,9 @@ def score_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figu
 
 
 def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figure | None:
-    """Return a panel a pair: the ratio of its duels' training times, a line a dataset.
+    """Return one panel for each pair: ratios of training times, one line for each dataset.
 
-    Of several duels of a pair on one dataset, with other params or rows, each has its own line.
+    Duels of one pair and dataset with different params or rows have separate lines.
     """
     lines: dict[str, dict[str, Line]] = {}
     subjects: dict[tuple[str, str], list[str]] = {}
@@ -79,9 +86,9 @@ def speed_figure(points: Sequence[RunPoint], name: str, again: str = "") -> Figu
 
 
 def steps_of(line: Line) -> dict[int, float]:
-    """Return the positions in a line where another level begins, each with the change's share.
+    """Return the positions of the steps in a line, each with its relative change.
 
-    There is none in a few runs, or where asv, whose detection this is, is not installed.
+    Empty if there are too few runs or asv, which detects the steps, is not installed.
     """
     if len(line) < FEWEST:
         return {}
@@ -115,7 +122,7 @@ def _figure(
     every = [y for by in drawn.values() for line in by.values() for _, y in line]
     y = logarithmic([*every, 1.0], tell=brief_ratio) if log else linear([*every, 1.0])
     one = Lines([[(x.low, 1.0), (x.high, 1.0)]], "muted", 1, "3 3")
-    known = SERIES[: len(SERIES) - 1]  # what cannot be told apart any more looks alike
+    known = SERIES[: len(SERIES) - 1]  # all lines beyond the styles share one style
     styles = [*known, *[OTHERS] * max(0, len(datasets) - len(known))]
     panels = []
     for what, by in drawn.items():
@@ -134,13 +141,13 @@ def _figure(
             steps = steps_of(line)
             for position, (i, value) in enumerate(line):
                 step = steps.get(position)
-                told = [short(what), short(dataset), short(points[int(i)].id)]
+                cells = [short(what), short(dataset), short(points[int(i)].id)]
                 shown = Cell("" if step is None else f"{signed(100 * step)} %", step)
-                rows.append([*told, Cell.of(value, ratio), shown])
+                rows.append([*cells, Cell.of(value, ratio), shown])
     cut = f"; {MOST} of {len(lines)} are drawn" if len(lines) > MOST else ""
     return Figure(
         spec=Plot(panels, across=3),
-        title=f"{title} over the runs, a panel an algorithm",
+        title=f"{title} over the runs, one panel for each algorithm",
         finding=f"{title.capitalize()}, over {plural(len(points), 'run')}{cut}.",
         table=Table(columns, rows, f"{title.capitalize()}, run by run", name),
         keys=_keys(datasets, len(known), stepped=any(row[-1].text for row in rows)),

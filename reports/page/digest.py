@@ -1,4 +1,4 @@
-"""A run in short: Markdown for a pull request, and every verdict as JSON."""
+"""Summary of a run: Markdown for a pull request, and all verdicts as JSON."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from harness.analysis.gates import Decision
     from harness.analysis.run_view import RunView, Speed
 
-# What Markdown or the sites that show it would take for markup, a mention or a table's edge.
+# Characters that Markdown sites read as markup, a mention or the edge of a table cell.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~@&$]|:(?=//))")
 _HEADINGS = ("Algorithm", "Reference", "Accuracy", "Training", "Predicting", "Memory")
 
 
 def markdown_summary(view: RunView) -> str:
-    """Return one paragraph and one table: a run as a pull request wants to read it."""
+    """Return the summary of a run for a pull request: one paragraph and one table."""
     page = Page(view)
     sentences = [*accuracy_sentences(page), *speed_sentences(page), *parity_sentences(view.parity)]
     shown = answer_text(answers_of(view))
@@ -45,8 +45,8 @@ def markdown_summary(view: RunView) -> str:
     failed = {"trial": len(page.failed), "duel": len(page.failed_duels)}
     failed["tree comparison"] = len(failed_comparisons(page))
     if any(failed.values()):
-        told = listing(plural(number, noun) for noun, number in failed.items() if number)
-        sentences.append(f"Failed: {told}.")
+        failures = listing(plural(number, noun) for noun, number in failed.items() if number)
+        sentences.append(f"Failed: {failures}.")
     answer: list[str] = []
     if shown is not None:
         answer = [_line([escaped(cell) for cell in shown.header]), "|---" * len(shown.header) + "|"]
@@ -93,7 +93,7 @@ def _ratios(speeds: list[Speed]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text that Markdown shows as it is, on one line."""
+    """Return text on one line, with Markdown characters escaped."""
     return _MARKUP.sub(r"\\\1", short(text, 2000))
 
 

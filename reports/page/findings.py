@@ -1,4 +1,4 @@
-"""What the checks of data and method found, as a block of the first screen."""
+"""Block of the first screen with the findings of the checks of data and method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a history: every series over commits, with the places where it steps."""
+"""Page of a history: all series over commits, with their steps."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOST = 30  # panels of one algorithm
 TICKS = 4
 NOTE = (
-    "Lower is better. Each dot is a commit: the median of what was measured of it. Times of "
-    "different runs are not interleaved, so a step says where to look; `harness gate --against` "
+    "Lower is better. Each dot is a commit: the median of its measurements. Times come "
+    "from single runs and are rough, so a step is only a hint; `harness gate --against` "
     "gives a verdict."
 )
 
@@ -34,23 +34,23 @@ def build_history(series: Sequence[Series], notes: Sequence[str]) -> str:
     by_algorithm: dict[str, list[Series]] = defaultdict(list)
     for one in series:
         by_algorithm[one.algorithm or "everything"].append(one)
-    parts = [("steps", "Where it steps", _steps(series, notes))]
+    parts = [("steps", "Steps", _steps(series, notes))]
     parts += [(name, short(name), _drawn(name, same)) for name, same in by_algorithm.items()]
     shown = [
         Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
         for name, title, fragment in parts
     ]
     stepped = sum(bool(one.steps) for one in series)
-    return page_of(renderer, "History", f"{len(series)} series, {stepped} of them step", shown)
+    return page_of(renderer, "History", f"{len(series)} series, {stepped} with a step", shown)
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
-    """Write a history; at any moment the path holds the old file or the new one.
+    """Write a history atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     write_page(build_history(series, notes), path)
 
@@ -74,8 +74,8 @@ def _steps(series: Sequence[Series], notes: Sequence[str]) -> Fragment:
     ]
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     blocks += [Paragraph(short(note, 300), role="note") for note in notes]
-    told = Table(columns, rows, "Steps, the greatest rise first", "steps")
-    blocks.append(told if rows else Paragraph("No step was found."))
+    table = Table(columns, rows, "Steps, the largest rise first", "steps")
+    blocks.append(table if rows else Paragraph("No step was found."))
     return Fragment(blocks, badge=str(len(rows)))
 
 
@@ -109,7 +109,7 @@ def _drawn(name: str, series: Sequence[Series]) -> Fragment:
 
 
 def _panel(series: Series) -> Panel:
-    """Return the dots of a series over its levels, one level a stretch between two steps."""
+    """Return the dots of a series and its levels; a level lasts from one step to the next."""
     values = [point.value for point in series.points]
     last = len(values) - 1
     places = range(0, last + 1, max(1, -(-last // TICKS)))

@@ -1,4 +1,4 @@
-"""The index of a store: its runs, the course of scores and speeds, two runs side by side."""
+"""Index page of a store: runs, scores and speeds over time, and a comparison of two runs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from harness.analysis.trends import RunPoint
 
 PICK = (
-    "Choose two runs above the table to see them side by side with their change; the command below "
-    "it judges the changes over the splits that both have."
+    "Choose two runs above the table to see them side by side with their change. The "
+    "command below it judges the changes over the splits that both runs have."
 )
 
 
@@ -42,13 +42,13 @@ def build_index(
     Parameters
     ----------
     points
-        The runs, the oldest first.
+        The runs, oldest first.
     reports
-        Ids of the runs whose report lies beside the index.
+        Ids of the runs whose report is in the same folder.
     older
-        Runs before these, as the store has them, the newest first: they are listed.
+        Earlier runs, newest first; they are only listed.
     newest
-        The newest run of each experiment against the one before it.
+        Comparison of the newest run of each experiment with the previous one.
     """
     renderer = Renderer()
     parts = [
@@ -60,11 +60,11 @@ def build_index(
         Shown(renderer.unique(name), title, fragment.badge, renderer.blocks(fragment.blocks))
         for name, title, fragment in parts
     ]
-    told = "no run yet"
+    subtitle = "no run yet"
     if points:
         newest = moment(str(points[-1].run["started"]))
-        told = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
-    return page_of(renderer, "Runs", told, shown, ("report.js", "compare.js"))
+        subtitle = f"{plural(len(points) + len(older), 'run')}, the newest of {newest}"
+    return page_of(renderer, "Runs", subtitle, shown, ("report.js", "compare.js"))
 
 
 def write_index(
@@ -74,12 +74,12 @@ def write_index(
     older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
 ) -> None:
-    """Write the index; at any moment the path holds the old file or the new one.
+    """Write the index atomically: the path holds the old or the new file.
 
     Raises
     ------
     StoreError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     write_page(build_index(points, reports, older, newest), path)
 
@@ -102,14 +102,14 @@ def _runs(
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
     blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
     if older:
-        told = [_named(str(run["id"]), run, reports) for run in older]
-        table = Table(columns[:4], told, "Older runs, whose scores are not compared", "older")
+        older_rows = [_named(str(run["id"]), run, reports) for run in older]
+        table = Table(columns[:4], older_rows, "Older runs (scores not compared)", "older")
         blocks.append(Details(plural(len(older), "older run"), [table]))
     return Fragment(blocks, badge=count(len(points) + len(older)))
 
 
 def _named(id_: str, run: Mapping[str, Any], reports: Collection[str]) -> Row:
-    """Return what a run is called, of which experiment it is, when it began, how it ended."""
+    """Return a run's name, experiment, start time and status."""
     name: Inline = Report(id_) if id_ in reports else Code(short(id_))
     return [
         Cell([name], id_, "" if id_ in reports else "no report yet"),
@@ -134,7 +134,7 @@ def _run(point: RunPoint, reports: Collection[str]) -> Row:
 
 
 def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
-    """Return what changed between the newest two runs of each experiment."""
+    """Return the changes between the newest two runs of each experiment."""
     if not newest:
         return []
     parts: list[Block] = []
@@ -149,11 +149,11 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
                 folded=len(newest) > 2,
             )
         )
-    return [("newest", "The newest against the one before", Fragment(parts))]
+    return [("newest", "The newest run against the one before", Fragment(parts))]
 
 
 def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
-    """Return a section for the courses of each experiment, and one for picking two runs."""
+    """Return one section of charts for each experiment, and one to compare two runs."""
     by_name: dict[str, list[RunPoint]] = defaultdict(list)
     for point in points:
         by_name[str(point.run.get("name", ""))].append(point)

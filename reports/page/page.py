@@ -1,4 +1,4 @@
-"""What a section is given: the view of a run, and what several sections ask of it."""
+"""The argument of every section: the view of a run, with helpers that sections share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHASES = ("import", "compile", "load", "preparation", "native", "fit", "predict"
 
 @dataclass(frozen=True)
 class Pair:
-    """An algorithm and the one it answers to."""
+    """An algorithm and its reference."""
 
     algorithm: str
     reference: str
@@ -37,14 +37,14 @@ class Page:
     Attributes
     ----------
     view : RunView
-        Everything that the store knows of the run; the rest of this class only arranges it.
+        The stored data of the run; all other members are derived from it.
     """
 
     def __init__(self, view: RunView) -> None:
         self.view = view
 
     def of_run(self, key: str) -> str:
-        """Return one of the run's own texts: id, name, started, ended, status."""
+        """Return a text field of the run: id, name, started, ended or status."""
         return str(self.view.run.get(key) or "")
 
     @property
@@ -57,7 +57,7 @@ class Page:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """A name for each cell, by its position: the algorithm, and what else tells it apart."""
+        """Name of each cell, by position: the algorithm and the params that distinguish it."""
         prepared: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for cell in self.view.cells:
             key = canonical(cell.params)
@@ -65,11 +65,11 @@ class Page:
         several = {(a, key) for (a, key, _), found in prepared.items() if len(found) > 1}
         names = {}
         for position, cell in enumerate(self.view.cells):
-            told = [track_name(cell.tracks)] if cell.tracks else []
-            told += _differences(cell.params, self._rivals(cell))
+            notes = [track_name(cell.tracks)] if cell.tracks else []
+            notes += _differences(cell.params, self._rivals(cell))
             if (cell.algorithm, canonical(cell.params)) in several:
-                told.append(cell.preparation)
-            names[position] = f"{cell.algorithm} ({', '.join(told)})" if told else cell.algorithm
+                notes.append(cell.preparation)
+            names[position] = f"{cell.algorithm} ({', '.join(notes)})" if notes else cell.algorithm
         return names
 
     def _rivals(self, cell: Cell) -> list[Mapping[str, Any]]:
@@ -85,7 +85,7 @@ class Page:
         return found
 
     def variant(self, algorithm: str, params: Mapping[str, Any]) -> str:
-        """Return what tells a set of params from the others of its algorithm: "max_bin=15"."""
+        """Return the params that distinguish a set from others of its algorithm: "max_bin=15"."""
         key = canonical(params)
         for (name, _), sets in self._params.items():
             if name == algorithm and key in sets:
@@ -94,7 +94,7 @@ class Page:
 
     @cached_property
     def by_dataset(self) -> dict[str, list[tuple[str, Cell]]]:
-        """(name, cell) of each dataset, the best mean primary metric first."""
+        """(name, cell) for each dataset, sorted by mean primary metric, best first."""
         found: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
         for position, cell in enumerate(self.view.cells):
             found[cell.dataset].append((self.names[position], cell))
@@ -103,7 +103,7 @@ class Page:
         return dict(found)
 
     def metric(self, cell: Cell) -> str:
-        """Return the name of the metric that verdicts about this cell use."""
+        """Return the name of the metric of this cell's verdicts."""
         judged = self._judged.get(cell.dataset, set())
         primary = [m for m in cell.scores if self.view.metrics.get(m, {}).get("primary")]
         primary.sort(key=lambda name: name not in judged)
@@ -112,7 +112,7 @@ class Page:
 
     @cached_property
     def _judged(self) -> dict[str, set[str]]:
-        """Dataset → the metrics that its verdicts are about."""
+        """Dataset → metrics of its verdicts."""
         found: dict[str, set[str]] = defaultdict(set)
         for verdict in self.view.accuracy:
             found[verdict.dataset].add(verdict.metric)
@@ -127,9 +127,9 @@ class Page:
         return mean(cell.scores.get(metric or self.metric(cell), ()))
 
     def badness(self, cell: Cell) -> float:
-        """Return the primary metric turned so that smaller is better; infinite without one.
+        """Return the primary metric with the sign for smaller is better; infinite if missing.
 
-        A mean over fewer splits than others have is no rank's: a hard split may be what it lacks.
+        A mean over fewer splits than others have is not ranked: the missing one may be hard.
         """
         value = self.score(cell)
         if math.isnan(value) or not self.scored(cell) >= self._scored_on[cell.dataset]:
@@ -152,7 +152,7 @@ class Page:
         return found
 
     def is_reference(self, algorithm: str) -> bool:
-        """Whether an algorithm is another library's."""
+        """Whether an algorithm comes from another library."""
         return self.view.algorithms.get(algorithm, {}).get("origin") == "reference"
 
     # -------------------------------------------------------------- outcomes
@@ -169,32 +169,32 @@ class Page:
 
     @property
     def failed(self) -> list[Outcome]:
-        """The outcomes without one that should have had it."""
+        """The outcomes that failed."""
         return [o for o in self.outcomes if o.status in FAILURES]
 
     @property
     def skipped(self) -> list[Outcome]:
-        """The outcomes that could not be, with their reasons."""
+        """The skipped outcomes, with their reasons."""
         return [o for o in self.outcomes if o.status is Status.SKIPPED]
 
     @property
     def failed_duels(self) -> list[DuelOutcome]:
-        """The duels that came to no end."""
+        """The duels that did not finish."""
         return [d for d in self.view.duels if d.status is not Status.DONE]
 
     @property
     def reused(self) -> int:
-        """How many outcomes were known from earlier runs."""
+        """Number of outcomes reused from earlier runs."""
         return sum(sum(cell.reused) for cell in self.view.cells)
 
     @property
     def margin(self) -> float:
-        """What counts as equal over datasets, a share of the gap."""
+        """Equivalence margin over datasets, a share of the gap."""
         pooled = [a.margin for a in self.view.accuracy if not a.dataset]
         return pooled[0] if pooled else MARGIN
 
     def losses(self, datasets: Iterable[str]) -> dict[str, dict[str, float]]:
-        """Return name → dataset → mean primary metric, turned so that less is better."""
+        """Return name → dataset → mean primary metric, with the sign for smaller is better."""
         found: dict[str, dict[str, float]] = defaultdict(dict)
         for dataset in datasets:
             for name, cell in self.by_dataset[dataset]:
@@ -207,7 +207,7 @@ class Page:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Every pair that has a verdict or a duel; a duel of the same code is none."""
+        """Every pair with a verdict or a duel; A/A duels are left out."""
         found: dict[Pair, None] = {}
         for verdict in self.view.accuracy:
             found[Pair(verdict.algorithm, verdict.reference)] = None
@@ -236,18 +236,18 @@ class Page:
     # -------------------------------------------------------------- anchors and commands
 
     def anchor(self, kind: str, name: str) -> str:
-        """Return the anchor of a thing of the page, such as ``dataset-iris``."""
+        """Return an anchor in the page, such as ``dataset-iris``."""
         return f"{kind}-{slug(name)}"
 
     def command(self, *words: str) -> str:
-        """Return a harness command line, or "" where it cannot be said; see :func:`command`."""
+        """Return a harness command line, or "" if it cannot be written; see :func:`command`."""
         return command(self.view.run, *words)
 
     def again(self, algorithms: Iterable[str] = (), datasets: Iterable[str] = ()) -> str:
-        """Return the command that measures cells again, or "" where none is exact.
+        """Return the command that repeats cells, or "" if it cannot be exact.
 
-        Without algorithms or datasets it is about all of them. Seeds, params, capacity, own
-        files and plugins are those that are stored with the run.
+        Without algorithms or datasets it repeats all of them. Seeds, params, capacity, own
+        files and plugins are those stored with the run.
         """
         return run_again(
             self.view.run,
@@ -262,32 +262,32 @@ class Page:
         return {cell.algorithm for cell in cells}, {cell.dataset for cell in cells}
 
     def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
-        """Return the commands that fight duels again, a line each, or "" where none is exact."""
+        """Return one command a line that repeats duels, or "" if none can be exact."""
         return duels_again(self.view.run, (outcome.duel.id for outcome in duels))
 
 
 def track_name(tracks: Iterable[str]) -> str:
-    """Return "equal capacity", or "equal capacity and library default" where params are both."""
+    """Return "equal capacity", or "equal capacity and library default" if params are both."""
     names = {"equal": "equal capacity", "default": "library default", "tuned": "tuned"}
     return " and ".join(names.get(track, short(track)) for track in tracks)
 
 
 def canonical(params: Mapping[str, Any]) -> str:
-    """Return params as text, the same for the same params."""
+    """Return params as text; equal params give equal text."""
     return json.dumps(params, sort_keys=True, default=str)
 
 
 def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return "key=value" for the params it sets in which the sets of one algorithm differ."""
+    """Return "key=value" for the params of this set that differ between the sets."""
     sets = list(every)
     keys = sorted({key for params in sets for key in params})
     varied = [k for k in keys if len({canonical({k: s.get(k)}) for s in sets}) > 1]
-    told = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
-    return told or ["defaults"] * bool(varied)
+    pairs = [f"{key}={short(mine[key], 20)}" for key in varied if key in mine]
+    return pairs or ["defaults"] * bool(varied)
 
 
 def _part(wanted: Iterable[str], known: set[str]) -> list[str]:
-    """Return names in order, none where they are all that there are."""
+    """Return names in order; empty if they are all names."""
     names = list(dict.fromkeys(wanted))
     return names if known - set(names) else []
 

@@ -1,4 +1,4 @@
-"""What the commands ``gate`` and ``compare`` print: rows of words, plain or as Markdown."""
+"""Text output of the commands ``gate`` and ``compare``: table rows, plain or Markdown."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ GATE_HEADER = ("Gate", "State", "Algorithm", "Dataset", "Measured", "Limit", "Wh
 CHANGE_HEADER = ("Verdict", "Algorithm", "Dataset", "Metric", "Change", "Tolerance", "Why")
 SECONDS_HEADER = ("Algorithm", "Dataset", "Phase", "Old", "New", "New / old")
 RATIO_HEADER = ("Change", "Algorithm", "Dataset", "Phase", "Old ratio", "New ratio")
-RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old rung", "New rung")
+RUNG_HEADER = ("Algorithm", "Dataset", "Mode", "Old level", "New level")
 TURN_HEADER = ("Algorithm", "Dataset", "Split", "Old", "New")
 RAW = (
-    "Seconds of two runs are not interleaved: they give an order of magnitude and decide nothing; "
-    "a duel decides."
+    "Seconds of two runs are rough: the runs were not timed side by side. Only a duel "
+    "decides which is faster."
 )
 
 APART = (
-    "A ratio is the reference's time over ours, from the calls of one run; faster or slower now is "
-    "said where the intervals of both runs lie apart."
+    "A ratio is the reference's time over ours, from the calls of one run. A pair is "
+    "faster or slower now where the intervals of both runs do not overlap."
 )
 
 
 def spaced(text: str) -> str:
-    """Return text with plain spaces, which every terminal knows."""
+    """Return text with no-break spaces replaced by plain ones, for terminals."""
     return text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; all cells are shown as they are."""
+    """Return a Markdown table with escaped cells."""
     lines = [header, ["---"] * len(header), *([escaped(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -54,7 +54,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def gate_rows(decisions: Iterable[Decision]) -> Rows:
-    """Return a row a decision, failures first."""
+    """Return one row for each decision, failures first."""
     order = {"fail": 0, "undecided": 1, "pass": 2}
     return [
         [
@@ -71,7 +71,7 @@ def gate_rows(decisions: Iterable[Decision]) -> Rows:
 
 
 def gate_name(decision: Decision) -> str:
-    """Return what a gate is about: "speed of train"."""
+    """Return the quantity of a gate: "speed of train"."""
     gate = decision.gate
     return f"speed of {short(gate.phase)}" if gate.kind == "speed" else gate.kind
 
@@ -114,14 +114,14 @@ def gates_table(
 
 
 def gates_sentence(decisions: Sequence[Decision]) -> str:
-    """Return how many gates hold, fail, and are undecided."""
+    """Return the numbers of gates that hold, fail and are undecided."""
     return gate_sentence(decisions)
 
 
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
-    told = decisions_json(decisions)
-    found: JSON = strict({"run": run, "state": state, "decisions": told})
+    gates = decisions_json(decisions)
+    found: JSON = strict({"run": run, "state": state, "decisions": gates})
     return found
 
 
@@ -129,7 +129,7 @@ def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
 
 
 def change_rows(changes: Iterable[Accuracy]) -> Rows:
-    """Return a row a change of a score, what became worse first."""
+    """Return one row for each change of a score, those that became worse first."""
     order = {"worse": 0, "inconclusive": 1, "better": 2, "equivalent": 3}
     return [
         [
@@ -146,7 +146,7 @@ def change_rows(changes: Iterable[Accuracy]) -> Rows:
 
 
 def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "predict")) -> Rows:
-    """Return a row for each remeasured phase; never a verdict."""
+    """Return one row of times for each remeasured phase, without a verdict."""
     return [
         [
             short(s.algorithm),
@@ -162,7 +162,7 @@ def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "pre
 
 
 def ratio_rows(comparison: RunComparison) -> Rows:
-    """Return a row a duel and phase that both runs have, those apart first."""
+    """Return one row for each duel and phase of both runs, those that differ first."""
     return [
         [
             f"{speed_symbol(r.verdict)} {'now ' * (r.verdict != 'undecided')}{r.verdict}",
@@ -176,13 +176,13 @@ def ratio_rows(comparison: RunComparison) -> Rows:
 
 
 def by_verdict(ratios: Iterable[RatioChange]) -> list[RatioChange]:
-    """Return ratios in the order in which they are told: what became slower first."""
+    """Return ratios in the order of display: those that became slower first."""
     order = {"slower": 0, "faster": 1, "undecided": 2}
     return sorted(ratios, key=lambda r: order[r.verdict])
 
 
 def rung_rows(comparison: RunComparison) -> Rows:
-    """Return a row a pair and dataset whose rung is another now."""
+    """Return one row for each pair and dataset whose parity level changed."""
     return [
         [
             f"{short(r.algorithm)} against {short(r.reference)}",
@@ -197,7 +197,7 @@ def rung_rows(comparison: RunComparison) -> Rows:
 
 
 def turn_rows(comparison: RunComparison) -> Rows:
-    """Return a row a cell that ended otherwise."""
+    """Return one row for each cell whose outcome changed."""
     return [
         [short(t.algorithm), short(t.dataset), short(t.split), t.old, t.new]
         for t in comparison.turns
@@ -205,21 +205,21 @@ def turn_rows(comparison: RunComparison) -> Rows:
 
 
 def comparison_sentence(comparison: RunComparison) -> str:
-    """Return what two runs have in common, and how much of it changed."""
+    """Return a sentence with the number of cells in both runs and of changes."""
     c = comparison
     counts = Counter(change.verdict for change in c.changes)
-    told = [f"{n} {verdict}" for verdict, n in sorted(counts.items())]
+    tally = [f"{n} {verdict}" for verdict, n in sorted(counts.items())]
     parts = [f"{plural(c.matched, 'cell')} in both runs"]
     for number, where in ((c.only_old, "only in the old"), (c.only_new, "only in the new")):
         parts += [f"{number} {where}"] if number else []
     parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
-    parts += [f"{plural(len(c.turns), 'cell')} ended otherwise"] if c.turns else []
+    parts += [f"{plural(len(c.turns), 'cell')} with another outcome"] if c.turns else []
     for word in ("slower", "faster"):
         apart = sum(r.verdict == word for r in c.ratios)
         parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
     other = sum(r.old != r.new for r in c.rungs)
-    parts += [f"{plural(other, 'pair')} on another rung"] if other else []
-    return spaced(f"{'; '.join(parts)}. Scores: {listing(told) or 'none to compare'}.")
+    parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
+    return spaced(f"{'; '.join(parts)}. Scores: {listing(tally) or 'none to compare'}.")
 
 
 def comparison_markdown(comparison: RunComparison) -> str:
@@ -227,7 +227,7 @@ def comparison_markdown(comparison: RunComparison) -> str:
     names = [escaped(str(run.get("id", ""))) for run in (comparison.old, comparison.new)]
     parts = [f"**{names[1]} against {names[0]}**: {escaped(comparison_sentence(comparison))}"]
     if rows := change_rows(comparison.changes):
-        parts += [markdown_table(CHANGE_HEADER, rows), "Positive changes are for the better."]
+        parts += [markdown_table(CHANGE_HEADER, rows), "A positive change is an improvement."]
     if rows := turn_rows(comparison):
         parts += [markdown_table(TURN_HEADER, rows)]
     if rows := rung_rows(comparison):
@@ -240,26 +240,26 @@ def comparison_markdown(comparison: RunComparison) -> str:
 
 
 def comparison_json(comparison: RunComparison) -> JSON:
-    """Return a comparison as strict JSON; ``seconds`` are not interleaved."""
+    """Return a comparison as strict JSON; its seconds are not interleaved."""
     runs = {
         side: {key: getattr(comparison, side).get(key) for key in ("id", "name", "started")}
         for side in ("old", "new")
     }
-    told = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
+    fields = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
     raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
-    found: JSON = strict({**runs, **told, **raw})
+    found: JSON = strict({**runs, **fields, **raw})
     return found
 
 
 def comparison_tables(
     comparison: RunComparison,
 ) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
-    """Return titles with header and rows: scores, rungs, ratios, other ends, raw seconds."""
+    """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
     found = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
-        ("another rung", (RUNG_HEADER, rung_rows(comparison))),
+        ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
         (APART, (RATIO_HEADER, ratio_rows(comparison))),
-        ("ended otherwise", (TURN_HEADER, turn_rows(comparison))),
+        ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]
     return [(title, table) for title, table in found if table[1]]

@@ -1,4 +1,4 @@
-"""What came to no end in a run: trials, duels, comparisons of trees; and what could not be used."""
+"""Failed trials, duels and tree comparisons of a run, and unusable plugins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.run_view import Parity
 
-SHOWN = 5  # reasons, and things that could not be used
+SHOWN = 5  # reasons, and unusable plugins
 
 
 def failed_comparisons(page: Page) -> list[Parity]:
@@ -24,12 +24,12 @@ def failed_comparisons(page: Page) -> list[Parity]:
 
 
 def count_failed(page: Page) -> int:
-    """Return how many trials, duels and comparisons of trees failed."""
+    """Return the number of failed trials, duels and tree comparisons."""
     return len(page.failed) + len(page.failed_duels) + len(failed_comparisons(page))
 
 
 def problems(page: Page) -> list[Words]:
-    """Return one line a kind of failure: who, how often, why."""
+    """Return one line for each kind of failure: algorithms, number and reason."""
     lines = _trials(page)
     whys = [d.failure.message if d.failure else "" for d in page.failed_duels]
     lines += _others("duel", whys) + _others("tree comparison", _reasons(page))
@@ -66,8 +66,8 @@ def _reasons(page: Page) -> list[str]:
 
 
 def _others(noun: str, whys: Sequence[str]) -> list[Words]:
-    """Return a line of what came to no end, with the first reason that is known."""
+    """Return a line with the number of failures, and the first known reason."""
     if not whys:
         return []
     why = next(filter(None, whys), "")
-    return [f"{plural(len(whys), noun)} came to no end" + (f": {short(why, 160)}" if why else "")]
+    return [f"{plural(len(whys), noun)} did not finish" + (f": {short(why, 160)}" if why else "")]

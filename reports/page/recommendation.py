@@ -1,4 +1,4 @@
-"""Losses and times of the algorithms of a run, task by task, for charts that compare both."""
+"""Losses and times of the algorithms of a run by task, for charts of both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reports.text.means import geometric_mean
 
 
 def task_fields(page: Page) -> dict[str, Field]:
-    """Return task → the losses of those who finished everywhere, where they are two at least."""
+    """Return task → losses of the algorithms with all results, if at least two."""
     tasks: dict[str, list[str]] = defaultdict(list)
     for dataset, cells in page.by_dataset.items():
         tasks[cells[0][1].task].append(dataset)
@@ -26,9 +26,9 @@ def task_fields(page: Page) -> dict[str, Field]:
 
 
 def shares_behind(field: Field) -> np.ndarray:
-    """Return by how much each algorithm's loss lies above the best, a mean share of the gap.
+    """Return the mean excess of each algorithm's loss over the best, as a share of the gap.
 
-    Without verdicts a dataset tells no gap; then the worst algorithm stands in for the constant.
+    The gap comes from verdicts; without them the worst loss replaces the constant model's.
     """
     spread = np.ptp(field.losses, axis=1)
     gaps = np.where(field.gaps > 0, field.gaps, np.where(spread > 0, spread, 1.0))

@@ -1,4 +1,4 @@
-"""From blocks to HTML: everything that a template prints is escaped and made visible."""
+"""Render blocks as HTML: templates escape all text and make it visible."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from reports.text.palette import PALETTE
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
-UNBROKEN = 14  # characters of a name that no narrow column needs to part
+UNBROKEN = 14  # characters of a name that fits a narrow column without a break
 LONGEST_VALUE = 256  # characters of a cell's hidden value
-# Where a long name may be parted, and a number may not.
+# Characters after which a long name may break; numbers have none.
 _BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9]:)(?=[^\W\d])|(?<=[a-z0-9]=)(?=\w)")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A chart, or why there is none."""
+    """A chart, or the reason why there is none."""
 
     svg: Markup | None
     reason: str = ""
 
 
 class Renderer:
-    """Turns blocks into HTML, with anchors and ids that are unique in one page."""
+    """Converts blocks to HTML, with anchors and ids that are unique in one page."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -73,7 +73,7 @@ class Renderer:
         self._blocks: Any = self._templates.get_template("blocks.html.j2").module
 
     def blocks(self, blocks: Sequence[Block]) -> Markup:
-        """Return blocks as HTML; what is no block is an error."""
+        """Return blocks as HTML; anything else is an error."""
         html: Markup = self._blocks.blocks(blocks)
         return html
 
@@ -82,7 +82,7 @@ class Renderer:
         return self._templates.get_template("page.html.j2").render(**values)
 
     def _draw(self, figure: Figure) -> Drawn:
-        """Draw a chart; one that cannot be drawn costs the chart, not its section."""
+        """Draw a chart; an error replaces the chart, and the section remains."""
         if not isinstance(figure.spec, Mapping):
             return Drawn(figure.spec.svg(figure.title))
         try:
@@ -104,24 +104,24 @@ class Renderer:
 
 
 def _safe(value: Any) -> Any:
-    """Make what a template prints visible; Markup was made so before."""
+    """Make a value printed by a template visible; Markup is safe already."""
     return value if isinstance(value, Markup) else plain(value)
 
 
 def lines(text: str) -> Markup:
-    """Return text whose line breaks and tabs are kept."""
+    """Return text with its line breaks and tabs."""
     return escape(plain(text, lines=True))
 
 
 def soft(text: str) -> Markup:
-    """Return text in which a long name may break at its joints."""
+    """Return text in which long names may break after separators."""
     shown = plain(text)
     parts = _BREAKS.split(shown) if len(shown) > UNBROKEN else [shown]
     return Markup("<wbr>").join(parts)
 
 
 def words(said: Words) -> Markup:
-    """Return the words of a sentence; what is none is an error."""
+    """Return the words of a sentence as HTML; anything else is an error."""
     parts = [said] if isinstance(said, str) or not isinstance(said, Iterable) else said
     return Markup("").join(map(_inline, parts))
 
@@ -145,7 +145,7 @@ def _inline(part: Inline) -> Markup:
 
 
 def key_mark(key: Key) -> Markup:
-    """Return the mark of a legend's entry, as the chart draws it."""
+    """Return the mark of a legend entry as SVG."""
     shape = next((name for name, symbol in SYMBOLS.items() if symbol == key.symbol), "")
     if shape:
         drawn = Markup(Dots([(6.0, 7.0)], key.colour, shape, 4.5).draw(lambda x, y: (x, y)))  # noqa: S704 - numbers and our own colours
@@ -158,15 +158,15 @@ def key_mark(key: Key) -> Markup:
 
 
 def _markup(html: str) -> Markup:
-    """Return text as it is: every part of it was escaped where it was put in.
+    """Return text as Markup; all its parts are escaped already.
 
-    `Markup.format` escapes by itself, and takes a quarter of the time of a large page.
+    `Markup.format` would escape again, which takes a quarter of the time of a large page.
     """
     return Markup(html)  # noqa: S704 - see above
 
 
 def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
-    """Yield the cells of a row, one a column.
+    """Yield the cells of a row, one for each column.
 
     Raises
     ------
@@ -178,14 +178,14 @@ def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
 
 
 def classes(cell: Cell, column: Column) -> Markup:
-    """Return the attribute that names a cell's looks: number, sentence, tone."""
+    """Return the class attribute of a cell: number, sentence, tone."""
     named = ["n" if column.numeric else "", "w" if column.wide else "", cell.tone]
     said = " ".join(filter(None, named))
     return _markup(f' class="{escape(said)}"' if said else "")
 
 
 def raw(cell: Cell) -> Markup:
-    """Return the attribute that holds a cell's value for sorting and for the CSV file."""
+    """Return the attribute with a cell's value for sorting and the CSV file."""
     value = cell.value
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Markup("")
@@ -194,5 +194,7 @@ def raw(cell: Cell) -> Markup:
 
 
 def refuse(block: object) -> NoReturn:
-    """Say that something is no block, whatever it is."""
-    raise TypeError(f"{type(block).__name__} is no block of a report; see reports/blocks/blocks.py")
+    """Raise an error for an object that is not a block."""
+    raise TypeError(
+        f"{type(block).__name__} is not a block of a report; see reports/blocks/blocks.py"
+    )

@@ -1,4 +1,4 @@
-"""Several runs side by side in tables: scores, ratios of duels, failures, rungs; a column a run."""
+"""Tables with one column for each run: scores, duel ratios, failures, parity levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Thing = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 
 
 def levels_of(points: Sequence[RunPoint]) -> dict[Thing, dict[int, Level]]:
-    """Return what each thing was in each run, by the run's position."""
+    """Return each measured value by run position."""
     found: dict[Thing, dict[int, Level]] = {}
     for i, point in enumerate(points):
         for level in point.levels:
@@ -28,7 +28,7 @@ def levels_of(points: Sequence[RunPoint]) -> dict[Thing, dict[int, Level]]:
 
 
 def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False) -> Table:
-    """Return the mean scores: a row an algorithm and dataset, a column a run."""
+    """Return mean scores: one row for each algorithm and dataset, one column for each run."""
     levels = levels_of(points)
     several = _several(levels)
     rows: list[Row] = []
@@ -56,7 +56,7 @@ def _table(
 
 
 def other_tables(points: Sequence[RunPoint], name: str) -> list[Table]:
-    """Return ratios of duels, failures and rungs with a column a run, as far as there are any."""
+    """Return tables of duel ratios, failures and parity levels, without empty ones."""
     tables = [_ratios(points, name), _failures(points, name), _rungs(points, name)]
     return [table for table in tables if table.rows]
 
@@ -117,13 +117,13 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
         ]
         for (algorithm, reference, dataset, mode), by_run in found.items()
     ]
-    caption = "The rungs that pairs reach in each run"
+    caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")
     return _table(points, heads, rows, caption, f"rungs-{name}", compare=True)
 
 
 def _several(levels: Mapping[Thing, object]) -> set[tuple[str, str]]:
-    """Return the (algorithm, dataset) that stand with several sets of params."""
+    """Return the (algorithm, dataset) with several sets of params."""
     seen: dict[tuple[str, str], int] = {}
     for algorithm, _, _, dataset in levels:
         seen[algorithm, dataset] = seen.get((algorithm, dataset), 0) + 1

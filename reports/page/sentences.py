@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def accuracy_sentences(page: Page) -> list[str]:
-    """Return what the accuracy verdicts say, in words."""
+    """Return sentences about the accuracy verdicts."""
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
     verdicts = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
     if not verdicts:
@@ -31,7 +31,7 @@ def accuracy_sentences(page: Page) -> list[str]:
     where = "pooled over their datasets" if pooled else "each on one dataset"
     counts = Counter(a.verdict for a in verdicts)
     words = [f"{counts[v]} {_plural_verdict(v)}" for v in ORDER if counts[v]]
-    sentences = [f"Of {len(verdicts)} comparisons of accuracy, {where}, {listing(words)}."]
+    sentences = [f"Accuracy in {len(verdicts)} comparisons, {where}: {listing(words)}."]
     if worse := sorted({a.algorithm for a in verdicts if a.verdict == "worse"}):
         sentences.append(f"Less accurate than the reference: {few(worse)}.")
     return sentences
@@ -42,20 +42,20 @@ def _one_accuracy(verdict: Accuracy) -> str:
         "equivalent": "is as accurate as",
         "better": "is more accurate than",
         "worse": "is less accurate than",
-    }.get(verdict.verdict, "cannot yet be told from")
-    tail = "" if verdict.verdict in ORDER[:3] else " in accuracy"
+    }.get(verdict.verdict, "may or may not be as accurate as")
+    tail = "" if verdict.verdict in ORDER[:3] else " (more splits needed)"
     where = f" on {short(verdict.dataset)}" if verdict.dataset else ""
     return f"{short(verdict.algorithm)} {said} {short(verdict.reference)}{where}{tail}."
 
 
 def _plural_verdict(verdict: str) -> str:
-    return {"equivalent": "find them equivalent", "better": "find ours better"}.get(
-        verdict, "find ours worse" if verdict == "worse" else "decide nothing yet"
+    return {"equivalent": "as accurate", "better": "more accurate"}.get(
+        verdict, "less accurate" if verdict == "worse" else "undecided (more splits needed)"
     )
 
 
 def speed_sentences(page: Page) -> list[str]:
-    """Return what the duels say of fitting and predicting, in words."""
+    """Return sentences about the duels of training and predicting."""
     sentences = []
     for phase, verb in ((training_phase(page.view.speed), "trains"), ("predict", "predicts")):
         speeds = [s for pair in page.pairs for s in page.speed(pair, phase)]
@@ -75,8 +75,8 @@ def _one_speed(speed: Speed, verb: str) -> str:
 
 
 def _many_speeds(speeds: list[Speed], verb: str) -> str:
-    told = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
+    tally = speed_tally(speeds, {"trains": " of training", "predicts": " of predicting"}[verb])
     if all(speed_word(s) == "undecided" for s in speeds):
-        return f"{told}."
+        return f"{tally}."
     middle = times_as_fast(geometric_mean(s.ratio.value for s in speeds))
-    return f"{told}; on the geometric mean it {verb} {middle}."
+    return f"{tally}; on the geometric mean it {verb} {middle}."

@@ -1,4 +1,4 @@
-"""Verdicts of each pair counted over its datasets, after Holm: a table, and lines of Markdown."""
+"""Counts of each pair's verdicts over its datasets, after Holm, as table and Markdown."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from harness.analysis.verdict_counts import VerdictCounts
 
 CAPTION = (
-    "Datasets by verdict. Better and worse count where they stand after Holm's adjustment over "
-    "the datasets of the pair; the others are inconclusive"
+    "Number of datasets by verdict. Better and worse count only if they hold after "
+    "Holm's adjustment over the datasets of the pair; all others are inconclusive"
 )
 
 
 def counted(accuracy: Iterable[Accuracy]) -> list[VerdictCounts]:
-    """Return the counts of pairs that met on two datasets or more."""
+    """Return the counts of pairs with two or more common datasets."""
     return [one for one in count_verdicts(accuracy) if one.datasets > 1]
 
 
 def counts_table(page: Page) -> Table | None:
-    """Return a row for each pair, or None where none met on two datasets."""
+    """Return a table with one row for each pair, or None if none has two common datasets."""
     found = counted(page.view.accuracy)
     if not found:
         return None
@@ -45,15 +45,15 @@ def counts_table(page: Page) -> Table | None:
 
 
 def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
-    """Return the counts of one pair: several where it met on several tracks, or in variants."""
+    """Return the counts of one pair: several if it has several tracks or variants."""
     found = counted(page.view.accuracy)
     return [one for one in found if Pair(one.algorithm, one.reference) == pair]
 
 
 def counts_words(one: VerdictCounts) -> str:
     """Return "of 9 datasets 6 equivalent, 1 better, 0 worse, 2 inconclusive after Holm"."""
-    told = ", ".join(f"{count(getattr(one, verdict))} {verdict}" for verdict in VERDICTS)
-    return f"of {plural(one.datasets, 'dataset')} {told} after Holm"
+    tally = ", ".join(f"{count(getattr(one, verdict))} {verdict}" for verdict in VERDICTS)
+    return f"of {plural(one.datasets, 'dataset')} {tally} after Holm"
 
 
 def _row(one: VerdictCounts) -> Row:
@@ -64,7 +64,11 @@ def _row(one: VerdictCounts) -> Row:
         Cell([Code(short(one.algorithm))], one.algorithm, f"against {short(one.reference)}{track}"),
         Cell.of(one.datasets, count),
         *(counts[verdict] for verdict in VERDICTS),
-        "; ".join(filter(None, (_named(one.worse_on), _named(one.doubtful, "in doubt: ")))),
+        "; ".join(
+            filter(
+                None, (_named(one.worse_on), _named(one.doubtful, "not significant after Holm: "))
+            )
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The verdict matrix of the first screen: each algorithm against its reference, on one line."""
+"""Verdict matrix of the first screen: each algorithm against its reference, in one row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PHASES = ("train", "predict", "predict_one")
 
 
 def overall(page: Page) -> Table:
-    """Return a row for each pair, and for each metric that it was judged by."""
+    """Return a table with one row for each pair and metric of its verdicts."""
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
     margins = {margin_words(a) for a in pooled}
     timed = [p for p in PHASES if any(page.speed(pair, p) for pair in page.pairs)]
@@ -55,14 +55,14 @@ def overall(page: Page) -> Table:
 
 
 def pair_cell(pair: Pair, variant: str = "") -> Cell:
-    """Return the cell that names a pair, with what tells its params from others of its kind."""
+    """Return the cell with the name of a pair and the params that distinguish it."""
     name = [Code(short(pair.algorithm))]
-    told = [short(variant, 60)] if variant else []
-    return Cell(name, pair.algorithm, note=", ".join([*told, f"against {short(pair.reference)}"]))
+    notes = [short(variant, 60)] if variant else []
+    return Cell(name, pair.algorithm, note=", ".join([*notes, f"against {short(pair.reference)}"]))
 
 
 def pair_name(page: Page, algorithm: str, reference: str) -> str:
-    """Return a pair in one line: the algorithm, and against what where that is not the only one."""
+    """Return the name of a pair: the algorithm, and the reference if it has several."""
     if sum(pair.algorithm == algorithm for pair in page.pairs) < 2:
         return short(algorithm, 24)
     return f"{short(algorithm, 18)} / {short(reference, 18)}"
@@ -99,16 +99,16 @@ def _where(verdict: Accuracy) -> str:
 
 
 def _tally(verdicts: Sequence[Accuracy]) -> Cell:
-    """Return how many datasets have which verdict."""
+    """Return the number of datasets with each verdict."""
     found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
     return Cell(", ".join(f"{number} {verdict}" for verdict, number in found if number))
 
 
-# ------------------------------------------------------------------ the parity ladder
+# ------------------------------------------------------------------ parity levels
 
 
 def rungs_cell(page: Page, pair: Pair) -> Cell:
-    """Return the lowest rung that a pair reaches in each of its modes, beside what it claims."""
+    """Return the lowest parity level of a pair in each of its modes, and its claim."""
     found = [
         p
         for p in page.view.parity
@@ -132,7 +132,7 @@ def rungs_cell(page: Page, pair: Pair) -> Cell:
 
 
 def misses(parity: Parity) -> bool:
-    """Whether a pair is shown to reach less than it claims; what is undecided shows nothing."""
+    """Whether a pair reaches less than it claims; an undecided pair does not."""
     open_yet = not parity.rung and parity.verdict == "inconclusive"
     return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
 
@@ -142,14 +142,14 @@ def _undecided(found: Sequence[Parity]) -> bool:
 
 
 def _highest(claims: Mapping[str, str]) -> str:
-    """Return the highest rung that is claimed, with the modes that claim it."""
+    """Return the highest claimed parity level, with the modes that claim it."""
     best = max(map(str, claims.values()))
     modes = [short(mode, 24) for mode, rung in claims.items() if str(rung) == best]
     return f"{short(best, 8)}{SPACE}({few(modes)})"
 
 
 def same_trees(page: Page) -> tuple[str, str]:
-    """Return how many pairs grow the reference's trees, and in words of how many that is known."""
+    """Return "1 of 3" pairs that build the reference's trees, and the number in words."""
     compared = {(p.algorithm, p.reference) for p in page.view.parity}
     if not compared:
         return "", "no trees were compared"
@@ -165,7 +165,7 @@ def same_trees(page: Page) -> tuple[str, str]:
 
 
 def as_accurate(page: Page) -> tuple[str, str]:
-    """Return how many comparisons find ours as good or better, and what the others say."""
+    """Return the number of comparisons in which ours is as good or better, and all counts."""
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True)]
     judged = pooled or [a for pair in page.pairs for a in page.accuracy(pair)]
     if not judged:
@@ -174,5 +174,5 @@ def as_accurate(page: Page) -> tuple[str, str]:
     found = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
     badges: list[Badge] = [accuracy_badge(v) for v, number in found if number]
     counts = dict(found)
-    told = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
-    return f"{good} of {len(judged)}", told
+    tally = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
+    return f"{good} of {len(judged)}", tally

@@ -1,1 +1,1 @@
-"""One file, one section of the report; each is a plugin."""
+"""Sections of the report, one in each file; each is a plugin."""

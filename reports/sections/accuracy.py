@@ -1,4 +1,4 @@
-"""How accurate: every difference with its interval, beside the band that counts as none."""
+"""Section Accuracy: every difference of the loss with its interval and the equivalence margin."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
-    "Loss of the reference minus ours, as a share of the dataset's gap between the constant model "
-    "and the best one: right of 0 ours is better. The fine bar is the 95 % interval, the heavy one "
-    "that of 90 %; a heavy bar inside the band is equivalence. A bar that ends at the edge "
-    "of the chart reaches further."
+    "Loss of the reference minus ours, as a share of the dataset's gap between the "
+    "constant model and the best model: right of 0 ours is better. The thin bar is the "
+    "95 % interval, the thick bar the 90 % interval. If the thick bar lies inside the "
+    "band, both are equivalent. A bar that ends at the edge of the chart is cut off."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the differences of accuracy."""
+    """Register the section."""
     register(Section("accuracy", "Accuracy", 35, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a forest plot of datasets, and one of what is pooled over them."""
+    """Return a forest plot of datasets, and one of pooled differences."""
     found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
     panels = [
@@ -54,7 +54,7 @@ def _usable(verdict: Accuracy) -> bool:
 
 
 def _scale(verdict: Accuracy) -> float:
-    """Return what a difference is divided by to be a share of the gap."""
+    """Return the divisor that makes a difference a share of the gap."""
     return verdict.gap if verdict.dataset else 1.0
 
 
@@ -64,14 +64,14 @@ def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
     margin = max(a.margin / _scale(a) for a in drawn)
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
-    told = ", ".join(f"{n} {v}" for v, n in counts if n)
-    cut = f" Drawn are the {half} highest and the {half} lowest; the table has all."
+    tally = ", ".join(f"{n} {v}" for v, n in counts if n)
+    cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
     return Figure(
         spec=differences(
             [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
         ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
-        finding=f"Of {plural(len(verdicts), 'comparison')}: {told}."
+        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}."
         + (cut if len(drawn) < len(ordered) else ""),
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),

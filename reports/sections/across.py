@@ -1,4 +1,4 @@
-"""Across datasets: declared pairs, ranks, every algorithm against every other, ratings."""
+"""Section Across datasets: declared pairs, ranks, all pairs of algorithms, ratings."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NOTE = (
-    "The unit here is the dataset, never a split of one. Differences are shares of each dataset's "
-    "gap between the constant model and the best; within the margin nobody has won."
+    "The unit is the dataset, not a split of one. Differences are shares of each "
+    "dataset's gap between the constant model and the best model; a difference within "
+    "the margin is a tie."
 )
-LEVEL = 0.05  # of a test that is put into words
+LEVEL = 0.05  # significance level of the sentences
 MOST = 12  # algorithms of the matrix, the best ranked ones
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the claims across datasets."""
+    """Register the section."""
     register(Section("across", "Across datasets", 30, build))
 
 
@@ -50,11 +51,13 @@ def build(page: Page) -> Fragment | None:
     field = field_of(page.losses(page.by_dataset), gaps_of(page.view.accuracy))
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     if len(page.by_dataset) < FEW_DATASETS:
-        few_ones = f"Only {plural(len(page.by_dataset), 'dataset')}: tests across them say little."
+        few_ones = (
+            f"Only {plural(len(page.by_dataset), 'dataset')}: tests over so few have little power."
+        )
         blocks.append(Paragraph(few_ones, role="note"))
     if (counts := counts_table(page)) is not None:
-        told = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
-        blocks.append(told)
+        panel = Panel("Verdicts, counted", [counts], page.anchor("across", "verdicts"))
+        blocks.append(panel)
     if (pairs := _declared(page, margin)) is not None:
         blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
     if len(field.names) > 2 and len(field.datasets) > 1:
@@ -84,7 +87,7 @@ def _declared(page: Page, margin: float) -> Table | None:
         [
             Cell([Code(short(test.pair[0]))], test.pair[0], f"against {short(test.pair[1])}"),
             Cell(
-                count(test.difference.n), test.difference.n, f"{lacking} lacking" if lacking else ""
+                count(test.difference.n), test.difference.n, f"{lacking} missing" if lacking else ""
             ),
             Cell.of(test.difference.value, signed),
             Cell.of(test.difference.low, digits),
@@ -107,7 +110,7 @@ def _declared(page: Page, margin: float) -> Table | None:
 def _reading(test: PairTest) -> str:
     if test.holm < LEVEL:
         return "better on most datasets" if test.difference.value > 0 else "worse on most datasets"
-    return "no difference shown, which is not equality"
+    return "no significant difference (which does not show equality)"
 
 
 # ------------------------------------------------------------------ ranks and ratings
@@ -122,22 +125,20 @@ def _ranks(page: Page, field: Field) -> Panel:
     names = [field.names[i] for i in order]
     figure = Figure(
         spec=critical_difference(names, ranks, groups, distance),
-        title="Mean ranks; a bar joins algorithms that Nemenyi's test does not tell apart",
+        title="Mean ranks; a bar joins algorithms that Nemenyi's test does not separate",
         finding=_finding(found, distance, names, len(field.datasets)),
         table=_ranking(field, order, ranks),
         again=page.again(datasets=field.datasets),
     )
-    left = (
-        f"Left out, because they lack a dataset: {few(field.left_out)}." if field.left_out else ""
-    )
+    left = f"Left out (no result on some dataset): {few(field.left_out)}." if field.left_out else ""
     blocks: list[Block] = [figure, *([Paragraph(left, role="note")] if left else [])]
     return Panel("Ranks", blocks, page.anchor("across", "ranks"))
 
 
 def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
-    told = "differ" if found.p < LEVEL else "are not shown to differ"
+    verb = "differ" if found.p < LEVEL else "do not differ significantly"
     return (
-        f"Over {plural(datasets, 'dataset')} the mean ranks {told} (Friedman, Iman and Davenport: "
+        f"Over {plural(datasets, 'dataset')} the mean ranks {verb} (Friedman, Iman and Davenport: "
         f"p {share(found.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
         f"test where their ranks are more than {digits(distance)} apart."
     )
@@ -162,7 +163,10 @@ def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
             one = ratings[i]
             row.append(Cell(count(one.value), one.value, bounds(one.low, one.high)))
         rows.append(row)
-    caption = "Mean ranks; improvability is by how much the loss falls with the best algorithm"
+    caption = (
+        "Mean ranks; improvability is the mean share by which the loss falls with the best "
+        "algorithm"
+    )
     return Table(columns, rows, caption, "ranks")
 
 
@@ -184,12 +188,12 @@ def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
         for name, tests in zip(shown.names, matrix(shown, margin), strict=True)
     ]
     caption = (
-        "Median difference as a share of the gap (above 0 the row is better), datasets won, tied "
-        "and lost, and the p of Wilcoxon's test, not adjusted: each entry looks at two alone"
+        "Median difference as a share of the gap (above 0 the row is better), datasets won, "
+        "tied and lost, and the p of Wilcoxon's test for these two alone, not adjusted"
     )
     again = algorithms_again(page, shown.names, shown.datasets)
     table = Table(columns, rows, caption, "comparison-matrix", again=again)
-    return [Panel("Everyone against everyone", [table], page.anchor("across", "matrix"))]
+    return [Panel("All pairs of algorithms", [table], page.anchor("across", "matrix"))]
 
 
 def _entry(test: PairTest | None) -> Cell:

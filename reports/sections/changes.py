@@ -1,4 +1,4 @@
-"""What changed since the last run of the same experiment: scores, endings, raw seconds."""
+"""Section Changes: scores, outcomes and seconds since the last run of the experiment."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the changes."""
+    """Register the section."""
     register(Section("changes", "Changes", 12, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return what is otherwise than in the run before; nothing where there is none."""
+    """Return the changes since the previous run, or None without one."""
     found = page.view.previous
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""One panel a dataset: what it is, and how each algorithm did on it."""
+"""Section Datasets: one panel for each dataset with its facts and all results."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Cell as Measured
     from harness.core.model import Outcome
 
-OPEN = 8  # up to so many panels stand open
+OPEN = 8  # up to so many panels are open
 
 Named = list[tuple[str, "Measured"]]
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the datasets."""
+    """Register the section."""
     register(Section("datasets", "Datasets", 30, build))
 
 
@@ -76,9 +76,11 @@ def _panel(page: Page, dataset: str, cells: Named) -> list[Block]:
     else:
         blocks.append(Paragraph("No algorithm has a result on this dataset."))
     again = [(name, cell_again(page.view.run, cell.outcomes[0].trial.id)) for name, cell in cells]
-    if commands := "\n".join(f"# {short(name)}\n{told}" for name, told in again if told):
-        told = Verbatim(commands, f"Commands that measure {short(dataset)} again")
-        blocks.append(Details("Measure one algorithm again", [told]))
+    if commands := "\n".join(
+        f"# {short(name)}\n{commands_block}" for name, commands_block in again if commands_block
+    ):
+        commands_block = Verbatim(commands, f"Commands that measure {short(dataset)} again")
+        blocks.append(Details("Measure one algorithm again", [commands_block]))
     return blocks
 
 
@@ -91,7 +93,7 @@ def _shape(page: Page, dataset: str, cells: Named) -> str:
 
 
 def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
-    told: list[tuple[str, Words]] = [("Task", short(cells[0][1].task))]
+    terms: list[tuple[str, Words]] = [("Task", short(cells[0][1].task))]
     for key, title in (
         ("rows", "Rows"),
         ("columns", "Columns"),
@@ -99,24 +101,24 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
         ("categorical", "Categorical"),
     ):
         if facts.get(key):
-            told.append((title, count(facts[key])))
+            terms.append((title, count(facts[key])))
     flags = ("missing", "sparse", "weighted", "grouped")
     if has := [flag for flag in flags if facts.get(flag)]:
-        told.append(("Has", listing(has)))
+        terms.append(("Has", listing(has)))
     prepared = sorted({cell.preparation for _, cell in cells})
-    told.append(("Preparation", listing(short(p) for p in prepared)))
+    terms.append(("Preparation", listing(short(p) for p in prepared)))
     if repeated := _duplicates(cells):
-        told.append(("Duplicates", repeated))
-    told += [
+        terms.append(("Duplicates", repeated))
+    terms += [
         (title, short(facts[key], 120))
         for key, title in (("source", "Source"), ("licence", "Licence"), ("digest", "Digest"))
         if facts.get(key)
     ]
-    return told
+    return terms
 
 
 def _duplicates(cells: Named) -> Words:
-    """Return how many test rows repeat a training row, over the splits; "" where none is known."""
+    """Return the number of test rows that repeat a training row, over the splits, or ""."""
     found = {
         outcome.trial.split: (outcome.facts["duplicates"], outcome.facts.get("test_rows", 0))
         for _, cell in cells
@@ -130,7 +132,7 @@ def _duplicates(cells: Named) -> Words:
 
 
 def _notes(cells: Named) -> list[Words]:
-    """Return what reading and splitting did to the data, each thing once."""
+    """Return the notes of reading and splitting the data, each once."""
     found: dict[str, None] = {}
     for _, cell in cells:
         for outcome in cell.outcomes:
@@ -152,7 +154,10 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
     panels += [("predict", "predict time", "seconds")] if "predict" in timed else []
     return Figure(
         spec=strips(rows, panels),
-        title=f"{metric}, fit time and predict time of each algorithm on {dataset}, a dot a split",
+        title=(
+            f"{metric}, fit time and predict time of each algorithm on {dataset}, one dot for "
+            "each split"
+        ),
         finding=_finding(page, cells),
         table=_table(page, dataset, cells),
         points=_splits(rows, panels, dataset),
@@ -162,7 +167,7 @@ def _figure(page: Page, dataset: str, cells: Named) -> Figure:
 
 
 def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
-    """Return a row a finished split: score, seconds of fit and of predict."""
+    """Return one row for each finished split: score, seconds of fit and of predict."""
     scores = cell.scores.get(page.metric(cell), ())
     kind = "reference library" if page.is_reference(cell.algorithm) else "from scratch"
     return [
@@ -182,21 +187,21 @@ def _dots(page: Page, name: str, cell: Measured) -> list[dict[str, Any]]:
 
 
 def _split(outcome: Outcome) -> str:
-    """Return what tells an outcome from the others of its cell."""
+    """Return the split and the seed of an outcome as text."""
     trial = outcome.trial
     return f"{trial.split.label}, seed {trial.seed}"
 
 
 def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], dataset: str) -> Table:
-    """Return a row a split, which is a dot in each panel."""
+    """Return one row for each split, which is a dot in each panel."""
     columns = [Column("Algorithm"), Column("Split")]
     columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
                 for _, title, unit in panels]  # fmt: skip
-    told: list[Row] = [
+    split_rows: list[Row] = [
         [row["name"], row["split"], *(Cell.of(row[key], digits) for key, _, _ in panels)]
         for row in rows
     ]
-    return Table(columns, told, "Every split that is drawn", f"splits-{dataset}")
+    return Table(columns, split_rows, "Each split in the chart", f"splits-{dataset}")
 
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:
@@ -206,7 +211,7 @@ def _seconds(outcome: Outcome, phase: str) -> float | None:
 
 
 def _finding(page: Page, cells: Named) -> str:
-    """Return who has the best score and who fits fastest, in a sentence."""
+    """Return a sentence with the best score and the shortest fit."""
     scored = [(n, c) for n, c in cells if math.isfinite(page.badness(c))]
     if not scored:
         return "No algorithm has a score on every split of this dataset."
@@ -218,8 +223,11 @@ def _finding(page: Page, cells: Named) -> str:
         return f"{sentence}."
     least, fastest = min(timed)
     if fastest == best:
-        return f"{sentence}, and the shortest fit, {seconds(least)} (not interleaved)."
-    return f"{sentence}; {short(fastest)} has the shortest fit, {seconds(least)} (not interleaved)."
+        return f"{sentence}, and the shortest fit, {seconds(least)} (rough, from single runs)."
+    return (
+        f"{sentence}; {short(fastest)} has the shortest fit, {seconds(least)} (rough, from "
+        "single runs)."
+    )
 
 
 def _table(page: Page, dataset: str, cells: Named) -> Table:
@@ -238,7 +246,7 @@ def _table(page: Page, dataset: str, cells: Named) -> Table:
         Column("Trials"),
     ]
     rows = [_table_row(page, name, cell, primary, others) for name, cell in cells]
-    caption = f"Means over splits on {short(dataset)}; times are medians and not interleaved"
+    caption = f"Means over splits on {short(dataset)}; times are medians of single runs, rough"
     return Table(columns, rows, caption, f"dataset-{dataset}")
 
 
@@ -262,7 +270,7 @@ def _table_row(page: Page, name: str, cell: Measured, primary: str, others: list
 
 
 def _trials(cell: Measured) -> Cell:
-    """Return how many trials were done, failed and skipped."""
+    """Return the numbers of trials done, failed and skipped."""
     done = sum(o.status is Status.DONE for o in cell.outcomes)
     failed = sum(o.status in FAILURES for o in cell.outcomes)
     skipped = len(cell.outcomes) - done - failed

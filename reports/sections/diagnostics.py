@@ -1,4 +1,4 @@
-"""What else was found out of the models: one panel a diagnostic, a row an answer."""
+"""Section Diagnostics: one panel for each diagnostic, one row for each result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness import Section, hookimpl
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
-from reports.charts.bias_variance import shares, told_params, varied
+from reports.charts.bias_variance import params_text, shares, varied
 from reports.charts.diagnostic_figures import FIGURES, numeric
 from reports.text.format import DASH, bounds, count, digits, plural, seconds, share, short, steps
 from reports.text.inline import Badge, Code
@@ -35,74 +35,80 @@ TITLES = {
     "permutation": "Permutation importance",
 }
 NOTES = {
-    "staged": "Losses after each number of members, on the first split. Seconds are those of "
-    "training just so many members, measured at a few numbers and straight lines between them.",
-    "determinism": "The same bytes of predictions, on one thread against: a new process with the "
-    "same seed, two threads, and the training rows in another order. A random draw of rows "
-    "follows their order, so there a difference is no fault.",
-    "scaling": "Exponent of a power law through every timed call, with its 95 % t interval. Time "
-    "that does not grow makes small sizes look flatter.",
-    "calibration": "Expected calibration error over ten bins of equally many rows, beside what "
-    "chance alone gives a perfect forecast. Score = miscalibration − discrimination + "
-    "uncertainty, by isotonic recalibration.",
-    "permutation": "The increase of the loss when the values of a column are shuffled among the "
-    "test rows of the first split; intervals are over the shuffles.",
-    "importance": "Ranks of the summed gains of each column; gains themselves have other units in "
-    "every library.",
-    "agreement": "The same test rows. Steps are between neighbouring representable numbers.",
-    "margins": "Weighted vote for the true class minus that for the best other one: 1 is unanimous "
-    "and right, 0 or less is wrong.",
-    "strength": "Breiman (2001), on test rows. The last column says how far the variance of a mean "
-    "of M members is from ρσ² + (1 − ρ)σ²/M.",
-    "bias_variance": "Over training sets drawn anew, on the same test rows: error = noise + bias² "
-    "+ variance + a cross term that is 0 in expectation (squared loss), or bias + unbiased − "
-    "biased variance (share of wrong classes, Domingos 2000). Intervals are of other test rows.",
+    "staged": "Losses after each number of members, on the first split. Seconds of training are "
+    "measured at a few numbers of members and interpolated linearly between them.",
+    "determinism": "Whether predictions have the same bytes: one thread against a new "
+    "process with the same seed, against two threads, and against training "
+    "rows in another order. An algorithm that draws rows at random may "
+    "differ in another row order; that is not a fault.",
+    "scaling": "Exponent of a power law fitted to all timed calls, with its 95 % t interval. A "
+    "constant part of the time makes the curve flatter at small sizes.",
+    "calibration": "Expected calibration error over ten bins of equally many rows, beside "
+    "its value for a perfectly calibrated forecast (chance). Score = "
+    "miscalibration − discrimination + uncertainty, by isotonic "
+    "recalibration.",
+    "permutation": "Increase of the loss when the values of a column are shuffled among "
+    "the test rows of the first split. Intervals are over the shuffles.",
+    "importance": "Ranks of the summed gains of each column. Ranks are compared because "
+    "the libraries' gains have different units.",
+    "agreement": (
+        "Predictions for the same test rows. A step is the distance between neighbouring "
+        "floating-point numbers."
+    ),
+    "margins": "Weighted vote for the true class minus the largest vote for another class: 1 is "
+    "unanimous and right, 0 or less is wrong.",
+    "strength": "Breiman (2001), on test rows. The last column is the difference between the "
+    "variance of a mean of M members and ρσ² + (1 − ρ)σ²/M.",
+    "bias_variance": "Over freshly drawn training sets, on the same test rows: error = "
+    "noise + bias² + variance + a cross term that is 0 in expectation "
+    "(squared loss), or bias + unbiased − biased variance (share of wrong "
+    "classes, Domingos 2000). Intervals are over test rows.",
 }
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the diagnostics."""
+    """Register the section."""
     register(Section("diagnostics", "Diagnostics", 52, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel for each diagnostic that was asked for."""
-    told = page.view.diagnostics
-    names = [name for name in TITLES if any(d.name == name for d in told)]
+    """Return a panel for each requested diagnostic."""
+    results = page.view.diagnostics
+    names = [name for name in TITLES if any(d.name == name for d in results)]
     if not names:
         return None
-    return Fragment([_panel(page, name, [d for d in told if d.name == name]) for name in names])
+    return Fragment([_panel(page, name, [d for d in results if d.name == name]) for name in names])
 
 
-def _panel(page: Page, name: str, told: Sequence[Diagnostic]) -> Panel:
-    answered = [d for d in told if not d.reason]
+def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
+    answered = [d for d in results if not d.reason]
     blocks: list[Block] = [Paragraph(NOTES[name], role="note")]
     if answered:
         heads, row_of = TABLES[name]
         columns = [Column("Algorithm"), Column("Dataset"), *heads]
-        params = map(told_params, varied(answered))
+        params = map(params_text, varied(answered))
         rows: list[Row] = [
             [*_subject(d, text), *row_of(d.found)] for d, text in zip(answered, params, strict=True)
         ]
-        caption = f"{plural(len(rows), 'answer')}, a row each"
+        caption = f"{plural(len(rows), 'result')}, one in each row"
         again = _again(page, answered)
         blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
         blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
-    if silent := [d for d in told if d.reason]:
+    if silent := [d for d in results if d.reason]:
         blocks.append(_silent(silent, name))
     anchor = page.anchor("diagnostics", name)
-    return Panel(TITLES[name], blocks, anchor, folded=len(told) > 60)
+    return Panel(TITLES[name], blocks, anchor, folded=len(results) > 60)
 
 
-def _again(page: Page, told: Sequence[Diagnostic]) -> str:
-    """Return the command that asks the same again."""
-    names = (name for d in told for name in (d.algorithm, d.reference) if name)
-    return page.again(names, (d.dataset for d in told))
+def _again(page: Page, results: Sequence[Diagnostic]) -> str:
+    """Return the command that repeats the diagnostics."""
+    names = (name for d in results for name in (d.algorithm, d.reference) if name)
+    return page.again(names, (d.dataset for d in results))
 
 
 def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
-    """Return blocks whose figures tell a command."""
+    """Return blocks with a command on each figure."""
 
     def with_command(block: Block) -> Block:
         if isinstance(block, Details):
@@ -112,19 +118,19 @@ def _with_command(blocks: Sequence[Block], command: str) -> list[Block]:
     return [with_command(block) for block in blocks]
 
 
-def _subject(told: Diagnostic, params: str = "") -> list[Cell]:
-    against = f"against {short(told.reference)}" if told.reference else ""
+def _subject(result: Diagnostic, params: str = "") -> list[Cell]:
+    against = f"against {short(result.reference)}" if result.reference else ""
     note = "; ".join(filter(None, [params, against]))
-    name = Cell([Code(short(told.algorithm))], told.algorithm, note)
-    source = "through its duels" if told.about.endswith("duels") else ""
-    return [name, Cell(short(told.dataset), told.dataset, source)]
+    name = Cell([Code(short(result.algorithm))], result.algorithm, note)
+    source = "through its duels" if result.about.endswith("duels") else ""
+    return [name, Cell(short(result.dataset), result.dataset, source)]
 
 
 def _silent(silent: Sequence[Diagnostic], name: str) -> Details:
     columns = [Column("Algorithm"), Column("Dataset"), Column("Why", wide=True)]
     rows: list[Row] = [[*_subject(d), short(d.reason, 300)] for d in silent]
-    table = Table(columns, rows, "Not answered, and why", f"diagnostics-{name}-unanswered")
-    return Details(f"{plural(len(silent), 'answer')} could not be given", [table])
+    table = Table(columns, rows, "Not measured, and why", f"diagnostics-{name}-unanswered")
+    return Details(f"{plural(len(silent), 'diagnostic')} could not be computed", [table])
 
 
 # ------------------------------------------------------------------ rows of each diagnostic
@@ -174,7 +180,7 @@ def _scaling(found: Values) -> list[Cell]:
 
 def _calibration(found: Values) -> list[Cell]:
     ece, (_, chance) = found["ece"], found["chance"]
-    shown = "miscalibrated" if ece["value"] > chance else "not shown to be off"
+    shown = "miscalibrated" if ece["value"] > chance else "not significantly miscalibrated"
     return [
         Cell.of(ece["value"], digits, note=f"true error {bounds(ece['low'], ece['high'])}"),
         Cell(digits(round(chance, 9)), chance, note=shown),
@@ -184,8 +190,8 @@ def _calibration(found: Values) -> list[Cell]:
 
 def _parts(parts: Values) -> Cell:
     names = ("miscalibration", "discrimination", "uncertainty")
-    told = [digits(parts[name]) for name in names]
-    return Cell.of(parts["score"], digits, note=f"{told[0]} − {told[1]} + {told[2]}")
+    numbers = [digits(parts[name]) for name in names]
+    return Cell.of(parts["score"], digits, note=f"{numbers[0]} − {numbers[1]} + {numbers[2]}")
 
 
 def _importance(found: Values) -> list[Cell]:
@@ -237,7 +243,7 @@ def _bias_variance(found: Values) -> list[Cell]:
     else:
         spread = f"{digits(parts['unbiased_variance']['value'])} − "
         spread += digits(parts["biased_variance"]["value"])
-    apart = "no row in two of them" if found["apart"] else "they share rows"
+    apart = "without rows in common" if found["apart"] else "with rows in common"
     alone = found["truth"]
     return [
         Cell(count(found["train_rows"]), found["train_rows"], f"{found['sets']} sets, {apart}"),
@@ -261,7 +267,7 @@ def _permutation(found: Values) -> list[Cell]:
 
 TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
     "staged": (
-        numeric("Best after", "Least test loss", "At the end", "On training rows", "Time"),
+        numeric("Best after", "Least test loss", "Last round", "On training rows", "Time"),
         _staged,
     ),
     "determinism": ([Column(t) for t in ("Same seed", "Threads", "Row order")], _determinism),
@@ -287,7 +293,7 @@ TABLES: dict[str, tuple[list[Column], Callable[[Values], list[Cell]]]] = {
         _margins,
     ),
     "strength": (
-        numeric("Strength", "Correlation", "Error", "Bound for many", "Formula off by"),
+        numeric("Strength", "Correlation", "Error", "Bound for many", "Formula differs by"),
         _strength,
     ),
     "bias_variance": (

@@ -1,4 +1,4 @@
-"""How the duels were fought: launches, why they ended, load, spin settings, the noise floor."""
+"""Section Duels: launches, reasons for the end, load, spin settings, the noise floor."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
     from reports.page.page import Page
 
 NOTE = (
-    "A launch is a fresh pair of processes, and the unit of an interval. A duel that may end early "
-    "is looked at after fixed numbers of launches, and its intervals are wider for it. Waiting "
-    "OpenMP threads may spin for some time after their work; no setting of it was changed."
+    "A launch is a new pair of processes, and the unit of an interval. A duel that may "
+    "end early is analysed after fixed numbers of launches; its intervals are wider to "
+    "allow for this. OpenMP threads may spin for some time after their work; that "
+    "setting was left as it is."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the conditions of the duels."""
+    """Register the section."""
     register(Section("duels", "Duels", 45, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a row a duel, and the noise floors."""
+    """Return one row for each duel, and the noise floors."""
     if not page.view.duels:
         return None
     blocks: list[Block] = [Paragraph(NOTE, role="note"), _fought(page)]
@@ -55,7 +56,7 @@ def _fought(page: Page) -> Table:
         Column("How it ended", wide=True),
     ]
     rows, again = [_row(duel) for duel in duels], page.fight_again(duels)
-    return Table(columns, rows, "How each duel was fought", "duels", again=again)
+    return Table(columns, rows, "Setup of each duel", "duels", again=again)
 
 
 def _row(outcome: DuelOutcome) -> Row:
@@ -78,14 +79,14 @@ def _row(outcome: DuelOutcome) -> Row:
 
 
 def spin_words(facts: Mapping[str, Any]) -> str:
-    """Return the variables that say how long idle threads spin, where any is set."""
+    """Return the environment variables of idle threads' spinning that are set."""
     found: dict[str, dict[str, None]] = {}
     for side in (facts, facts.get("a") or {}, facts.get("b") or {}):
         for name, value in (side.get("spin") or {}).items():
             if value:
                 found.setdefault(str(name), {})[str(value)] = None
-    told = [f"{short(name)}={short(' or '.join(values))}" for name, values in found.items()]
-    return ", ".join(told) or "the libraries' own"
+    settings = [f"{short(name)}={short(' or '.join(values))}" for name, values in found.items()]
+    return ", ".join(settings) or "the libraries' defaults"
 
 
 def _floors(floors: Mapping[tuple[str, str], float]) -> Table:
@@ -98,5 +99,5 @@ def _floors(floors: Mapping[tuple[str, str], float]) -> Table:
         [short(dataset), PHASE_NAMES.get(phase, short(phase)), Cell(f"±{floor:.1%}", floor)]
         for (dataset, phase), floor in sorted(floors.items())
     ]
-    caption = "How far the interval of an algorithm against itself reaches from 1"
+    caption = "Largest distance from 1 that the interval of an algorithm against itself reaches"
     return Table(columns, rows, caption, "noise-floors")

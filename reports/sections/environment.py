@@ -1,4 +1,4 @@
-"""Where and with what it was measured, and how to measure it again."""
+"""Section Environment: machine, versions and threads, and commands that repeat the run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = (
-    "Every command of this page reads what is stored: give it where the run was made, with the "
-    "same folder of results."
+    "Each command on this page reads stored results: run it on the machine of the run, "
+    "with the same results folder."
 )
 MANY = 40  # facts of one group
 _STATES = {
@@ -32,7 +32,7 @@ _STATES = {
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the environment."""
+    """Register the section."""
     register(Section("environment", "Environment", 70, build))
 
 
@@ -52,7 +52,7 @@ def build(page: Page) -> Fragment:
 
 
 def _run(page: Page) -> list[tuple[str, Words]]:
-    told: list[tuple[str, str]] = [
+    terms: list[tuple[str, str]] = [
         ("Id", page.of_run("id")),
         ("Experiment", page.of_run("name")),
         ("Status", page.of_run("status")),
@@ -61,7 +61,7 @@ def _run(page: Page) -> list[tuple[str, Words]]:
         ("Outcomes", count(len(page.outcomes))),
         ("Duels", count(len(page.view.duels))),
     ]
-    return [(title, short(text)) for title, text in told if text]
+    return [(title, short(text)) for title, text in terms if text]
 
 
 def _facts_panel(title: str, value: Any) -> list[Block]:
@@ -75,14 +75,14 @@ def _facts_panel(title: str, value: Any) -> list[Block]:
 
 
 def _unusual(environments: Any) -> Any:
-    """Return the environments, or nothing where all there is is the interpreter that ran this."""
+    """Return the environments; empty if the only one is the interpreter of the harness."""
     several = isinstance(environments, (list, tuple)) and len(environments) > 1
     named = any(key.endswith(("python", "root")) for key, _ in flat(environments))
     return environments if several or named else None
 
 
 def _machine(machine: Any) -> Any:
-    """Return the facts of a machine, sizes readable, without the versions: they have a table."""
+    """Return the facts of a machine with readable sizes, without versions (own table)."""
     if not isinstance(machine, Mapping):
         return machine
     return {
@@ -110,7 +110,7 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _versions(page: Page) -> Table | None:
-    """Return the versions that the workers found, and who used them."""
+    """Return the versions that the workers found, and the algorithms that used them."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for outcome in page.outcomes:
         versions = outcome.facts.get("versions")
@@ -127,17 +127,17 @@ def _versions(page: Page) -> Table | None:
 
 
 def _threads(page: Page) -> Table | None:
-    """Return the threads that were asked for beside those that the libraries' pools have."""
+    """Return the requested threads, and those in the pools of the libraries."""
     found: dict[tuple[str, int, str, str], int] = defaultdict(int)
     for outcome in page.outcomes:
         pools = outcome.facts.get("pools")
         if pools is None:
             continue
-        told = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
-        asked, numbers = outcome.trial.threads, {number for _, number in told}
+        pools_found = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
+        asked, numbers = outcome.trial.threads, {number for _, number in pools_found}
         state = "more" if max(numbers, default=asked) > asked else "as asked"
         state = "fewer" if state == "as asked" and numbers - {asked} else state
-        text = ", ".join(f"{name} {number}" for name, number in told) or "no pool"
+        text = ", ".join(f"{name} {number}" for name, number in pools_found) or "no pool"
         found[outcome.trial.algorithm, asked, text, state] += 1
     if not found:
         return None
@@ -154,11 +154,11 @@ def _threads(page: Page) -> Table | None:
     columns = [
         Column("Algorithm"),
         Column("Asked for", numeric=True),
-        Column("Found in the worker", wide=True),
+        Column("Found in the worker process", wide=True),
         Column("Verified"),
         Column("Trials", numeric=True),
     ]
-    return Table(columns, rows, "Thread pools, as threadpoolctl found them", "threads")
+    return Table(columns, rows, "Thread pools found by threadpoolctl", "threads")
 
 
 def _pools(pools: Any) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""What did not work, and why: failures, skipped trials, duels without an end, broken plugins."""
+"""Section Failures: failed and skipped trials, unfinished duels, broken plugins, with reasons."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from harness.core.model import DuelOutcome, Failure, Outcome
 
 DETAILED = 60  # groups with their full text; the table has all of them
-LONGEST = 6000  # characters of one text, its end: the error stands there
+LONGEST = 6000  # last characters of a text, which hold the error
 FOLDERS = re.compile(r'(?<=File ")[^"\n]*/(?=[^"/\n]+/[^"/\n]+")')  # all but the last of a path
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the failures."""
+    """Register the section."""
     register(Section("failures", "Failures", 60, build))
 
 
 def build(page: Page) -> Fragment:
-    """Return what failed, grouped by its reason, each with the whole text of one of its kind."""
+    """Return the failures grouped by reason, with the full text of one in each group."""
     groups = grouped(page)
     blocks: list[Block] = []
     if groups:
@@ -65,7 +65,7 @@ def _told(failure: Failure | None) -> tuple[str, str]:
 def _failures(groups: dict[Reason, list[Outcome]]) -> Table:
     columns = [
         Column("Algorithm"),
-        Column("What became of it"),
+        Column("Outcome"),
         Column("Why", wide=True),
         Column("Trials", numeric=True),
         Column("Datasets"),
@@ -91,22 +91,22 @@ def _detail(page: Page, reason: Reason, outcomes: list[Outcome]) -> Details:
     algorithm, _, kind, message = reason
     first = outcomes[0]
     dataset = first.trial.dataset
-    text = (first.failure.detail if first.failure else "") or message or "no text was left behind"
+    text = (first.failure.detail if first.failure else "") or message or "no output was stored"
     summary: Words = [
         Code(short(algorithm)),
         f" on {short(dataset)}: {short(kind)} {short(message, 100)}",
     ]
     blocks: list[Block] = [
         Paragraph(["Trial ", Code(first.trial.id), f", split {first.trial.split.label}."]),
-        Verbatim(_end(text), f"What was left behind by {short(algorithm)}"),
+        Verbatim(_end(text), f"Output of {short(algorithm)}"),
     ]
     if again := cell_again(page.view.run, first.trial.id):
-        blocks.append(Verbatim(again, "The command that runs it again"))
+        blocks.append(Verbatim(again, "Command that runs it again"))
     return Details(summary, blocks)
 
 
 def _end(text: str) -> str:
-    """Return the end of a text, its files without the folders of whoever ran it."""
+    """Return the end of a text, with file names without their folders."""
     shown = FOLDERS.sub("…/", plain(text, lines=True))
     return shown if len(shown) <= LONGEST else f"… {shown[-LONGEST:]}"
 
@@ -114,27 +114,27 @@ def _end(text: str) -> str:
 def _duels(page: Page) -> list[Block]:
     if not page.failed_duels:
         return []
-    columns = [Column("Duel"), Column("Dataset"), Column("What became of it"), Column("Why")]
+    columns = [Column("Duel"), Column("Dataset"), Column("Outcome"), Column("Why")]
     rows: list[Row] = []
     for outcome in page.failed_duels:
         duel, (kind, message) = outcome.duel, _told(outcome.failure)
         sides = f"{short(duel.a.name)} against {short(duel.b.name)}"
         why = Cell(short(message, 240), note=short(kind))
         rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
-    blocks: list[Block] = [Table(columns, rows, "Duels that came to no end", "failed-duels")]
+    blocks: list[Block] = [Table(columns, rows, "Duels that did not finish", "failed-duels")]
     for outcome in page.failed_duels[:DETAILED]:
         blocks += _detail_of_duel(page, outcome)
     return blocks
 
 
 def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
-    """Return what a duel left behind, and the command that fights it again; nothing without."""
+    """Return the output of a duel and the command that repeats it, if any."""
     text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
     blocks: list[Block] = []
     if text:
-        blocks.append(Verbatim(_end(text), f"What was left behind by duel {outcome.duel.id}"))
+        blocks.append(Verbatim(_end(text), f"Output of duel {outcome.duel.id}"))
     if again:
-        blocks.append(Verbatim(again, "The command that fights it again"))
+        blocks.append(Verbatim(again, "Command that runs it again"))
     duel = outcome.duel
     sides = [Code(short(duel.a.name)), " against ", Code(short(duel.b.name))]
     return [Details([*sides, f" on {short(duel.a.dataset.name)}"], blocks)] if blocks else []
@@ -144,7 +144,7 @@ def _comparisons(page: Page) -> list[Block]:
     found = failed_comparisons(page)
     if not found:
         return []
-    columns = [Column("Pair"), Column("Dataset"), Column("What became of it")]
+    columns = [Column("Pair"), Column("Dataset"), Column("Outcome")]
     columns.append(Column("Why", wide=True))
     rows: list[Row] = [
         [
@@ -179,7 +179,7 @@ def _skipped(page: Page) -> list[Block]:
         ]
         for (algorithm, reason), outcomes in groups.items()
     ]
-    caption = f"Skipped, which is no failure: {plural(len(page.skipped), 'trial')}"
+    caption = f"Skipped, not failed: {plural(len(page.skipped), 'trial')}"
     return [Table(columns, rows, caption, "skipped")]
 
 

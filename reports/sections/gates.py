@@ -1,4 +1,4 @@
-"""What the experiment's gates say of this run: the verdicts that decide an exit code."""
+"""Section Gates: the decisions of the experiment's gates, which set an exit code."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 TONES = {"pass": "good", "fail": "bad", "undecided": "unsure"}
 NOTE = (
-    "A gate passes where the whole interval keeps to its limit, fails where the whole interval "
-    "breaks it, and is undecided in between or where nothing was measured for it."
+    "A gate passes if the whole interval keeps its limit, fails if the whole interval "
+    "breaks it, and is undecided otherwise or if nothing was measured for it."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the gates."""
+    """Register the section."""
     register(Section("gates", "Gates", 5, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a row a decision, failures first; nothing where the experiment has no gates."""
+    """Return one row for each decision, failures first, or None without gates."""
     config = page.view.run.get("config") or {}
     gates = gates_of(config)
     if not gates:

@@ -1,4 +1,4 @@
-"""The course of scores and duels over the runs of this experiment, the oldest first."""
+"""Section History: scores and duels over the runs of this experiment, oldest first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the history."""
+    """Register the section."""
     register(Section("history", "History", 65, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return scores and ratios of this run beside those of earlier ones; nothing without these."""
+    """Return scores and ratios of this run and of earlier ones, or None without these."""
     points = page.view.course
     if len(points) < 2:
         return None

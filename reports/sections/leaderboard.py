@@ -1,4 +1,4 @@
-"""Who ranks where: for each task, all algorithms over all datasets."""
+"""Section Leaderboard: ranks of all algorithms over all datasets of a task."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from harness.analysis.run_view import Cell as Measured
 
-FEW_DATASETS = 6  # up to so many, each has a column of its own
+FEW_DATASETS = 6  # up to so many, each has its own column
 NOTE = (
-    "Ranks are of the mean primary metric on each dataset, 1 the best, ties shared; an algorithm "
-    "that failed on a dataset ranks last there, one that was skipped is left out of it. Times are "
-    "medians of single trials and memory is their largest peak, not interleaved: they give an "
-    "order of magnitude and decide nothing."
+    "Ranks are by the mean primary metric on each dataset: 1 is the best, ties share a "
+    "rank. An algorithm that failed on a dataset ranks last there; a skipped one is left "
+    "out there. Times are medians of single runs and memory is their largest peak: both "
+    "are rough."
 )
 
 
@@ -42,12 +42,12 @@ class Standing:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the leaderboard."""
+    """Register the section."""
     register(Section("leaderboard", "Leaderboard", 20, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a table for each task, and how to read them."""
+    """Return a table for each task, and a note on how to read it."""
     tasks: dict[str, list[str]] = defaultdict(list)
     for dataset, cells in page.by_dataset.items():
         if any(math.isfinite(page.badness(cell)) for _, cell in cells):
@@ -55,12 +55,12 @@ def build(page: Page) -> Fragment | None:
     if not tasks:
         return None
     panels = [_panel(page, task, datasets) for task, datasets in sorted(tasks.items())]
-    note = f"{NOTE} Ratios to rely on are under Speed." if page.view.speed else NOTE
+    note = f"{NOTE} The section Speed has the precise ratios." if page.view.speed else NOTE
     return Fragment([Paragraph(note, role="note"), *panels])
 
 
 def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
-    """Return every algorithm's standing over datasets of one task, the best mean rank first."""
+    """Return the standings of all algorithms of one task, best mean rank first."""
     found: dict[str, Standing] = defaultdict(Standing)
     for dataset in datasets:
         ran = {
@@ -79,7 +79,7 @@ def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
 
 
 def ranks(badness: Mapping[str, float]) -> dict[str, float]:
-    """Return 1 for the smallest value and so on; equal values share the mean of their ranks."""
+    """Return ranks from 1 for the smallest value; equal values share their mean rank."""
     values = list(badness.values())
     return {
         name: 1 + sum(v < mine for v in values) + (sum(v == mine for v in values) - 1) / 2
@@ -104,8 +104,8 @@ def _table(page: Page, task: str, datasets: list[str]) -> Table:
         Column("Wins", numeric=True),
         *(Column(short(name), numeric=True, unit=metric) for name in shown),
         *([] if shown else [Column(f"Mean {metric}", numeric=True)]),
-        Column("Fit", numeric=True, unit="s, not interleaved"),
-        Column("Predict", numeric=True, unit="s, not interleaved"),
+        Column("Fit", numeric=True, unit="s, single runs"),
+        Column("Predict", numeric=True, unit="s, single runs"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Failures", numeric=True),
     ]

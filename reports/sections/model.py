@@ -1,4 +1,4 @@
-"""The recommended model: code to paste, what it depends on, and where it errs."""
+"""Section Model: code of the recommended model, its importances and its errors."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 MOST_DATASETS = 6
 MOST_CLASSES = 20  # of a confusion matrix
-MOST_COLUMNS = 20  # of the importances that are drawn
+MOST_COLUMNS = 20  # importances in the chart
 MOST_DOTS = 1500
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the recommended model."""
+    """Register the section."""
     register(Section("model", "The recommended model", 5, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a dataset of one's own: code, importances, and errors of the model."""
+    """Return one panel for each own dataset: code, importances, and errors of the model."""
     answers = [
         answer
         for answer in answers_of(page.view)
@@ -55,15 +55,15 @@ def _panel(page: Page, answer: Answer) -> Panel:
     standing = answer.standing(answer.recommended)
     blocks: list[Block] = []
     if code := code_of(page.view, answer):
-        blocks.append(Verbatim(code, "Code to paste"))
+        blocks.append(Verbatim(code, "Code to copy"))
     run = page.of_run("id")
     save = f"harness best {run} --save model.pkl\nharness predict model.pkl NEW.csv"
-    blocks.append(Verbatim(save, "Train it on all rows, and predict new ones"))
+    blocks.append(Verbatim(save, "Train it on all rows and predict new rows"))
     outcomes = _outcomes(page, answer)
-    told = {d.name: d for d in page.view.diagnostics if d.algorithm == standing.algorithm}
-    if (found := told.get("permutation")) and not found.reason:
+    diagnostics = {d.name: d for d in page.view.diagnostics if d.algorithm == standing.algorithm}
+    if (found := diagnostics.get("permutation")) and not found.reason:
         blocks.append(_importance(found))
-    if (found := told.get("staged")) and not found.reason:
+    if (found := diagnostics.get("staged")) and not found.reason:
         link = Link(
             "its learning curve over the rounds", f"#{page.anchor('diagnostics', 'staged')}"
         )
@@ -89,8 +89,8 @@ def _outcomes(page: Page, answer: Answer) -> list[Outcome]:
     ]
 
 
-def _importance(told: Diagnostic) -> Figure:
-    found: Mapping[str, Any] = told.found
+def _importance(diagnostic: Diagnostic) -> Figure:
+    found: Mapping[str, Any] = diagnostic.found
     names, metric = found["columns"], short(found["metric"])
     drawn = min(MOST_COLUMNS, len(names))
     columns = [Column("Column"), *(Column(t, numeric=True) for t in ("Increase", "Low", "High"))]
@@ -102,8 +102,8 @@ def _importance(told: Diagnostic) -> Figure:
     return Figure(
         spec=_bars(found, drawn, metric),
         title=caption,
-        finding=f"Permutation importance on the first split: {short(told.sentence, 300)}.",
-        table=Table(columns, rows, caption, f"permutation-{told.dataset}"),
+        finding=f"Permutation importance on the first split: {short(diagnostic.sentence, 300)}.",
+        table=Table(columns, rows, caption, f"permutation-{diagnostic.dataset}"),
     )
 
 
@@ -135,7 +135,7 @@ def _errors(page: Page, answer: Answer, outcomes: Sequence[Outcome]) -> list[Blo
 def _confusion(
     answer: Answer, y: np.ndarray, predicted: np.ndarray, labels: Sequence[str], splits: str
 ) -> Table:
-    """Return how often each class was predicted as each class, the most frequent ones."""
+    """Return the confusion matrix of the most frequent classes."""
     k = len(labels)
     counts = np.zeros((k, k), np.int64)
     np.add.at(counts, (y.astype(np.int64), predicted), 1)
@@ -158,7 +158,7 @@ def _confusion(
 
 
 def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> Figure:
-    """Return predicted against true values."""
+    """Return the chart of predicted against true values."""
     order = np.random.default_rng(0).permutation(len(y))[:MOST_DOTS]
     ends = [float(min(y.min(), output.min())), float(max(y.max(), output.max()))]
     x, up = linear(ends, "true value"), linear(ends, "predicted value")
@@ -177,6 +177,6 @@ def _scatter(answer: Answer, y: np.ndarray, output: np.ndarray, splits: str) -> 
     return Figure(
         spec=Plot([Drawn(x, up, marks, width=360, height=360)], across=1),
         title=caption,
-        finding=f"{splits}: on the line a prediction is right.",
+        finding=f"{splits}: a point on the line is a perfect prediction.",
         table=Table(columns, rows, caption, f"errors-{answer.dataset}"),
     )

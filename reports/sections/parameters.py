@@ -1,4 +1,4 @@
-"""What each library was told: the canonical capacity in its own words, tracks, and searches."""
+"""Section Parameters: canonical parameters and each library's arguments, tracks, searches."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ MATCHES = {
     "impossible": Badge("impossible", "bad", "✕"),
 }
 NOTE = (
-    "Capacity is asked for in canonical words and said to each library in its own. Exact: the "
-    "argument means the same. Approximate: nearly, as the note says. Impossible: the library has "
-    "nothing like it and keeps its own way."
+    "The canonical parameters (trees, depth, leaves, learning rate, …) are translated to "
+    "each library's own arguments. Exact: the argument means the same. Approximate: "
+    "nearly the same, as the note says. Impossible: the library has no such argument and "
+    "keeps its default."
 )
 TRACKS = {
-    "equal": "Equal capacity: every library is told the same canonical capacity.",
-    "default": "Library default: nothing is told; each library does what its authors chose.",
+    "equal": "Equal capacity: every library is given the same canonical parameters.",
+    "default": "Library default: no parameter is set; each library uses its own defaults.",
     "tuned": (
-        "Tuned: each library chooses among the same number of declared configurations, by "
+        "Tuned: for each library the same number of declared configurations is searched by "
         "cross-validation inside the training rows; the search is part of its fit."
     ),
 }
@@ -40,28 +41,28 @@ TRACKS = {
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the parameter map."""
+    """Register the section."""
     register(Section("parameters", "Parameters", 55, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the map of capacity, what the tracks are, and what searches chose."""
+    """Return the map of parameters, the tracks, and the results of searches."""
     blocks: list[Block] = []
     if table := _map(page):
         blocks += [Paragraph(NOTE, role="note"), table]
     tracks = list(dict.fromkeys(t for cell in page.view.cells for t in cell.tracks))
     if tracks:
-        told: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
-        blocks.append(Panel("Tracks", told, page.anchor("parameters", "tracks")))
+        notes: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
+        blocks.append(Panel("Tracks", notes, page.anchor("parameters", "tracks")))
     if searches := _searches(page):
         blocks.append(Panel("Searches", [searches], page.anchor("parameters", "searches")))
     if len(page.view.cells):
-        blocks.append(Details("The params of every algorithm as they were run", [_params(page)]))
+        blocks.append(Details("Params of every algorithm in this run", [_params(page)]))
     return Fragment(blocks) if blocks else None
 
 
 def _map(page: Page) -> Table | None:
-    """Return canonical words × algorithms; what this run asked for stands beside each word."""
+    """Return a table of canonical parameters × algorithms, with this run's values."""
     declared = {n: f.get("capacity") or {} for n, f in page.view.algorithms.items()}
     words = list(dict.fromkeys(word for found in declared.values() for word in found))
     if not words:
@@ -78,11 +79,11 @@ def _map(page: Page) -> Table | None:
         [Cell([Code(short(name))], name), *(_argument(found.get(word)) for word in words)]
         for name, found in sorted(declared.items())
     ]
-    return Table(columns, rows, "Canonical capacity and each library's argument", "parameters")
+    return Table(columns, rows, "Canonical parameters and each library's argument", "parameters")
 
 
 def _argument(argument: Mapping[str, Any] | None) -> Cell:
-    """Return a library's word for one canonical capacity, how well it fits, and why not better."""
+    """Return a library's argument for a canonical parameter, and how closely it matches."""
     if argument is None:
         return Cell(DASH, "", "not declared")
     name, match = (str(argument.get(key) or "") for key in ("name", "match"))
@@ -100,7 +101,7 @@ def _params(page: Page) -> Table:
         [Code(short(name, 80)), short(_said(params), 400)] for name, params in sorted(found.items())
     ]
     columns = [Column("Algorithm"), Column("Params", wide=True)]
-    return Table(columns, rows, "Params as the algorithm was given them", "params")
+    return Table(columns, rows, "Params passed to the algorithm", "params")
 
 
 def _said(params: Mapping[str, Any]) -> str:
@@ -112,7 +113,7 @@ def _said(params: Mapping[str, Any]) -> str:
 
 
 def _searches(page: Page) -> Table | None:
-    """Return a row for each algorithm and dataset that was tuned."""
+    """Return one row for each tuned algorithm and dataset."""
     found: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in page.done:
         if isinstance(outcome.facts.get("tuned"), Mapping):
@@ -123,12 +124,12 @@ def _searches(page: Page) -> Table | None:
         Column("Algorithm"),
         Column("Dataset"),
         Column("Splits", numeric=True),
-        Column("Defaults won", numeric=True, unit="splits"),
+        Column("Defaults chosen", numeric=True, unit="splits"),
         Column("Untrainable", numeric=True, unit="configurations"),
         Column("Chosen most often", wide=True),
     ]
     rows = [_search(*place, outcomes) for place, outcomes in sorted(found.items())]
-    return Table(columns, rows, "What was chosen inside the training rows", "searches")
+    return Table(columns, rows, "Configurations chosen inside the training rows", "searches")
 
 
 def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:

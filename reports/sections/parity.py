@@ -1,4 +1,4 @@
-"""Are the trees the same? The rung of each pair on each dataset, and where the trees part."""
+"""Section Parity: the parity level of each pair on each dataset, and where trees differ."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Parity
 
 NOTE = (
-    "Both sides are trained on the same rows, and their trees are walked side by side. L3: the "
-    "same bits of thresholds, directions and leaves. L2: the same splits of the rows, and leaf "
-    "values within the tolerance. L1: the same splits. L0: other trees, equivalent accuracy."
+    "Both sides are trained on the same rows, and their trees are compared node by node. "
+    "The parity level says how far they agree. L3: thresholds, directions and leaf "
+    "values are identical bit by bit. L2: the same splits of the rows, and leaf values "
+    "within the tolerance. L1: the same splits. L0: different trees, equivalent accuracy."
 )
 CAUSES = {"tie": ("same", "="), "rounding": ("unsure", "≈"), "rule": ("bad", "≠")}
-UNFOLDED = 4  # differences that are shown open
+UNFOLDED = 4  # differences that are open at first
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the parity ladder."""
+    """Register the section."""
     register(Section("parity", "Parity", 15, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the matrix of rungs, and for each pair and dataset where the trees part."""
+    """Return the matrix of parity levels, and the first differences of each pair."""
     found = page.view.parity
     if not found:
         return None
@@ -60,7 +61,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def _matrix(found: tuple[Parity, ...]) -> Table:
-    """Return a table of pairs and datasets, those in rows that are more."""
+    """Return a table of pairs and datasets; the more numerous ones are rows."""
     pairs = list(dict.fromkeys(_pair(p) for p in found))
     datasets = list(dict.fromkeys(p.dataset for p in found))
     cells: dict[tuple[str, str], list[Parity]] = {}
@@ -79,18 +80,18 @@ def _matrix(found: tuple[Parity, ...]) -> Table:
             [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
             for d in datasets
         ]
-    return Table(columns, rows, "The rung that each pair reaches on each dataset", "parity")
+    return Table(columns, rows, "Parity level of each pair on each dataset", "parity")
 
 
 def _pair(parity: Parity) -> str:
-    """Return the name of a pair, with the mode where it is not the default one."""
+    """Return the name of a pair, with the mode if it is not the default one."""
     mode = mode_of(parity)
-    told = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
-    return f"{short(told, 60)} / {short(parity.reference, 30)}"
+    name = f"{short(parity.algorithm, 30)} ({short(mode, 20)})" if mode else parity.algorithm
+    return f"{short(name, 60)} / {short(parity.reference, 30)}"
 
 
 def _rungs(found: list[Parity]) -> Cell:
-    """Return a cell with the rung of a pair; one that is lower than claimed stands out."""
+    """Return the cell with the parity level of a pair, marked if lower than claimed."""
     if not found:
         return Cell("")
     one = min(found, key=lambda p: p.rung)
@@ -101,7 +102,7 @@ def _rungs(found: list[Parity]) -> Cell:
 
 
 def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
-    """Return why one pair reaches no higher rung on one dataset."""
+    """Return the panel that shows why a pair reaches no higher level on a dataset."""
     names = f"{short(parity.algorithm, 40)} and {short(parity.reference, 40)}"
     title = f"{names} on {short(parity.dataset, 40)}"
     blocks: list[Block] = []
@@ -115,7 +116,7 @@ def _panel(page: Page, parity: Parity, *, folded: bool) -> Panel:
     again = page.again((parity.algorithm, parity.reference), [parity.dataset])
     blocks += _again(again, "Compare these two again")
     anchor = page.anchor("parity", f"{parity.algorithm}-{parity.reference}-{parity.dataset}")
-    return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no rung")
+    return Panel(title, blocks, anchor, folded=folded, note=parity.rung or "no parity level")
 
 
 def _again(command: str, title: str) -> list[Block]:
@@ -144,10 +145,10 @@ def _difference(parity: Parity, comparison: Comparison, found: Difference) -> li
 def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tuple[str, str]]:
     facts = [
         ("Split", short(parity.split)),
-        ("Agreement that ends here", found.level),
+        ("Agreement lost here", found.level),
         ("What differs", found.what),
         ("Rows that reach the node", count(found.rows)),
-        ("of them on another side", count(found.moved)),
+        ("of them on the other side", count(found.moved)),
         ("Rows in another leaf", count(found.affected)),
         ("Trees of the same structure", f"{comparison.alike} of {max(comparison.trees)}"),
         ("Tolerance of leaf values", digits(comparison.tolerance, 1)),
@@ -155,19 +156,19 @@ def _facts(parity: Parity, comparison: Comparison, found: Difference) -> list[tu
     if comparison.worst is not None:
         facts.append(("Largest difference of predictions", digits(comparison.worst)))
     if found.others:
-        facts.append(("More such places in this tree", count(found.others)))
+        facts.append(("More differences in this tree", count(found.others)))
     return facts
 
 
 def _gains(parity: Parity, found: Difference) -> Table:
-    """Return what both splits gain by the sums of each side, and by the models' own account."""
+    """Return the gains of both splits from the sums of each side and as stored in the models."""
     names = {"a": parity.algorithm, "b": parity.reference}
     columns = [
-        Column("By the sums of"),
+        Column("From the sums of"),
         Column("Gain of A's split", numeric=True),
         Column("Gain of B's split", numeric=True),
-        Column("Rounding may move it by", numeric=True),
-        Column("Sums in single precision by", numeric=True),
+        Column("Rounding may change it by", numeric=True),
+        Column("Single-precision sums may change it by", numeric=True),
     ]
     rows: list[Row] = [
         [
@@ -179,8 +180,8 @@ def _gains(parity: Parity, found: Difference) -> Table:
         ]
         for g in found.gains
     ]
-    own = [node.gain if node else None for node in (found.a, found.b)]
-    told = (Cell.of(gain, lambda value: digits(value, 9)) for gain in own)
-    rows.append([Cell("the models' own account", note="each in its own unit"), *told, "", ""])
-    caption = "What the two splits gain at this node"
+    stored = [node.gain if node else None for node in (found.a, found.b)]
+    cells = (Cell.of(gain, lambda value: digits(value, 9)) for gain in stored)
+    rows.append([Cell("as stored in the models", note="each in its own unit"), *cells, "", ""])
+    caption = "Gains of the two splits at this node"
     return Table(columns, rows, caption, f"gains-{found.level}")

@@ -1,4 +1,4 @@
-"""Where the time goes: import, compile, preparation, native form, fit, predict."""
+"""Section Phases: time of import, compile, preparation, native form, fit and predict."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 Medians = Mapping[str, Mapping[str, float]]
 
 NOTE = (
-    "Medians of wall time over datasets and splits, not interleaved. Import and compile are paid "
-    "once a process, preparation and native form once a training set, predict once a test set."
+    "Medians of wall time over datasets and splits, from single runs, rough. Import and "
+    "compile are needed once in each process, preparation and native form once for each "
+    "training set, predict once for each test set."
 )
-# Phases in the order in which they come, each with its colour.
+# Phases in order, each with its colour.
 COLOURS = {
     "import": "muted",
     "compile": "purple",
@@ -41,19 +42,19 @@ COLOURS = {
     "fit": "blue",
     "predict": "orange",
 }
-ONCE = ("import", "compile")  # a process
+ONCE = ("import", "compile")  # once in each process
 MOST = 40  # algorithms drawn; the table has all
-NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # so that all are compiled, and the cache stays
+NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # an empty cache
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the phases."""
+    """Register the section."""
     register(Section("phases", "Phases", 50, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return what a first and a later use of each algorithm spend their time on."""
+    """Return the times of the phases of each algorithm, in a first and a later use."""
     medians = phase_medians(page)
     timed = {n: by for n, by in medians.items() if any(by.get(p, 0) > 0 for p in COLOURS)}
     if not timed:
@@ -62,7 +63,7 @@ def build(page: Page) -> Fragment | None:
     used = [p for p in COLOURS if any(by.get(p, 0) > 0 for by in timed.values())]
     figure = Figure(
         spec=stacks(dict(list(timed.items())[:MOST])),
-        title="Share of each phase in a first and in a later use of each algorithm",
+        title="Share of each phase in the first and in a later use of each algorithm",
         finding=_finding(medians) + _cut(timed),
         table=_table(medians),
         keys=[Key("■", COLOURS[p], PHASE_NAMES[p]) for p in used],
@@ -72,26 +73,26 @@ def build(page: Page) -> Fragment | None:
 
 
 def very_first(page: Page) -> list[Block]:
-    """Return what the first use of all took: compiling the kernels that no cache held."""
-    told = page.view.first_uses
-    compiled = sorted((use for use in told if use.functions), key=lambda u: u.seconds)
-    if not told:
+    """Return the time to compile kernels that were not in the cache."""
+    uses = page.view.first_uses
+    compiled = sorted((use for use in uses if use.functions), key=lambda u: u.seconds)
+    if not uses:
         return []
     if not compiled:
         said = (
-            "Every kernel was read from the cache, so this run tells nothing of a very first use."
+            "Every kernel was read from the cache, so this run did not measure the very first use."
         )
         return [Paragraph(said, role="note")]
-    read, again = len(told) - len(compiled), page.again()
-    finding = f"Before all else, {plural(len(compiled), 'algorithm')} compiled kernels: "
+    read, again = len(uses) - len(compiled), page.again()
+    finding = f"Before the first trial, {plural(len(compiled), 'algorithm')} compiled kernels: "
     finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
-    finding += "once a version of the code and machine, and beside other work."
+    finding += "once for each version of the code and machine, while other work was running."
     finding += f" {plural(read, 'other')} found all of them in the cache." if read else ""
     figure = Figure(
         spec=compile_bars(compiled[-MOST:]),
         title="Seconds that each algorithm's kernels took to compile, in a very first use",
-        finding=finding + (f" Drawn are the {MOST} slowest." if len(compiled) > MOST else ""),
-        table=_first_table(told),
+        finding=finding + (f" The chart shows the {MOST} slowest." if len(compiled) > MOST else ""),
+        table=_first_table(uses),
         keys=[Key("■", COLOURS["compile"], "compile")],
         again=f"{NO_KERNELS} {again}" if again else "",
     )
@@ -99,7 +100,7 @@ def very_first(page: Page) -> list[Block]:
 
 
 def compile_bars(uses: Sequence[FirstUse]) -> Plot:
-    """Return a bar an algorithm, from 0 on, with its seconds and functions behind it."""
+    """Return one bar for each algorithm from 0, labelled with its seconds and functions."""
     boxes = [(0.0, y - 0.36, use.seconds, y + 0.36) for y, use in enumerate(uses)]
     behind: list[Mark] = [
         Label((use.seconds, y), f"{seconds(use.seconds)}, {plural(use.functions, 'kernel')}", dx=6)
@@ -111,7 +112,7 @@ def compile_bars(uses: Sequence[FirstUse]) -> Plot:
     return Plot([Panel(x, names, marks, "", 240, ROW * len(uses), 120)], across=1)
 
 
-def _first_table(told: Sequence[FirstUse]) -> Table:
+def _first_table(uses: Sequence[FirstUse]) -> Table:
     columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
     columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
     columns += [Column("Environment"), Column("Notes", wide=True)]
@@ -124,19 +125,19 @@ def _first_table(told: Sequence[FirstUse]) -> Table:
             short(use.environment),
             "; ".join(short(note, 200) for note in use.notes),
         ]
-        for use in told
+        for use in uses
     ]
-    caption = "What compiling took before the first trial"
+    caption = "Compile time before the first trial"
     return Table(columns, told_rows, caption, "very-first-use")
 
 
 def stacks(medians: Medians) -> Plot:
-    """Return a bar an algorithm, parted by phase from left to right, its total behind it.
+    """Return one bar for each algorithm, stacked by phase, labelled with its total.
 
     The left panel is a first use in a new process, the right one a later use.
     """
     later = [phase for phase in COLOURS if phase not in ONCE]
-    panels = [("First use: once a process", list(COLOURS)), ("Later uses", later)]
+    panels = [("First use in a process", list(COLOURS)), ("Later uses", later)]
     if not any(by.get(phase, 0) > 0 for by in medians.values() for phase in ONCE):
         panels = panels[1:]
     drawn = [
@@ -169,7 +170,7 @@ def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: boo
 
 
 def phase_medians(page: Page) -> dict[str, dict[str, float]]:
-    """Return name → phase → median seconds over the datasets, by the time of fitting."""
+    """Return name → phase → median seconds over the datasets, sorted by fit time."""
     times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for name, cell in zip(page.names.values(), page.view.cells, strict=True):
         for phase in PHASES:
@@ -180,7 +181,7 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
 
 
 def _cut(timed: Medians) -> str:
-    return f" Drawn are the {MOST} fastest; the table has all." if len(timed) > MOST else ""
+    return f" The chart shows the {MOST} fastest; the table has all." if len(timed) > MOST else ""
 
 
 def _finding(medians: Medians) -> str:
@@ -202,11 +203,11 @@ def _table(medians: Medians) -> Table:
         Column("Algorithm"),
         *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
     ]
-    told: list[Row] = [
+    rows: list[Row] = [
         [
             Cell([Code(short(name))], name),
             *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
         ]
         for name, by in medians.items()
     ]
-    return Table(columns, told, "Median wall time of each phase, not interleaved", "phases")
+    return Table(columns, rows, "Median wall time of each phase, from single runs, rough", "phases")

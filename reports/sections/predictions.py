@@ -1,4 +1,4 @@
-"""The predictions of each pair beside each other: how many are the same, and how far the rest are.
+"""Section Predictions: share of identical predictions of each pair, and distances of others.
 
 Made from the stored predictions of the first split that both sides have.
 """
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
 BARS = 40
-POINTS = 200  # of one scatter: those furthest apart, and some of the others
+POINTS = 200  # of one scatter: those with the largest distance, and some of the others
 COLOURS = ("blue", "sky", "green", "amber", "orange", "purple", "muted")  # of the distances
 NOTE = (
-    "The same test rows, on the first split. Steps are between neighbouring representable numbers: "
-    "0 is the same bits, a few are the rounding of sums in another order. Bars go by the legend, "
-    "the same bits first."
+    "Predictions for the same test rows, on the first split. A step is the distance "
+    "between neighbouring floating-point numbers: 0 means identical bits, a few steps "
+    "are rounding of sums in another order. Bars follow the order of the legend, "
+    "identical bits first."
 )
 
 
@@ -52,7 +53,7 @@ class Compared:
     ours: np.ndarray
     theirs: np.ndarray
     agreement: Agreement
-    variant: str  # what tells it from other sets of params, or ""
+    variant: str  # params that distinguish it from other sets, or ""
 
     @property
     def name(self) -> str:
@@ -63,12 +64,12 @@ class Compared:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the predictions of pairs."""
+    """Register the section."""
     register(Section("predictions", "Predictions", 17, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return steps between the predictions of each pair, and those furthest apart drawn."""
+    """Return the distances of each pair's predictions, and scatters of the largest."""
     found = list(compared(page))
     if not found:
         return None
@@ -82,20 +83,20 @@ def build(page: Page) -> Fragment | None:
 
 
 def compared(page: Page) -> Iterator[Compared]:
-    """Yield each pair on each dataset where both sides have predictions of one split."""
+    """Yield each pair on each dataset with predictions of both sides for one split."""
     cells: dict[tuple[str, str], list[Measured]] = defaultdict(list)
     for cell in page.view.cells:
         cells[cell.algorithm, cell.dataset].append(cell)
-    told = 0
+    number = 0
     for verdict in page.view.accuracy:
         pair = Pair(verdict.algorithm, verdict.reference)
         sides = [
             _side(cells[name, verdict.dataset], verdict.preparation, params)
             for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
         ]
-        found = _compared(page, pair, sides) if all(sides) and told < MOST else None
+        found = _compared(page, pair, sides) if all(sides) and number < MOST else None
         if found:
-            told += 1
+            number += 1
             yield found
 
 
@@ -104,7 +105,7 @@ def _side(
 ) -> dict[str, Outcome]:
     """Return the finished outcomes of one side of a pair, by split.
 
-    A verdict that tells no params is about the only ones that its algorithm has.
+    A verdict without params is about the only set of its algorithm.
     """
     prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
     same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
@@ -139,12 +140,13 @@ def _steps(page: Page, found: Sequence[Compared]) -> Figure:
     drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
     same = sum(c.agreement.same == 1 for c in found)
     finding = (
-        f"{same} of {plural(len(found), 'comparison')} have the same bits in every prediction."
+        f"{same} of {plural(len(found), 'comparison')} have identical bits in every prediction."
     )
     return Figure(
         spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
         title="Share of predictions by their distance in representable numbers",
-        finding=finding + (f" Drawn are {BARS}; the table has all." if len(found) > BARS else ""),
+        finding=finding
+        + (f" The chart shows {BARS}; the table has all." if len(found) > BARS else ""),
         table=_table(found),
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
@@ -159,7 +161,7 @@ def _again(page: Page, drawn: Sequence[Compared]) -> str:
 
 
 def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
-    """Return a bar a comparison, parted by distance: the same bits first."""
+    """Return one bar for each comparison, stacked by distance, identical bits first."""
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for y, (_, ulps) in enumerate(histograms):
         total, start = sum(ulps.values()), 0.0
@@ -212,8 +214,8 @@ def _table(found: Sequence[Compared]) -> Table:
 
 
 def _against(found: Compared) -> str:
-    told = f"against {short(found.pair.reference)}"
-    return f"{short(found.variant, 60)}, {told}" if found.variant else told
+    against = f"against {short(found.pair.reference)}"
+    return f"{short(found.variant, 60)}, {against}" if found.variant else against
 
 
 # ------------------------------------------------------------------ scatters
@@ -233,12 +235,12 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
             [c.name, *(Cell.of(float(v[i]), digits) for v in (c.theirs, c.ours))] for i in kept
         ]
     cut = any(len(c.ours) > POINTS for c in drawn)
-    caption = "Every predicted number that is drawn"
+    caption = "Each prediction in the chart"
     caption += f"; of many, the {POINTS // 2} furthest apart and some of the others" if cut else ""
     figure = Figure(
         spec=Plot(panels, across=4),
-        title="Predictions of ours against those of the reference, a panel a pair",
-        finding="Each dot is a test row: on the line both predict the same.",
+        title="Our predictions against those of the reference, one panel for each pair",
+        finding="Each dot is a test row; on the line both predictions are equal.",
         table=_table(drawn),
         points=Table(columns, rows, caption, "predictions-scatter"),
         again=_again(page, drawn),
@@ -248,7 +250,7 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
 
 
 def _kept(found: Compared) -> list[int]:
-    """Return the rows to draw: the furthest apart first, then others evenly."""
+    """Return the rows to draw: the largest distances first, then others evenly."""
     order = np.argsort(-np.abs(found.ours - found.theirs), kind="stable")
     far, rest = order[: POINTS // 2], order[POINTS // 2 :]
     step = max(1, -(-len(rest) // (POINTS - len(far))))

@@ -1,8 +1,8 @@
-"""Performance profiles: on what share of the datasets an algorithm is within a factor of the best.
+"""Performance profiles: share of datasets where an algorithm is within a factor of the best.
 
     ρ_a(τ) = |{d : t_{a,d} ≤ τ · min_b t_{b,d}}| / |D|        (Dolan & Moré 2002)
 
-ρ_a(1) is the share of datasets on which a is the best; what failed there is never within any τ.
+ρ_a(1) is the share of datasets on which a is the best; a failure is not within any τ.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from harness.analysis.run_view import Cell as Measured
 
-FEWEST = 5  # datasets; with fewer a profile has a few steps and says nothing
+FEWEST = 5  # datasets; with fewer a profile has too few steps
 FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table
-FURTHEST = 100.0  # factor at which the axis ends at the latest
+FURTHEST = 100.0  # largest factor on the axis
 NOTE = (
-    "The share of datasets on which an algorithm is within a factor of the best one there: high at "
-    "the left is often best, high at the right is never far off. A failure counts as never. Times "
-    "are medians that were not interleaved."
+    "Share of datasets on which an algorithm is within a factor of the best one there: a "
+    "curve high at the left is often the best, a curve high at the right is never far "
+    "from the best. A failure never counts. Times are medians of single runs, rough."
 )
 QUANTITIES: tuple[tuple[str, str], ...] = (
     ("loss", "loss over the least"),
@@ -43,12 +43,12 @@ QUANTITIES: tuple[tuple[str, str], ...] = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the profiles."""
+    """Register the section."""
     register(Section("profiles", "Performance profiles", 32, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return the profiles of loss and of training time; nothing for a few datasets."""
+    """Return the profiles of loss and training time, or None for few datasets."""
     if len(page.by_dataset) < FEWEST:
         return None
     found = {key: factors(page, key) for key, _ in QUANTITIES}
@@ -70,9 +70,9 @@ def build(page: Page) -> Fragment | None:
 
 
 def factors(page: Page, key: str) -> dict[str, list[float]]:
-    """Return name → its factor over the best on each dataset, infinite where it has no number.
+    """Return name → factor over the best on each dataset, infinite if missing.
 
-    Datasets on which nobody has a positive number are left out.
+    Datasets without a positive number are left out.
     """
     names = list(dict.fromkeys(page.names.values()))
     found: dict[str, list[float]] = {name: [] for name in names}
@@ -86,7 +86,7 @@ def factors(page: Page, key: str) -> dict[str, list[float]]:
 
 
 def _value(page: Page, cell: Measured, key: str) -> float:
-    """Return a number of which less is better, infinite where there is none above 0."""
+    """Return a number of which less is better, infinite unless positive."""
     if key == "loss":
         metric = page.metric(cell)
         value = page.badness(cell) if page.lower_is_better(metric) else math.nan
@@ -101,7 +101,7 @@ def within(factors: Sequence[float], tau: float) -> float:
 
 
 def _chosen(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
-    """Return those with the least logarithms of factors, as many as can be told apart."""
+    """Return the names with the least mean log factors, as many as the chart can show."""
     limit = math.log(FURTHEST)
     cost = {
         name: mean(
@@ -130,7 +130,7 @@ def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[
         if name in by
         for tau, y in _steps(by[name], _end(by, drawn))
     ]
-    return Table(columns, rows, "Every step that is drawn", "profiles-steps")
+    return Table(columns, rows, "Each step in the chart", "profiles-steps")
 
 
 def _end(found: Mapping[str, Sequence[float]], drawn: Sequence[str]) -> float:
@@ -162,13 +162,13 @@ def _steps(factors: Sequence[float], end: float) -> list[tuple[float, float]]:
 
 
 def _finding(found: Mapping[str, Mapping[str, Sequence[float]]], datasets: int) -> str:
-    told = []
+    parts = []
     for key, what in (("loss", "the least loss"), ("fit", "the shortest training")):
         if key in found:
             most = max(within(by, 1.0) for by in found[key].values())
             names = [name for name, by in found[key].items() if within(by, 1.0) == most]
-            told.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
-    return f"Over {plural(datasets, 'dataset')}: {'; '.join(told)}."
+            parts.append(f"{what} most often: {few(names, 2)}, on {most:.0%} of them")
+    return f"Over {plural(datasets, 'dataset')}: {'; '.join(parts)}."
 
 
 def _table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:

@@ -1,4 +1,4 @@
-"""What the predictions are like: ROC and precision-recall, reliability, residuals."""
+"""Section Quality: ROC and precision-recall curves, reliability, residuals."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Cell as Measured
     from harness.core.model import Trial
 
-OPEN = 4  # datasets that stand open
-MOST = 40  # datasets that are drawn
+OPEN = 4  # datasets that are open at first
+MOST = 40  # datasets with charts
 DRAWN = 6  # algorithms of one chart, the most accurate
 POINTS = 60  # of one curve
 DOTS = 120  # of one scatter
 GROUPS = 10  # of neighbouring rows, of the running mean of residuals
 NOTE = (
-    "Test rows of every split of the first repeat, each counted once, of the first seed; the most "
-    "accurate algorithms of each dataset. Of two classes the event is the second one, of more it "
-    "is that the most likely class is right."
+    "Test rows of every split of the first repeat and the first seed, each counted once, "
+    "for the most accurate algorithms of each dataset. With two classes the event is the "
+    "second class; with more classes it is that the most likely class is right."
 )
 
 
@@ -53,12 +53,12 @@ class Predicted:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer what the predictions are like."""
+    """Register the section."""
     register(Section("quality", "Curves and residuals", 37, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a dataset."""
+    """Return one panel for each dataset."""
     found = [(dataset, pooled(page, dataset)) for dataset in sorted(page.by_dataset)[:MOST]]
     found = [(dataset, several) for dataset, several in found if several]
     parts = [
@@ -74,7 +74,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
-    """Return the predictions of the most accurate algorithms, the best first."""
+    """Return the predictions of the most accurate algorithms, best first."""
     found = []
     for name, cell in page.by_dataset[dataset]:
         if len(found) < DRAWN and (one := _pooled(page, name, cell)) is not None:
@@ -139,15 +139,18 @@ def _points(found: Sequence[Predicted], dataset: str, *, curves: bool) -> Table:
         rows += [[p.name, name, Cell("", x), Cell("", y)] for name, line in drawn for x, y in line]
     columns = [Column("Algorithm"), Column("Curve"), Column("x", numeric=True)]
     columns.append(Column("y", numeric=True))
-    caption = f"Every point that is drawn, at most {POINTS} of a curve"
+    caption = f"Each point in the chart, at most {POINTS} of a curve"
     return Table(columns, rows, caption, f"quality-points-{dataset}")
 
 
 def _finding(found: Sequence[Predicted]) -> str:
     errors = {p.name: calibration_error(p) for p in found}
     best = min(errors, key=errors.__getitem__)
-    told = f"{short(best, 40)} is the best calibrated of them, off by {digits(errors[best], 2)}"
-    return f"{told} on average over {plural(len(found[0].y), 'test row')}."
+    sentence = (
+        f"{short(best, 40)} is the best calibrated of them, with an error of "
+        f"{digits(errors[best], 2)}"
+    )
+    return f"{sentence} on average over {plural(len(found[0].y), 'test row')}."
 
 
 def _row(predicted: Predicted, columns: int) -> Row:
@@ -190,7 +193,7 @@ def _unit(title: str) -> Axis:
 
 
 def _thinned(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
-    """Return at most so many points of a curve, the ends among them."""
+    """Return at most so many points of a curve, with both ends."""
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).round().astype(int))
     return [(float(x[i]), float(y[i])) for i in kept]
 
@@ -199,19 +202,19 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
 
 
 def bins(predicted: Predicted) -> tuple[list[float], list[float]]:
-    """Return mean probability and rate of the event, of bins of equally many rows."""
+    """Return mean probability and rate of the event in bins of equally many rows."""
     found = calibration.bins(*_events(predicted))
     return [b.predicted for b in found], [b.observed for b in found]
 
 
 def calibration_error(predicted: Predicted) -> float:
-    """Return the expected calibration error: how far a bin's rate is from its forecast."""
+    """Return the expected calibration error: mean distance of a bin's rate from its forecast."""
     p, hit, weight, place = _events(predicted)
     return calibration.expected_error(hit - p, weight, place)
 
 
 def _events(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return probability, whether the event came true, weight and bin of the rows that count."""
+    """Return probability, event (true or false), weight and bin of the used rows."""
     p, hit, _ = calibration.event_of(predicted.output, predicted.y)
     kept = predicted.weight > 0
     p, hit, weight = p[kept], hit[kept], predicted.weight[kept]
@@ -261,8 +264,8 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
     ]
     return Figure(
         spec=Plot(panels, across=3),
-        title=f"Residuals against predictions on {dataset}, a panel an algorithm",
-        finding="Target minus prediction; the heavy line is the running mean: it should stay at 0.",
+        title=f"Residuals against predictions on {dataset}, one panel for each algorithm",
+        finding="Target minus prediction; the thick line is the running mean, ideally 0.",
         table=Table(columns, rows, f"Residuals on {short(dataset)}", f"residuals-{dataset}"),
         keys=[Key("●", "blue", "test rows"), Key("—", "orange", "running mean")],
         points=_dots_table(dots, dataset),
@@ -272,7 +275,7 @@ def _residuals(dataset: str, found: Sequence[Predicted]) -> Figure:
 def _dots_table(dots: Sequence[Row], dataset: str) -> Table:
     columns = [Column("Algorithm"), Column("What")]
     columns += [Column(t, numeric=True) for t in ("Predicted", "Residual")]
-    caption = f"Every dot that is drawn, about {DOTS} of an algorithm"
+    caption = f"Each dot in the chart, about {DOTS} of an algorithm"
     return Table(columns, dots, caption, f"residual-points-{dataset}")
 
 

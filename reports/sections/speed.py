@@ -1,4 +1,4 @@
-"""How fast: every duel's ratio with its interval, phase by phase."""
+"""Section Speed: the ratio of every duel with its interval, by phase."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
-    "Each ratio is the reference's time over ours, from calls that alternate in two processes "
-    "(ABBA); above 1 ours is faster. A bar is the 95 % interval; where it crosses 1, or the ratio "
-    "lies within the noise floor, the duel is undecided. Train is native form and fit together."
+    "Each ratio is the reference's time over ours, from calls that alternate in two "
+    "processes (ABBA); above 1 ours is faster. A bar is the 95 % interval; where it "
+    "crosses 1, or the ratio lies within the noise floor, the duel is undecided. Train "
+    "is native form and fit together."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the duels."""
+    """Register the section."""
     register(Section("speed", "Speed", 40, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a forest plot for each phase that was timed, those of training first."""
+    """Return a forest plot for each timed phase, training first."""
     speeds = [s for s in page.view.speed if s.dataset and not _is_noise(s)]
     if not speeds:
         return None
@@ -50,7 +51,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def _is_noise(speed: Speed) -> bool:
-    """Whether an algorithm was timed against itself: that tells the noise, which is under Duels."""
+    """Whether an algorithm was timed against itself; section Duels shows that noise."""
     return speed.algorithm == speed.reference and len(set(speed.environments)) == 1
 
 
@@ -76,7 +77,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
 
 
 def finding(speeds: list[Speed]) -> str:
-    """Return how many duels ours won, and by how much on the geometric mean."""
+    """Return the number of duels that ours won, and the geometric mean of the ratios."""
     middle = ratio(geometric_mean(s.ratio.value for s in speeds))
     return f"{speed_tally(speeds)}; the geometric mean is {middle}."
 
@@ -84,7 +85,9 @@ def finding(speeds: list[Speed]) -> str:
 def _cut(speeds: list[Speed]) -> str:
     if len(speeds) <= DRAWN:
         return ""
-    return f" Drawn are the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+    return (
+        f" The chart shows the {DRAWN // 2} highest and the {DRAWN // 2} lowest; the table has all."
+    )
 
 
 def _bounds(speed: Speed) -> tuple[float, float, float]:
@@ -130,13 +133,13 @@ def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
 
 
 def _environments(speed: Speed) -> list[str]:
-    """Return where the sides ran, if not in the same place."""
+    """Return the environments of the sides, if they differ."""
     ours, theirs = speed.environments
     return [] if ours == theirs else [f"{short(ours)} against {short(theirs)}"]
 
 
 def _again(page: Page, drawn: list[Speed]) -> str:
-    """Return the commands that fight the drawn duels again."""
+    """Return the commands that repeat the drawn duels."""
     places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
     fought = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)
     return page.fight_again(d for d, names in fought if (*names, d.duel.a.dataset.name) in places)

@@ -1,4 +1,4 @@
-"""The first screen: the verdict in words, what failed and why, what to trust."""
+"""First screen: verdicts in words, failures with reasons, and limits of the measurements."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     from harness.analysis.run_view import Speed
 
 RATIOS = (
-    "= or ≈ the same trees · ≈ equivalent · ▲ better or faster · ▼ worse or slower · ? undecided. "
-    "Ratios are the reference's time or memory over ours, with 95 % intervals: above 1, ours needs "
-    "less."
+    "= identical trees · ≈ same trees, or equivalent accuracy · ▲ better or faster · ▼ "
+    "worse or slower · ? undecided. Ratios are the reference's time or memory over ours, "
+    "with 95 % intervals: above 1, ours needs less."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the summary."""
+    """Register the section."""
     register(Section("summary", "Summary", 0, build))
 
 
 def build(page: Page) -> Fragment:
-    """Return the answers: the same, as good, as fast, which to take; what failed, what to trust."""
+    """Return verdicts on trees, accuracy and speed, a recommendation, failures and cautions."""
     sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
     if not sentences or (page.outcomes and not page.done):
         sentences = [_nothing_compared(page)]
     blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
     if page.of_run("status") not in ("", "done"):
-        state = f"This run is {short(page.of_run('status'))}: it holds what was finished so far."
+        state = f"This run is {short(page.of_run('status'))}: it holds only the results so far."
         blocks.insert(0, Paragraph(state, role="note"))
     if page.pairs:
         blocks += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
@@ -58,11 +58,11 @@ def build(page: Page) -> Fragment:
 
 
 def _evidence(page: Page) -> list[Inline]:
-    """Return links to what the matrix was made from."""
-    links = [Link("every verdict", "#verdicts")]
-    links += [Link("where trees part", "#parity")] if page.view.parity else []
-    links += [Link("every duel", "#duels")] if page.view.duels else []
-    found: list[Inline] = [" The evidence: "]
+    """Return links to the details behind the matrix."""
+    links = [Link("all verdicts", "#verdicts")]
+    links += [Link("where trees differ", "#parity")] if page.view.parity else []
+    links += [Link("all duels", "#duels")] if page.view.duels else []
+    found: list[Inline] = [" Details: "]
     for link in links:
         found += [link, ", "]
     return [*found[:-1], "."]
@@ -86,24 +86,26 @@ def _boxes(page: Page) -> list[Block]:
 
 
 def same_sentences(page: Page) -> list[str]:
-    """Return how many pairs grow the same trees, where trees were compared."""
-    same, compared = same_trees(page)
-    return [f"Of {compared}, {same.split()[0]} grow the reference's own trees."] if same else []
+    """Return a sentence on the pairs that build the same trees, if any were compared."""
+    same, _ = same_trees(page)
+    return (
+        [f"In {same} pairs, our algorithm builds the same trees as the reference."] if same else []
+    )
 
 
 def _nothing_compared(page: Page) -> str:
     if not page.outcomes and not page.view.duels:
-        return "This run holds no outcome yet."
+        return "This run has no results yet."
     if not page.done:
         return "No trial of this run has a result, so nothing can be compared."
     return f"This run compares no algorithm with a reference. {_leader(page)}"
 
 
 def _leader(page: Page) -> str:
-    """Return who ranks first, as the most that can be said without a comparison."""
+    """Return a sentence on the algorithm with the best mean scores."""
     firsts = {d: cells[0] for d, cells in page.by_dataset.items() if _contested(page, cells)}
     if not firsts:
-        return "What it measured is below."
+        return "Its measurements are below."
     if len(firsts) == 1:
         [(dataset, (name, cell))] = firsts.items()
         metric, score = short(page.metric(cell)), loss(page.score(cell))
@@ -114,7 +116,7 @@ def _leader(page: Page) -> str:
         names = sorted(short(name) for name, n in counts.items() if n == most)
         verb = "each have" if len(names) > 1 else "has"
         found = f"{few(names)} {verb} the best mean score on {most} of {len(firsts)} datasets"
-    return f"{found}: a ranking, not a verdict."
+    return f"{found}. This is a ranking without a statistical test."
 
 
 def _contested(page: Page, cells: Sequence[tuple[str, Measured]]) -> bool:
@@ -137,9 +139,9 @@ def _tiles(page: Page) -> Tiles:
     speed = ratio(geometric_mean(s.ratio.value for s in trained))
     return Tiles(
         [
-            Tile("The same trees", same or DASH, compared),
+            Tile("Same trees", same or DASH, compared),
             Tile("As accurate as the reference", good or DASH, judged),
-            Tile("Training speed, ours to reference", speed, ", ".join(duels) or "no duel"),
+            Tile("Training speed against the reference", speed, ", ".join(duels) or "no duel"),
             Tile("Failures", count(failed), "; ".join([results, *more]), "bad" if failed else ""),
         ]
     )
@@ -153,25 +155,27 @@ def _cautions(page: Page) -> list[Words]:
         lines.append(_noise(page))
         lines += _notes(speeds)
     else:
-        lines.append("No duel was fought: times below are not interleaved and decide nothing.")
+        lines.append("No duel was run: the times below are from single runs and rough.")
     crowded = sum(o.facts.get("alone") is False for o in page.done)
     if crowded:
-        lines.append(f"{plural(crowded, 'trial')} ran beside others: their times are rough.")
+        lines.append(
+            f"{plural(crowded, 'trial')} ran at the same time as others: their times are rough."
+        )
     if unlike := left_out(page.view.machines):
         lines.append(unlike)
     if page.view.accuracy:
         splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
-        told = f" on {few([str(n) for n in splits])} splits a dataset" if splits else ""
-        lines.append(f"Accuracy verdicts come from stored predictions{told}.")
+        where = f" on {few([str(n) for n in splits])} splits for each dataset" if splits else ""
+        lines.append(f"Accuracy verdicts are computed from stored predictions{where}.")
     undecided = sum(a.verdict == "inconclusive" for a in page.view.accuracy if a.dataset)
     if undecided:
-        advice: Inline = Link("what would decide each", "#verdicts")
+        advice: Inline = Link("what each one needs", "#verdicts")
         lines.append([f"{plural(undecided, 'comparison')} of accuracy undecided: ", advice, "."])
     return lines
 
 
 def _notes(speeds: Sequence[Speed]) -> list[str]:
-    """Return the doubts about ratios, each kind once with an example."""
+    """Return the notes on ratios, one example of each kind."""
     alike: dict[str, list[str]] = defaultdict(list)
     for speed in speeds:
         for kind, note in {note.partition(":")[0]: note for note in speed.notes}.items():
@@ -180,24 +184,24 @@ def _notes(speeds: Sequence[Speed]) -> list[str]:
     every = plural(len(speeds), "ratio")
     return [
         f"{len(notes)} of {every}: {short(notes[0], 160)}"
-        + (", or the like." if len(set(notes)) > 1 else ".")
+        + (", or a similar note." if len(set(notes)) > 1 else ".")
         for notes in common[:4]
     ]
 
 
 def _units(speeds: list[Speed]) -> str:
     units = Counter((s.unit, s.ratio.n) for s in speeds)
-    told = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
+    parts = [f"{plural(n, unit)}" for (unit, n), _ in units.most_common(3)]
     weak = any(unit == "block" for unit, _ in units)
-    end = "; blocks of one launch share its luck, so such an interval is too narrow" if weak else ""
-    return f"Ratios of speed come from interleaved duels of {listing(told)}{end}."
+    end = (
+        "; some were timed in few processes only, so the real uncertainty is larger" if weak else ""
+    )
+    return f"Speed ratios are from interleaved duels of {listing(parts)}{end}."
 
 
 def _noise(page: Page) -> str:
     floors = [s.floor for s in page.view.speed if s.floor is not None]
     if not floors:
-        return (
-            "The noise floor was not measured: this run fought no duel of an algorithm with itself."
-        )
+        return "The noise floor was not measured: this run has no duel of an algorithm with itself."
     worst = digits(100 * max(floors), 2)
     return f"Noise floor: an algorithm against itself differs by up to {worst} %."

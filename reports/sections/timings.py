@@ -1,4 +1,4 @@
-"""The raw timings of each duel, in the order in which the calls were made."""
+"""Section Raw timings: all calls of each duel, in order."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = 24  # duels that are drawn
-PHASES = ("fit", "native", "predict")  # the first that a duel has
+PHASES = ("fit", "native", "predict")  # the first of these that a duel has
 NOTE = (
-    "Every call of a duel in its order: a drift, a jump or a slow first call would show here. An "
-    "upright line begins a launch, a new pair of processes."
+    "Every call of a duel in order, to show drift, jumps or slow first calls. A vertical "
+    "line begins a launch, a new pair of processes."
 )
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the raw timings."""
+    """Register the section."""
     register(Section("timings", "Raw timings", 47, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a duel, and every call in a table."""
+    """Return one panel for each duel, and a table of all calls."""
     fought = [d for d in page.view.duels if d.blocks]
     if not fought:
         return None
     drawn = fought[:MOST]
-    told = f"The calls of {plural(len(fought), 'duel')} in their order"
-    told += ", of one phase each"
-    told += f", of which {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
+    caption = f"Calls of {plural(len(fought), 'duel')} in order"
+    caption += ", of one phase each"
+    caption += f"; {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
     figure = Figure(
         spec=Plot([_panel(d) for d in drawn], across=3),
-        title="Seconds of each call in the order of a duel, a panel a duel",
-        finding=f"{told}.",
+        title="Seconds of each call of a duel in order, one panel for each duel",
+        finding=f"{caption}.",
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
         again=page.fight_again(fought),
@@ -63,7 +63,7 @@ def phase_of(outcome: DuelOutcome) -> str:
 
 
 def calls(outcome: DuelOutcome, phase: str) -> list[tuple[str, int, int, float]]:
-    """Return (side, launch, block, seconds) of each call, in the order in which it was made."""
+    """Return (side, launch, block, seconds) of each call, in order."""
     found = []
     for block in _ordered(outcome.blocks):
         if block.phase == phase:
@@ -100,7 +100,7 @@ def _name(outcome: DuelOutcome) -> str:
 
 
 def _table(fought: Sequence[DuelOutcome]) -> Table:
-    """Return a row a side of each duel and phase: what its calls took."""
+    """Return one row of call times for each side of each duel and phase."""
     columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
     columns += [
         Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
@@ -111,16 +111,16 @@ def _table(fought: Sequence[DuelOutcome]) -> Table:
         for phase in dict.fromkeys(block.phase for block in outcome.blocks):
             for side, name in names.items():
                 walls = [wall for which, *_, wall in calls(outcome, phase) if which == side]
-                told = (walls[0], min(walls), median(walls), max(walls))
-                numbers = (Cell.of(wall, seconds) for wall in told)
+                summary = (walls[0], min(walls), median(walls), max(walls))
+                numbers = (Cell.of(wall, seconds) for wall in summary)
                 rows.append(
                     [_name(outcome), phase, short(name), Cell.of(len(walls), count), *numbers]
                 )
-    return Table(columns, rows, "What the calls of each side took", "timings")
+    return Table(columns, rows, "Times of the calls of each side", "timings")
 
 
 def _points(drawn: Sequence[DuelOutcome]) -> Table:
-    """Return every call that is drawn."""
+    """Return all drawn calls."""
     columns = [
         Column("Duel"),
         Column("Phase"),
@@ -136,4 +136,4 @@ def _points(drawn: Sequence[DuelOutcome]) -> Table:
             [_name(outcome), phase, str(launch), str(block), str(i), names[side], Cell("", wall)]
             for i, (side, launch, block, wall) in enumerate(calls(outcome, phase))
         ]
-    return Table(columns, rows, "Every call that is drawn, as it was timed", "raw-timings")
+    return Table(columns, rows, "Each call in the chart", "raw-timings")

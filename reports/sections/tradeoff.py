@@ -1,4 +1,4 @@
-"""Accuracy against time: who is on the front, where no other is both more accurate and faster."""
+"""Section Accuracy against time, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NOTE = (
-    "Loss above the best one, as a mean share of each dataset's gap between the constant model and "
-    "the best, on a logarithmic axis; times are geometric means over the datasets, of medians that "
-    "were not interleaved. The line is the front: no other is both more accurate and faster."
+    "Loss above the best one, as a mean share of each dataset's gap between the constant "
+    "model and the best model, on a logarithmic axis. Times are geometric means over the "
+    "datasets, of medians of single runs, rough. The line is the Pareto front: no other "
+    "algorithm is both more accurate and faster."
 )
 
-FLOOR = 0.001  # share of the gap; the axis is logarithmic, and what is less stands at its end
+FLOOR = 0.001  # share of the gap; smaller values are at the end of the logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class Standing:
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer accuracy against time."""
+    """Register the section."""
     register(Section("tradeoff", "Accuracy against time", 25, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel a task, with training time and with predict time."""
+    """Return one panel for each task, with training time and predict time."""
     parts = [
         Part(
             f"{short(task).capitalize()}, {plural(len(field.datasets), 'dataset')}",
@@ -65,7 +66,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def standings(page: Page, field: Field) -> list[Standing]:
-    """Return every algorithm of a field, the most accurate first."""
+    """Return all algorithms of a task, most accurate first."""
     origin = {name: page.view.cells[i].algorithm for i, name in page.names.items()}
     found = [
         Standing(
@@ -115,8 +116,8 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     ]
     x = logarithmic((t for t in times if t < math.inf), title, tell=brief_seconds)
     y = logarithmic((max(s.behind, FLOOR) for s in found), "loss above the best")
-    told = zip(y.ticks, y.labels, strict=True)
-    y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in told])
+    ticks = zip(y.ticks, y.labels, strict=True)
+    y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
     panel = Panel(x, y, marks, width=320, height=260)
     names = [(short(found[i].name, 26), places[i]) for i in best]
     return replace(panel, marks=[*marks, *beside(names, panel)])
@@ -126,8 +127,8 @@ def _table(task: str, found: Sequence[Standing]) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Loss above the best", numeric=True, unit="share of the gap"),
-        Column("Training", numeric=True, unit="s, not interleaved"),
-        Column("Predict", numeric=True, unit="s, not interleaved"),
+        Column("Training", numeric=True, unit="s, single runs"),
+        Column("Predict", numeric=True, unit="s, single runs"),
     ]
     rows: list[Row] = [
         [

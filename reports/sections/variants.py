@@ -1,4 +1,4 @@
-"""What one setting does: variants of an algorithm beside its first one, split by split."""
+"""Section Variants: variants of an algorithm against its first one, by split."""
 
 from __future__ import annotations
 
@@ -31,30 +31,31 @@ if TYPE_CHECKING:
 
 MOST = 30  # variants of one chart
 NOTE = (
-    "Each variant against the first of its algorithm on the same splits: a dot a split, an upright "
-    "mark their mean. Left of 0 the loss is less; times are not interleaved, and decide nothing."
+    "Each variant against the first one of its algorithm on the same splits: a dot is a "
+    "split, a vertical mark their mean. Left of 0 the loss is lower. Times are from "
+    "single runs and rough."
 )
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One set of params on one dataset, beside the base on the same splits."""
+    """One set of params on one dataset, compared with the base on the same splits."""
 
     name: str
-    changes: tuple[float, ...]  # loss - loss of the base, a split each
+    changes: tuple[float, ...]  # loss - loss of the base, for each split
     ratios: tuple[float, ...]  # training seconds over those of the base
-    splits: tuple[tuple[str, float, float], ...]  # label, change and ratio, NaN where there is none
+    splits: tuple[tuple[str, float, float], ...]  # label, change and ratio; NaN if missing
     base: bool
 
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the variants."""
+    """Register the section."""
     register(Section("variants", "Variants", 48, build))
 
 
 def build(page: Page) -> Fragment | None:
-    """Return a panel for each algorithm that was run with several sets of params."""
+    """Return one panel for each algorithm with several sets of params."""
     found = variants(page)
     if not found:
         return None
@@ -71,10 +72,10 @@ def build(page: Page) -> Fragment | None:
 
 
 def variants(page: Page) -> dict[tuple[str, str], list[Variant]]:
-    """Return (algorithm, dataset) → its variants, the base first, where there are several.
+    """Return (algorithm, dataset) → its variants, the base first, if there are several.
 
-    Variants stand on the same tracks and have the same preparation; one that failed on every
-    split is left out, and a base that did gives way to the next.
+    Variants have the same tracks and the same preparation; one that failed on every
+    split is left out; if the base failed, the next one is the base.
     """
     grouped: dict[tuple[str, ...], list[tuple[str, Measured]]] = defaultdict(list)
     for cell in page.view.cells:
@@ -138,7 +139,8 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
     return Figure(
         spec=Plot(panels, across=2),
         title=f"Change of loss and of time by variants of {algorithm} on {dataset}",
-        finding=_finding(found) + (f" Drawn are the first {MOST}." if len(found) > MOST else ""),
+        finding=_finding(found)
+        + (f" The chart shows the first {MOST}." if len(found) > MOST else ""),
         table=_table(algorithm, dataset, found),
         again=page.again([algorithm], [dataset]),
         points=_points(algorithm, dataset, drawn),
@@ -153,19 +155,17 @@ def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
         for v in drawn
         for label, change, over in v.splits
     ]
-    return Table(
-        columns, rows, "Every split that is drawn", f"variants-splits-{algorithm}-{dataset}"
-    )
+    return Table(columns, rows, "Each split in the chart", f"variants-splits-{algorithm}-{dataset}")
 
 
 def _finding(found: Sequence[Variant]) -> str:
     others = [v for v in found if not v.base and v.changes]
     better = [v.name for v in others if max(v.changes) < 0]
     worse = [v.name for v in others if min(v.changes) > 0]
-    told = [f"{plural(len(others), 'variant')} beside {short(found[0].name, 60)}"]
-    told += [f"less loss on every split: {few(better, 2)}"] if better else []
-    told += [f"more loss on every split: {few(worse, 2)}"] if worse else []
-    return "; ".join(told) + "."
+    parts = [f"{plural(len(others), 'variant')} beside {short(found[0].name, 60)}"]
+    parts += [f"lower loss on every split: {few(better, 2)}"] if better else []
+    parts += [f"higher loss on every split: {few(worse, 2)}"] if worse else []
+    return "; ".join(parts) + "."
 
 
 def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
@@ -192,7 +192,7 @@ def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
         *(Column(t, numeric=True) for t in ("Mean change", "Least", "Most", "Time over the first")),
         Column("Splits", numeric=True),
     ]
-    told: list[Row] = [
+    rows: list[Row] = [
         [
             Cell([Code(short(v.name, 80))], v.name, "the first" if v.base else ""),
             Cell.of(mean(v.changes), signed),
@@ -204,4 +204,4 @@ def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
         for v in found
     ]
     caption = f"Change of the loss against the first variant on {short(dataset)}"
-    return Table(columns, told, caption, f"variants-{algorithm}-{dataset}")
+    return Table(columns, rows, caption, f"variants-{algorithm}-{dataset}")

@@ -1,4 +1,4 @@
-"""The verdicts one by one: on each dataset, and in full with their evidence."""
+"""Section Verdicts: all verdicts on each dataset, with their evidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXPLAINED = (
 
 @hookimpl
 def register_report_sections(register: Callable[[Section], None]) -> None:
-    """Offer the verdicts."""
+    """Register the section."""
     register(Section("verdicts", "Verdicts", 10, build))
 
 
@@ -54,7 +54,7 @@ def build(page: Page) -> Fragment | None:
 
 
 def _matrix(page: Page) -> Table:
-    """Return a table of datasets × pairs: the accuracy verdict, and the ratio of training times."""
+    """Return a table of datasets × pairs: accuracy verdict and ratio of training times."""
     phase = training_phase(page.view.speed)
     found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
     for pair in page.pairs:
@@ -77,7 +77,7 @@ def _matrix(page: Page) -> Table:
 
 def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Speed]) -> Cell:
     judged: list[Inline] = []
-    for verdict in verdicts:  # several where there are several tracks or params
+    for verdict in verdicts:  # several if there are several tracks or params
         judged += [accuracy_badge(verdict.verdict)]
         judged += [f" {short(verdict.track)} "] if verdict.track else []
     timed: Words = [f"{phase} ", *(speed_badge(speed) for speed in speeds)] if speeds else ""
@@ -97,7 +97,7 @@ def _every(page: Page) -> Table:
         *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
-        Column("Notes, and what would decide it", wide=True),
+        Column("Notes, and what is needed to decide", wide=True),
     ]
     rows: list[Row] = [
         [
@@ -116,7 +116,8 @@ def _every(page: Page) -> Table:
         for a in page.accuracy(pair)
     ]
     caption = (
-        "Difference of the loss, reference minus ours, in 95 % intervals: above 0, ours is better. "
-        "Beside it the posterior of the Bayesian correlated t-test, with the same margin"
+        "Difference of the loss, reference minus ours, with 95 % intervals: above 0, ours is "
+        "better. Beside it the posterior of the Bayesian correlated t-test, with the same "
+        "margin"
     )
     return Table(columns, rows, caption, "accuracy")

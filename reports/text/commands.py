@@ -1,4 +1,4 @@
-"""Command lines that measure again what a page shows; one that cannot be exact is none."""
+"""Command lines that repeat measurements; omitted if they cannot be exact."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from harness.analysis.run_command import command_of
 from reports.text.format import plain
 
-LONGEST = 300  # characters of one word; nobody would copy a longer one
+LONGEST = 300  # characters of one word
 
 
 def command(run: Mapping[str, Any], *words: str) -> str:
-    """Return a harness command line, its words quoted where a shell needs it.
+    """Return a harness command line, with words quoted for the shell.
 
-    Returns "" where a word holds what no page can show as it is, or is very long. ``run`` tells
-    where its results lie, if not where they lie by default.
+    Returns "" if a word is very long or has characters that a page cannot show. ``run`` gives
+    the results folder, if it is not the default one.
     """
     if any(plain(word) != word or len(word) > LONGEST for word in words):
         return ""
@@ -28,27 +28,27 @@ def command(run: Mapping[str, Any], *words: str) -> str:
 def run_again(
     run: Mapping[str, Any], algorithms: Iterable[str] = (), datasets: Iterable[str] = ()
 ) -> str:
-    """Return the command that repeats a run, or the part of it with these names."""
+    """Return the command that repeats a run, or its part with these names."""
     kind, tables = command_of(run), _options("-d", datasets)
     if not run.get("id") or kind == "gate":
         return ""
     if kind == "parity":
         return command(run, "parity", "--again", str(run["id"]), *tables, "--fresh")
     if kind == "duel":
-        return ""  # its duel has an id of its own
+        return ""  # the duel has its own id
     words = ["run", "--again", str(run["id"]), *_options("-a", algorithms), *tables]
     return command(run, *words, "--fresh")
 
 
 def cell_again(run: Mapping[str, Any], trial: str) -> str:
-    """Return the command that measures the row of a trial again: it on all of its splits."""
+    """Return the command that repeats a trial on all of its splits."""
     if not run.get("id") or command_of(run) != "run":
         return ""
     return command(run, "run", "--again", str(run["id"]), "--trial", trial, "--fresh")
 
 
 def duels_again(run: Mapping[str, Any], ids: Iterable[str]) -> str:
-    """Return the commands that fight duels again, a line each."""
+    """Return the commands that repeat duels, one a line."""
     if command_of(run) == "gate":
         return ""
     return "\n".join(command(run, "duel", "--again", id_, "--fresh") for id_ in dict.fromkeys(ids))

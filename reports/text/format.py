@@ -1,4 +1,4 @@
-"""Words and numbers as people read them: safe names, sensible digits, units."""
+"""Format words and numbers for people: safe names, significant digits, units."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"  # stands for "no value"
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
-# What needs no look: ASCII that prints, and the characters that our own numbers are made of.
+# Text without unsafe characters: printable ASCII and the characters of our own numbers.
 _ORDINARY = re.compile(r"[ -~\u00a0\u202f×−–…±µ·≈▲▼●]*")
 _ORDINARY_LINES = re.compile(_ORDINARY.pattern.replace("[", r"[\n\t", 1))
-_SHOWN_AS_THEY_ARE = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # parts of real words
+_SHOWN_AS_THEY_ARE = (
+    "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # joiners that occur inside words
+)
 
 
 def plain(value: object, *, lines: bool = False) -> str:
-    """Return text in which nothing is invisible: no control, bidi or half character.
+    """Return text without invisible characters: no control, bidi or surrogate character.
 
-    ``lines`` keeps line breaks and tabs, for text that is shown in lines.
+    ``lines`` keeps line breaks and tabs, for multi-line text.
     """
     text = str(value)
     if (_ORDINARY_LINES if lines else _ORDINARY).fullmatch(text):
@@ -32,13 +34,13 @@ def plain(value: object, *, lines: bool = False) -> str:
 def _visible(char: str) -> str:
     code, category = ord(char), unicodedata.category(char)
     if category == "Cc" and code < 0x20:
-        return chr(0x2400 + code)  # the picture of the control character
+        return chr(0x2400 + code)  # the symbol of the control character
     hidden = category in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") and char not in _SHOWN_AS_THEY_ARE
     return f"[U+{code:04X}]" if hidden else char
 
 
 def short(value: object, limit: int = 64) -> str:
-    """Return text of at most ``limit`` characters; two long names stay two names."""
+    """Return text of at most ``limit`` characters; different names stay different."""
     text = plain(value)
     if len(text) <= limit:
         return text
@@ -47,7 +49,7 @@ def short(value: object, limit: int = 64) -> str:
 
 
 def slug(value: object) -> str:
-    """Return a name that can be an anchor; names that differ give anchors that differ."""
+    """Return an anchor for a name; different names give different anchors."""
     text = str(value)
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in text)[:64]
     if kept == text and kept:
@@ -62,7 +64,7 @@ def listing(parts: Iterable[str]) -> str:
 
 
 def few(names: Sequence[str], limit: int = 4) -> str:
-    """Return the first names and how many more there are."""
+    """Return the first names and the number of others."""
     shown = [short(name, 40) for name in names[:limit]]
     more = len(names) - limit
     return listing([*shown, f"{more} more"] if more > 0 else shown)
@@ -75,14 +77,14 @@ def plural(number: int, noun: str) -> str:
 
 
 def digits(value: float | None, significant: int = 3) -> str:
-    """Return a number with that many significant digits, never in exponent form up to 10^15."""
+    """Return a number with so many significant digits, without exponent up to 10^15."""
     if value is None or math.isnan(value):
         return DASH
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     if value == 0:
         return "0"
-    rounded = float(f"{value:.{significant - 1}e}")  # 0.9996 becomes 1.00 before it is measured
+    rounded = float(f"{value:.{significant - 1}e}")  # rounded first: 0.9996 becomes 1.00
     exponent = math.floor(math.log10(abs(rounded)))
     if not -7 <= exponent < 15:
         return f"{rounded:.{significant - 1}e}".replace("-", MINUS)
@@ -91,19 +93,19 @@ def digits(value: float | None, significant: int = 3) -> str:
 
 
 def count(value: float | None) -> str:
-    """Return a whole number with its thousands apart: 12 345."""
+    """Return a whole number with separated thousands: 12 345."""
     if value is None or not math.isfinite(value):
         return DASH
     return f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
 
 
 def steps(number: float | None) -> str:
-    """Return a number of steps; beyond a million its size is what counts: 4e15."""
+    """Return a number of steps; above a million in exponent form: 4e15."""
     return count(number) if number is None or number < 1e6 else f"{number:.0e}".replace("+", "")
 
 
 def signed(value: float | None) -> str:
-    """Return a difference with its sign: +0.0123; below 10^-12 it is the rounding of a sum."""
+    """Return a difference with its sign: +0.0123; below 10^-12 it is rounding."""
     if value is not None and abs(value) < 1e-12:
         return "0"
     return f"+{digits(value)}" if value is not None and value > 0 else digits(value)
@@ -147,7 +149,7 @@ def ratio(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a probability with two decimals; what rounds to 0 or 1 says that it is not."""
+    """Return a probability with two decimals; values near 0 or 1 are shown as "<" or ">"."""
     if value is None or not math.isfinite(value):
         return DASH
     if 0 < value < 0.005:
@@ -161,5 +163,5 @@ def moment(value: str) -> str:
 
 
 def bounds(low: float, high: float) -> str:
-    """Return an interval that no line break parts: [3.10, 3.71]."""
+    """Return an interval without line breaks: [3.10, 3.71]."""
     return f"[{digits(low)},{SPACE}{digits(high)}]"

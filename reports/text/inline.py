@@ -1,4 +1,4 @@
-"""Words in a sentence of a report: plain text, code, what carries the sentence, links, verdicts."""
+"""Inline elements of a sentence: plain text, code, emphasis, links and badges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that carry the sentence."""
+    """Emphasised words."""
 
     text: str
     kind: ClassVar[str] = "strong"
@@ -33,12 +33,14 @@ class Link:
 
     def __post_init__(self) -> None:
         if not self.href.startswith(("#", "https://")):
-            raise ValueError(f"a link leads to #anchor or https://, not to {self.href[:80]!r}")
+            raise ValueError(
+                f"a link must begin with #anchor or https://, not with {self.href[:80]!r}"
+            )
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict in a word, with a symbol so that it can be read without colour."""
+    """A verdict in a few words, with a symbol so that it is readable without colour."""
 
     text: str
     tone: str
@@ -48,16 +50,16 @@ class Badge:
 
 @dataclass(frozen=True)
 class Report:
-    """A link to the report of a run, which lies beside the page."""
+    """A link to the report of a run, in the folder of the page."""
 
     run: str
     kind: ClassVar[str] = "report"
 
     @property
     def href(self) -> str:
-        """The file's name; a run whose id could lead elsewhere has none."""
+        """The name of the file; an id that could lead elsewhere is an error."""
         if not self.run.replace("-", "").isalnum():
-            raise ValueError(f"{self.run[:80]!r} is no id of a run")
+            raise ValueError(f"{self.run[:80]!r} is not the id of a run")
         return f"report-{self.run}.html"
 
 

@@ -1,4 +1,4 @@
-"""Means of what is finite: NaN where nothing is."""
+"""Means of finite values, NaN if there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of every chart, and how long a name in one may be."""
+"""Colours of all charts, and the maximum length of names in charts."""
 
 # Okabe and Ito's colours, told apart by colour-blind readers, and four greys. A chart that uses
 # another colour keeps it in both themes.

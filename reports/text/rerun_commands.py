@@ -1,4 +1,4 @@
-"""The commands that measure the rows of a table again, each below a line that says which row."""
+"""Commands that repeat the rows of a table, each below a line with the row's name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from reports.text.format import short
 if TYPE_CHECKING:
     from reports.page.page import Page, Pair
 
-MOST = 2000  # rows; above, nobody reads on, and each panel of a dataset has its own
+MOST = 2000  # rows; larger tables have commands in the panels of the datasets
 
 
 def algorithms_again(page: Page, names: Iterable[str], datasets: Iterable[str]) -> str:
-    """Return the command of each algorithm on these datasets, or "" where none is exact.
+    """Return the command of each algorithm on these datasets, or "" if none is exact.
 
-    ``names`` are those of cells; variants of one algorithm are measured together.
+    ``names`` are those of cells; variants of one algorithm share a command.
     """
     where = tuple(datasets)
     by_name = {page.names[i]: cell.algorithm for i, cell in enumerate(page.view.cells)}
@@ -45,8 +45,8 @@ def cells_again(page: Page) -> str:
 
 def _both(page: Page, pair: Pair, dataset: str) -> str:
     names = (pair.algorithm, pair.reference)
-    if told := page.again(names, [dataset] if dataset else ()):
-        return told
+    if command_line := page.again(names, [dataset] if dataset else ()):
+        return command_line
     return page.fight_again(
         outcome
         for outcome in page.view.duels
@@ -60,4 +60,4 @@ def _words(pair: Pair) -> str:
 
 
 def _listed(commands: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"# {name}\n{told}" for name, told in commands if told)
+    return "\n".join(f"# {name}\n{command_line}" for name, command_line in commands if command_line)

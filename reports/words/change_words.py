@@ -1,4 +1,4 @@
-"""What a run changed against an earlier one, in sentences."""
+"""Sentences about the changes of a run since an earlier run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def changed(comparison: RunComparison) -> list[Words]:
-    """Return what became better, worse or failed since another run, a line each."""
+    """Return one line for each kind of change since another run."""
     old = comparison.old
     name = f"run {short(old.get('id', ''))} of {moment(str(old.get('started') or ''))}"
     lines: list[Words] = [f"Against {name}: {plural(comparison.matched, 'trial')} in both."]
@@ -35,12 +35,12 @@ def changed(comparison: RunComparison) -> list[Words]:
     ]
     if other := [r for r in comparison.rungs if r.old != r.new]:
         rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)
-        told = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
-        lines.append(f"{plural(len(other), 'pair')} on another rung: {few(told, 3)}.")
+        moves = [f"{r.algorithm} on {r.dataset}: {rung}" for r, rung in rungs]
+        lines.append(f"{plural(len(other), 'pair')} with another parity level: {few(moves, 3)}.")
     if turns := comparison.turns:
-        lines.append(f"{plural(len(turns), 'trial')} ended otherwise than before.")
+        lines.append(f"{plural(len(turns), 'trial')} with another outcome than before.")
     if comparison.other_data:
-        lines.append(f"{plural(comparison.other_data, 'trial')} had other data then.")
+        lines.append(f"{plural(comparison.other_data, 'trial')} used other data then.")
     lines.append([Link("Every change", "#changes")])
     return lines
 

@@ -1,4 +1,4 @@
-"""Gates and rungs in a sentence, and rungs as data."""
+"""Gates and parity levels in sentences, and parity levels as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def gate_sentence(decisions: Sequence[Decision]) -> str:
-    """Return how many decisions of gates came out how: "3 pass, 1 undecided"."""
+    """Return the number of gates by state, such as "3 hold and 1 undecided"."""
     counts = Counter(d.state for d in decisions)
     words = {"pass": "hold", "fail": "fail", "undecided": "undecided"}
     parts = [
@@ -33,28 +33,28 @@ def mode_of(parity: Parity) -> str:
 
 
 def parity_sentences(found: Sequence[Parity]) -> list[str]:
-    """Return a sentence a pair and mode: how many datasets reach which rung."""
-    told = []
+    """Return one sentence for each pair and mode: the number of datasets by parity level."""
+    sentences = []
     for key in dict.fromkeys((p.algorithm, mode_of(p), p.reference) for p in found):
         rungs = Counter(p.rung for p in found if (p.algorithm, mode_of(p), p.reference) == key)
         counts = [
-            f"{rung or 'no rung'} on {plural(rungs[rung], 'dataset')}"
+            f"{rung or 'no parity level'} on {plural(rungs[rung], 'dataset')}"
             for rung in RUNGS
             if rungs[rung]
         ]
         algorithm, mode, reference = (short(text, 40) for text in key)
         name = f"{algorithm} in mode {mode}" if mode else algorithm
-        told.append(f"Trees of {name} beside those of {reference}: {listing(counts)}.")
-    return told
+        sentences.append(f"Trees of {name} compared with those of {reference}: {listing(counts)}.")
+    return sentences
 
 
 def parity_json(found: Sequence[Parity]) -> list[JSON]:
-    """Return the rung of each pair on each dataset, and in words where the trees part."""
-    told = []
+    """Return the parity level of each pair on each dataset, with the differences in words."""
+    documents = []
     for parity in found:
         comparison = parity.comparison
         parted = [d.sentence for d in comparison.differences] if comparison else []
         whole = to_json(parity)
         del whole["comparison"]
-        told.append({**whole, "differences": parted})
-    return told
+        documents.append({**whole, "differences": parted})
+    return documents

@@ -1,4 +1,4 @@
-"""How verdicts and ratios are said: one symbol, one word and one tone each, on every page."""
+"""Symbol, word and tone of each verdict and ratio, the same on every page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from harness.analysis.speed import BUSY_NOTES
 from reports.blocks.tables import Cell, track
 from reports.text.format import SPACE, bounds, digits, plural, ratio, short, signed
 from reports.text.inline import Badge, Words
@@ -28,10 +29,15 @@ _SPEEDS = {
     "slower": ("bad", "▼"),
     "undecided": ("unsure", "?"),
 }
-_RUNGS = {"L3": ("same", "="), "L2": ("same", "≈"), "L1": ("unsure", "~"), "L0": ("unsure", "≈")}
+_LEVELS = {
+    "L3": ("L3 identical trees", "same", "="),
+    "L2": ("L2 same trees", "same", "≈"),
+    "L1": ("L1 same splits", "unsure", "~"),
+    "L0": ("L0 trees differ", "unsure", "≈"),
+}
 NOTHING = 1e-9  # of a margin: a difference this small is rounding
 PHASE_NAMES = {
-    "train": "train",  # native form and fit together, as a user meets them
+    "train": "train",  # native form and fit together, the time that a user waits
     "import": "import",
     "compile": "compile",
     "load": "load data",
@@ -44,31 +50,30 @@ PHASE_NAMES = {
 
 
 def accuracy_badge(verdict: str) -> Badge:
-    """Return an accuracy verdict with its symbol; an unknown one is shown as it is."""
+    """Return an accuracy verdict with its symbol; an unknown verdict is shown unchanged."""
     tone, symbol = _BADGES.get(verdict, ("unsure", "?"))
     return Badge(verdict, tone, symbol)
 
 
 def rung_badge(rung: str, *, undecided: bool = False) -> Badge:
-    """Return a rung of the parity ladder with its symbol.
+    """Return a parity level in words, with its symbol.
 
-    "" is "no rung", or "not shown" where not even the accuracy could be decided.
+    "" is "no parity level", or "trees differ" if the accuracy is undecided, too.
     """
     if not rung and undecided:
-        return Badge("not shown", "unsure", "?")
-    tone, symbol = _RUNGS.get(rung, ("bad", "≠"))
-    return Badge(rung or "no rung", tone, symbol)
+        return Badge("trees differ", "unsure", "?")
+    return Badge(*_LEVELS.get(rung, (rung or "no parity level", "bad", "≠")))
 
 
 def loss_difference(verdict: Accuracy, value: float) -> str:
-    """Return a difference in the unit it is in: the loss, or of a pooled one a share of the gap."""
+    """Return a difference in its unit: the loss, or if pooled a share of the gap."""
     if verdict.dataset or math.isnan(value):
         return signed(value)
     return f"{signed(100 * value)}\N{NO-BREAK SPACE}%"
 
 
 def interval_words(verdict: Accuracy) -> str:
-    """Return the 95 % interval of a difference, or why there is none."""
+    """Return the 95 % interval of a difference, or the reason why there is none."""
     interval = verdict.difference
     if not math.isfinite(interval.low):
         return interval.note
@@ -77,7 +82,7 @@ def interval_words(verdict: Accuracy) -> str:
 
 
 def margin_words(verdict: Accuracy) -> str:
-    """Return what a difference was measured in, and what counts as none."""
+    """Return the metric of a difference, and its equivalence margin."""
     track = f"{short(verdict.track)} track: " if verdict.track else ""
     if verdict.dataset:
         return f"{track}{short(verdict.metric)}, margin ±{digits(verdict.margin)}"
@@ -85,10 +90,10 @@ def margin_words(verdict: Accuracy) -> str:
 
 
 def in_margins(verdict: Accuracy) -> Cell:
-    """Return the cell that draws a difference beside the region that counts as equal.
+    """Return the cell that draws a difference and the equivalence margin.
 
     The scale is the verdict's own margin, so that rows of different metrics can be compared; the
-    heavy line is the 90 % interval, the fine one that of 95 %.
+    thick line is the 90 % interval, the thin line the 95 % interval.
     """
     interval, margin = verdict.difference, verdict.margin
     value = 0.0 if abs(interval.value) < NOTHING * margin else interval.value
@@ -102,10 +107,10 @@ def in_margins(verdict: Accuracy) -> Cell:
 
 
 def speed_word(speed: Speed) -> str:
-    """Return "faster" or "slower" where the interval and the noise floor allow it.
+    """Return "faster" or "slower" if the interval and the noise floor allow it.
 
-    Everything else is "undecided": the interval crosses 1, or the ratio is no further from it
-    than an algorithm is from itself.
+    Otherwise "undecided": the interval includes 1, or the ratio is no further from 1
+    than an algorithm against itself.
     """
     interval, reach = speed.ratio, 1 + (speed.floor or 0.0)
     if interval.low > 1 and interval.value > reach:
@@ -114,21 +119,21 @@ def speed_word(speed: Speed) -> str:
 
 
 def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
-    """Return who won how many: "In 3 duels, ours is faster in 2, and 1 decides nothing yet"."""
+    """Return the duels by result: "In 3 duels, ours is faster in 2, and 1 is undecided"."""
     counts = Counter(speed_word(speed) for speed in speeds)
     won = [f"{word} in {counts[word]}" for word in ("faster", "slower") if counts[word]]
     open_ones = counts["undecided"]
-    verb = "decides" if open_ones == 1 else "decide"
+    verb = "is" if open_ones == 1 else "are"
     if not won:
-        return f"{plural(open_ones, 'duel')}{of} {verb} nothing yet"
-    rest = f", and {open_ones} {verb} nothing yet" if open_ones else ""
-    doubted = sum(any(note.startswith("contaminated") for note in s.notes) for s in speeds)
+        return f"{plural(open_ones, 'duel')}{of} {verb} undecided"
+    rest = f", and {open_ones} {verb} undecided" if open_ones else ""
+    doubted = sum(any(note.startswith(BUSY_NOTES) for note in s.notes) for s in speeds)
     rest += f" ({doubted} on a busy machine)" if doubted else ""
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
 
 
 def training_phase(speeds: Iterable[Speed]) -> str:
-    """Return the phase that stands for training: native form and fit together where timed."""
+    """Return the phase of training: native form and fit together, if timed."""
     return "train" if any(s.phase == "train" for s in speeds) else "fit"
 
 
@@ -149,7 +154,7 @@ def speed_badge(speed: Speed) -> Badge:
 
 
 def speed_cell(speeds: Sequence[Speed]) -> Cell:
-    """Return the ratio of one phase over datasets: its interval if it is one, else the range."""
+    """Return the ratio of one phase over datasets: the interval of one, the range of several."""
     if not speeds:
         return Cell("")
     if len(speeds) == 1:
@@ -161,14 +166,14 @@ def speed_cell(speeds: Sequence[Speed]) -> Cell:
     values = [s.ratio.value for s in speeds]
     centre = geometric_mean(values)
     words: Words = ratio(centre)
-    if len(told := {speed_word(s) for s in speeds}) == 1:  # all datasets agree
-        tone, symbol = _SPEEDS[told.pop()]
+    if len(verdicts := {speed_word(s) for s in speeds}) == 1:  # all datasets agree
+        tone, symbol = _SPEEDS[verdicts.pop()]
         words = [Badge(ratio(centre), tone, symbol)]
     return Cell(words, centre, f"{span(values)}, {plural(len(values), 'dataset')}")
 
 
 def memory_cell(speeds: Sequence[Speed]) -> Cell:
-    """Return by how much less memory the first side needs, over datasets."""
+    """Return the ratio of memory, reference over ours, over datasets."""
     values = sorted({s.memory_ratio for s in speeds if s.memory_ratio})  # phases share a fit
     if not values:
         return Cell("")
@@ -176,10 +181,10 @@ def memory_cell(speeds: Sequence[Speed]) -> Cell:
 
 
 def span(values: Sequence[float]) -> str:
-    """Return from which ratio to which other values reach, without a line break."""
+    """Return the range of ratios, without line breaks."""
     return SPACE.join([ratio(min(values)), "to", ratio(max(values))])
 
 
 def times_as_fast(value: float) -> str:
-    """Return a ratio as words that follow a verb: "3.4 times as fast"."""
+    """Return a ratio in words: "3.4 times as fast"."""
     return f"{digits(value, 2)} times as fast"

@@ -48,7 +48,7 @@ def test_the_terminal_ends_with_an_answer_code_and_the_report(own):
     assert "data = pd.read_csv('mine.csv'" in stdout
     assert stdout.rstrip().splitlines()[-1].endswith(".html")
     page = next((folder / "results").glob("report-*.html")).read_text()
-    for words in ("Code to paste", "Confusion matrix", "Permutation importance", "predicted yes"):
+    for words in ("Code to copy", "Confusion matrix", "Permutation importance", "predicted yes"):
         assert words in page
 
 

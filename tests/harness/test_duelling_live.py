@@ -37,7 +37,9 @@ def test_two_workers_fight_to_the_end(supervisor):
     assert set(found.facts["a"]["versions"]) >= {"python", "numpy"}
     speeds = {s.phase: s for s in speeds_of(found)}
     assert set(speeds) == {"native", "fit", "predict", "predict_one", "train"}
-    assert any("kept waiting" in note for note in speeds["fit"].notes)  # asleep is not at work
+    assert any(
+        "waited for the processor" in note for note in speeds["fit"].notes
+    )  # asleep is not at work
 
 
 def test_the_peak_of_fit_holds_the_training_form_once(supervisor):

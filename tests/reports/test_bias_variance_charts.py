@@ -8,7 +8,7 @@ import pytest
 from harness.analysis.diagnostics import Diagnostic, bias_variance
 from harness.core.model import to_json
 from reports import Details, Page
-from reports.charts.bias_variance import bias_variance_figures, told_params, varied
+from reports.charts.bias_variance import bias_variance_figures, params_text, varied
 from reports.charts.plot import Lines
 from reports.sections import diagnostics
 
@@ -38,7 +38,7 @@ def test_only_params_that_differ_are_told(told):
     assert varied(told)[0] == {"depth": 1}
     assert varied(told)[-1] == {"rounds": 100, "rate": 1.0}
     nested = {"estimator": {"algorithm": "tree", "params": {"depth": 3}}, "rate": 0.5}
-    assert told_params(nested) == "estimator tree (depth 3), rate 0.5"
+    assert params_text(nested) == "estimator tree (depth 3), rate 0.5"
 
 
 def test_each_axis_has_a_chart_and_each_family_a_panel(told):
@@ -64,7 +64,7 @@ def test_classes_have_no_noise_of_their_own(views):
     page = Page(replace(views["typical"](), diagnostics=(replace(one, found=record),)))
     (panel,) = diagnostics.build(page).blocks
     (row,) = panel.blocks[1].rows
-    assert row[2].note.endswith("they share rows")
+    assert row[2].note.endswith("with rows in common")
     assert (row[4].note, row[4].text, row[7].text) == ("counts as bias", "–", "–")
     assert row[6].note == "0 − 0"
     assert not any(isinstance(block, Details) for block in panel.blocks)

@@ -167,7 +167,7 @@ def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
     assert variant.ratios == pytest.approx((2.0,) * 3)
     assert (base.name, variant.name) == ("n_estimators=30", "n_estimators=60")
     fragment = variants.build(Page(replace(view, cells=(cell, other))))
-    assert "less loss on every split: n_estimators=60" in fragment.blocks[1].blocks[0].finding
+    assert "lower loss on every split: n_estimators=60" in fragment.blocks[1].blocks[0].finding
     assert variants.variants(Page(view)) == {}
 
 

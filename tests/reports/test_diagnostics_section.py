@@ -91,7 +91,7 @@ def test_what_was_not_answered_says_why(page_with):
     silent = Diagnostic("margins", "ours", "blobs", reason="it is a single tree")
     (panel,) = diagnostics.build(page_with(silent)).blocks
     details = panel.blocks[-1]
-    assert details.summary == "1\N{NO-BREAK SPACE}answer could not be given"
+    assert details.summary == "1\N{NO-BREAK SPACE}diagnostic could not be computed"
     assert details.blocks[0].rows[0][-1] == "it is a single tree"
 
 

@@ -80,7 +80,7 @@ def test_trees_that_could_not_be_compared_are_failures(views, sections, parse) -
     assert (told[-1]["what"], told[-1]["status"]) == ("comparison", "timeout")
     assert "1 tree comparison" in markdown_summary(quiet).replace("\N{NO-BREAK SPACE}", " ")
     page = parse(build_report(quiet, sections)).text
-    assert "1 tree comparison came to no end: not done within 1 s" in page
+    assert "1 tree comparison did not finish: not done within 1 s" in page
     assert "Trees that could not be compared" in page
 
 
@@ -102,9 +102,9 @@ def test_rungs_and_gates_are_told_in_short(views) -> None:
     view = replace(view, parity=(one, two, moved), run={**view.run, "config": config})
     told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
     names = (one.algorithm, one.reference)
-    beside = "Trees of {} beside those of {}: ".format(*names)
-    assert f"{beside}L3 on 1 dataset and no rung on 1 " in told
-    assert "Trees of {} in mode exact beside those of {}: L2 on 1 ".format(*names) in told
+    beside = "Trees of {} compared with those of {}: ".format(*names)
+    assert f"{beside}L3 on 1 dataset and no parity level on 1 " in told
+    assert "Trees of {} in mode exact compared with those of {}: L2 on 1 ".format(*names) in told
     assert "Gates: 1 fails." in told
     found = verdicts_json(view)["parity"]
     assert [p["rung"] for p in found] == ["L3", "", "L2"]

@@ -57,15 +57,15 @@ def test_what_was_not_measured_takes_no_column(view) -> None:
 def test_a_rung_below_the_claim_stands_out(view) -> None:
     unsure = tuple(replace(p, verdict="inconclusive") for p in view.parity)
     undecided = [row[1] for row in overall(Page(replace(view, parity=unsure))).rows]
-    assert [(told(cell.text), cell.tone) for cell in undecided] == [("not shown", "")] * 2
+    assert [(told(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
     cells = [row[1] for row in overall(Page(view)).rows]
-    assert [told(cell.text) for cell in cells] == ["no rung", "no rung"]
+    assert [told(cell.text) for cell in cells] == ["no parity level"] * 2
     assert all(cell.tone == "bad" for cell in cells), "it claims L3"
     good = tuple(replace(p, rung="L3") for p in view.parity)
     mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), rung="L2"))
     first, second = (row[1] for row in overall(Page(replace(view, parity=mixed))).rows)
-    assert told(first.text) == "L3 L2", "a badge a mode"
-    assert (told(second.text), second.tone) == ("L3", "")
+    assert told(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
+    assert (told(second.text), second.tone) == ("L3 identical trees", "")
     bare = overall(Page(replace(view, parity=()))).rows[0][1]
     assert told(bare.text) == "not compared"
     assert bare.note == "claims L3\N{NO-BREAK SPACE}(scikit-learn)"

@@ -92,7 +92,7 @@ def test_a_step_is_marked_and_told_by_its_share(points) -> None:
     assert [bool(row[4].text) for row in figure.table.rows].index(True) == 4
     rings = [m for p in figure.spec.panels for m in p.marks if m.colour == "amber"]
     assert [len(r.points) for r in rings] == [1]
-    assert figure.keys[-1].text == "another level from here on"
+    assert figure.keys[-1].text == "step here"
     assert all(key.colour != "amber" for key in speed_figure(points, "x").keys)
 
 
@@ -161,8 +161,8 @@ def test_the_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
     )
     found = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
     text = parse(build_index(points, (), newest=[found])).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "1 ratio of duels slower now; 1 pair on another rung" in text
-    assert "another than before" in text
+    assert "1 ratio of duels slower now; 1 pair with another parity level" in text
+    assert "differs from before" in text
     assert f"harness compare {points[0].id} {points[1].id}" in text
     hostile = replace(found, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
     assert "<img" not in build_index((), (), newest=[hostile]).partition("<body>")[2]
@@ -195,7 +195,7 @@ def test_hostile_runs_stay_text(points, parse, hostile_names) -> None:
 def test_a_link_to_a_report_leads_nowhere_else() -> None:
     assert Report("20260101-0000-abcd").href == "report-20260101-0000-abcd.html"
     for name in ("../x", "a b", "https://example.org", ""):
-        with pytest.raises(ValueError, match="is no id of a run"):
+        with pytest.raises(ValueError, match="is not the id of a run"):
             _ = Report(name).href
 
 

@@ -46,14 +46,14 @@ def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
     page = html_of(found)
     assert "stopped after 8 launches" in page
     assert "OMP_WAIT_POLICY=PASSIVE" in page
-    assert "contaminated: load average up to 9.5" in page
+    assert "busy machine: load average up to 9.5" in page
     assert found.badge == "1 doubted"
     assert "itself (A/A)" in page
     assert "±0.0%" in page  # equal calls: the floor of nothing
 
 
 def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
-    assert spin_words({"spin": {"OMP_WAIT_POLICY": ""}}) == "the libraries' own"
+    assert spin_words({"spin": {"OMP_WAIT_POLICY": ""}}) == "the libraries' defaults"
     assert spin_words({"a": {"spin": {"X": "1"}}, "b": {"spin": {"X": "2"}}}) == "X=1 or 2"
 
 
@@ -108,7 +108,7 @@ def test_a_very_first_use_is_what_compiling_took(typical) -> None:
     ]
     assert [row[1].note for row in figure.table.rows] == ["", "all from the cache", ""]
     (said,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
-    assert "tells nothing of a very first use" in said.words
+    assert "did not measure the very first use" in said.words
     assert phases.very_first(Page(typical)) == []
 
 

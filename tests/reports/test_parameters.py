@@ -48,7 +48,7 @@ def test_a_run_that_declares_nothing_shows_its_params_only(typical) -> None:
     found = parameters.build(Page(typical))
     assert found is not None
     page = html_of(found)
-    assert "Canonical capacity" not in page
+    assert "Canonical parameters and" not in page
     assert "n_estimators=30" in page
     assert parameters.build(Page(replace(typical, cells=()))) is None
 

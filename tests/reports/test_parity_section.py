@@ -44,7 +44,7 @@ def test_the_matrix_has_a_row_a_dataset_and_a_column_a_pair(typical, section):
     assert len(matrix.rows) == len({p.dataset for p in typical.parity})
     assert len(matrix.columns) == 1 + len({(p.algorithm, p.reference) for p in typical.parity})
     first = matrix.rows[0][1]
-    assert first.text[0].text == "no rung"
+    assert first.text[0].text == "no parity level"
     assert "claims L3" in first.note
     assert first.tone == "bad"
 

@@ -69,7 +69,7 @@ def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
     report(tmp_path / "results", "--all")
     for page in (tmp_path / "results").glob("*.html"):
         text = page.read_text()
-        assert "What changed" in text or "The newest against the one before" in text, page
+        assert "What changed" in text or "The newest run against the one before" in text, page
 
 
 def test_the_index_has_every_run_and_links_to_reports(results, opened) -> None:

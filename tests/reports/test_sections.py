@@ -196,8 +196,8 @@ def test_the_summary_answers_in_words(typical) -> None:
     ]
     page = Page(replace(typical, accuracy=tuple(said)))
     assert " ".join(summary.accuracy_sentences(page)) == (
-        "Of 2 comparisons of accuracy, pooled over their datasets, 1 find them equivalent "
-        "and 1 find ours worse. Less accurate than the reference: bagging."
+        "Accuracy in 2 comparisons, pooled over their datasets: 1 as accurate "
+        "and 1 less accurate. Less accurate than the reference: bagging."
     )
 
 
@@ -207,7 +207,7 @@ def test_the_summary_answers_in_words(typical) -> None:
         ("equivalent", "a is as accurate as b on iris."),
         ("better", "a is more accurate than b on iris."),
         ("worse", "a is less accurate than b on iris."),
-        ("inconclusive", "a cannot yet be told from b on iris in accuracy."),
+        ("inconclusive", "a may or may not be as accurate as b on iris (more splits needed)."),
     ],
 )
 def test_one_comparison_is_one_sentence(typical, verdict, sentence) -> None:
@@ -230,13 +230,11 @@ def test_speed_is_told_from_training_as_a_user_meets_it(typical) -> None:
     page = Page(replace(typical, speed=(train, slower)))
     (sentence,) = summary.speed_sentences(page)
     assert sentence == (
-        "In 2\N{NO-BREAK SPACE}duels of training, ours is faster in 1, and 1 decides nothing yet; "
+        "In 2\N{NO-BREAK SPACE}duels of training, ours is faster in 1, and 1 is undecided; "
         "on the geometric mean it trains 1.8 times as fast."
     )
     page = Page(replace(typical, speed=(slower, slower)))
-    assert summary.speed_sentences(page) == [
-        "2\N{NO-BREAK SPACE}duels of training decide nothing yet."
-    ]
+    assert summary.speed_sentences(page) == ["2\N{NO-BREAK SPACE}duels of training are undecided."]
 
 
 def test_failures_stand_on_the_first_screen_and_so_does_doubt(page) -> None:
@@ -320,7 +318,7 @@ def test_without_pairs_the_summary_tells_who_ranks_first(typical) -> None:
     bare = Page(replace(typical, accuracy=(), speed=(), duels=(), parity=()))
     sentence = text_of([summary.build(bare).blocks[0]])
     assert "compares no algorithm with a reference." in sentence
-    assert "datasets: a ranking, not a verdict." in sentence
+    assert "datasets. This is a ranking without a statistical test." in sentence
     dataset, cells = next(iter(bare.by_dataset.items()))
     one = tuple(cell for _, cell in cells)
     alone = text_of([summary.build(Page(replace(bare.view, cells=one))).blocks[0]])

@@ -97,7 +97,7 @@ def test_the_table_counts_and_the_notes_name_the_sets(capsys):
     row = told.out.splitlines()[-1].split()
     assert row == ["ours", "theirs", "12", "0", "0", "1", "11"]
     assert "ours against theirs is worse on truly" in told.err
-    assert "worse on unlucky looked at alone" in told.err
+    assert "worse on unlucky if tested alone" in told.err
 
 
 def test_a_series_is_counted_over_its_runs_and_one_set_makes_no_table(capsys):

@@ -71,7 +71,7 @@ def test_a_much_faster_one_is_recommended_where_its_loss_cannot_be_told_from_the
     )
     assert (answer.best, answer.recommended) == ("slow", "fast")
     assert "9 times as fast" in recommendation(answer)
-    assert "slow cannot be told from the best on 5 splits" in caution(answer)
+    assert "slow cannot be distinguished from the best on 5 splits" in caution(answer)
 
 
 @pytest.mark.parametrize(

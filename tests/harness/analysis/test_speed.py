@@ -170,7 +170,7 @@ def test_a_waiting_side_is_named():
     waited = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.5) for i in range(8)]
     notes = contamination(outcome(waited))
     assert len(notes) == 2
-    assert "100% of the calls of ours were kept waiting" in notes[0]
+    assert "100% of the calls of ours waited for the processor" in notes[0]
     busy = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.95) for i in range(8)]
     assert contamination(outcome(busy)) == ()
     assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to tell
@@ -182,7 +182,7 @@ def test_a_loaded_machine_is_told():
     loaded = outcome(blocks, facts={"launches": [{"load": [0.1, 1.0]}, {"load": [3.4, 2.0]}]})
     assert contamination(calm) == ()
     (note,) = contamination(loaded)
-    assert "load average up to 3.4 where 1 thread should" in note
+    assert "load average up to 3.4 while 1 thread ran" in note
     assert note in speeds_of(loaded)[0].notes
 
 
@@ -192,7 +192,7 @@ def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
     crowded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
     assert contamination(alone) == ()
     (note,) = contamination(outcome(blocks, facts={"launches": crowded}))
-    assert "1.2 threads ran on average while both sides should have rested" in note
+    assert "kept 1.2 threads busy on average while both sides rested" in note
 
 
 def test_a_speed_knows_the_params_of_both_sides():

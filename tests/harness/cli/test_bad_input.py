@@ -65,7 +65,7 @@ def run_on(folder, content, *more, name="mine.csv", target="y"):
         (["rum"], "did you mean 'run'?"),
         (["duel", "decision_tree", "bagging", "-d", "irs"], "did you mean 'iris'?"),
         (["show", "no-such-thing"], "no-such-thing"),
-        (["clean", "--older-than", "99999999h"], "no run is so old"),
+        (["clean", "--older-than", "99999999h"], "no run is that old"),
         (["list"], "list needs a KIND: algorithms, datasets"),
     ],
 )

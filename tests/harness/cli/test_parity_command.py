@@ -93,7 +93,7 @@ def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(
 def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
     code, out, _ = run("twin", "-d", "iris", "--a", "fault=ulp", "--require", "L3")
     assert code == 1
-    assert "L2    the same trees from raw data" in out
+    assert "L2     the same trees from raw data" in out
     assert "Tree 0, the root (75 training rows): twin splits on “petal" in out
     assert "which are 1 float64 step apart" in out
     assert "A: twin" in out
@@ -111,7 +111,7 @@ def test_what_cannot_be_compared_says_why(run, arguments, code, reason):
     found, out, err = run(*arguments, "-d", "iris")
     assert found == code
     assert reason in err
-    assert "none  not shown to agree" in out
+    assert "none   not shown to agree" in out
 
 
 def test_a_dataset_that_not_both_can_take_is_left_out_and_none_left_is_an_error(run):

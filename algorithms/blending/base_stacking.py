@@ -1,4 +1,4 @@
-"""What the two stackings share: held-out answers of the members, and the model on top."""
+"""Base class of the two stacking estimators: out-of-fold predictions and the final model."""
 
 from typing import ClassVar
 
@@ -27,7 +27,7 @@ TWO = 2
 
 
 def decider_has(method):
-    """Return a check that the deciding model has a method."""
+    """Return a check that the final model has a method."""
 
     def check(self):
         decider = getattr(self, "final_estimator_", self.final_estimator)
@@ -38,7 +38,7 @@ def decider_has(method):
 
 
 class BaseStacking(BaseBlend):
-    """What both stackings share: held-out answers of the members, and the model on top."""
+    """Base class of the two stacking estimators: out-of-fold predictions and the final model."""
 
     _progress_name = "Stacking"
 
@@ -75,7 +75,7 @@ class BaseStacking(BaseBlend):
         return self
 
     def _make_decider(self):
-        """Return the unfitted model on top; raise ValueError where it is of the wrong kind."""
+        """Return the unfitted final model; raise ValueError if it is of the wrong kind."""
         decider = self._default() if self.final_estimator is None else clone(self.final_estimator)
         right = is_classifier if is_classifier(self) else is_regressor
         if not right(decider):
@@ -86,7 +86,7 @@ class BaseStacking(BaseBlend):
         return decider
 
     def _method(self, name, member):
-        """Return the name of the method that a member is asked by."""
+        """Return the name of a member's prediction method."""
         wanted = getattr(self, "stack_method", "predict")
         try:
             method = _check_response_method(member, IN_TURN if wanted == "auto" else wanted)
@@ -97,19 +97,22 @@ class BaseStacking(BaseBlend):
         return method.__name__
 
     def _blocks(self, told):
-        """Return a block of columns a member: one a class, of two classes the second."""
+        """Return one block of columns per member.
+
+        A block has one column per class; for two classes only that of the second class.
+        """
         blocks = []
         for method, answer in zip(self.stack_method_, told, strict=True):
             if answer.ndim == 1:
                 blocks.append(answer[:, None])
             elif method == "predict_proba" and len(self.classes_) == TWO:
-                blocks.append(answer[:, 1:])  # the first is 1 − the second
+                blocks.append(answer[:, 1:])  # column 0 is 1 − column 1
             else:
                 blocks.append(answer)
         return blocks
 
     def _side_by_side(self, X, told):
-        """Return z: the members' blocks, and X after them where it is passed through."""
+        """Return z: the members' blocks, followed by X with ``passthrough``."""
         blocks = self._blocks(told)
         if not self._passes_through:
             return np.hstack(blocks)
@@ -118,18 +121,18 @@ class BaseStacking(BaseBlend):
         return np.hstack([*blocks, X])
 
     def get_metadata_routing(self):
-        """Return scikit-learn's router; what `predict` is given goes on to G's."""
+        """Return scikit-learn's router, which passes parameters of `predict` to G's ``predict``."""
         router = super().get_metadata_routing()
         decider = getattr(self, "final_estimator_", self.final_estimator)
         mapping = MethodMapping().add(caller="predict", callee="predict")
         return router.add(final_estimator_=decider, method_mapping=mapping)
 
     def transform(self, X):
-        """Return z of each row: what the members tell, and X where it is passed through.
+        """Return z of each row: the members' predictions, followed by X with ``passthrough``.
 
         Returns
         -------
-        float64 (n_rows, n_columns); sparse where X is and is passed through
+        float64 (n_rows, n_columns); sparse if X is sparse and ``passthrough`` is set
         """
         check_is_fitted(self)
         return self._side_by_side(X, self._ask(X, self.stack_method_))

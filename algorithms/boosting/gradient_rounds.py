@@ -1,4 +1,4 @@
-"""The rounds of gradient boosting: gradients, a model of them, a step, and what is recorded."""
+"""Rounds of gradient boosting: compute gradients, fit a model, find its step, record losses."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ class Rounds:
     X : (n_rows, n_features) array; float32 and C-contiguous unless trees grow by levels
     y : (n_rows,) float64
     weight : (n_rows,) float64, or None
-    raw : (n_rows, n_outputs) float64, Fortran order, the scores to start from; written
-    held_out : (X, y, weight) to validate on, or None
+    raw : (n_rows, n_outputs) float64, Fortran order, the initial scores; updated
+    held_out : (X, y, weight) for validation, or None
     workers : Workers
     """
 
@@ -42,7 +42,7 @@ class Rounds:
             self.trees = model.tree_maker(X, workers)
 
     def run(self, monitor):
-        """Train until there are as many rounds as wanted, or the monitor or the loss says stop."""
+        """Train until all rounds are done, or the monitor or the validation loss stops training."""
         model = self.model
         self._make_room()
         report = Report(model, self.first) if model.verbose else None
@@ -62,7 +62,7 @@ class Rounds:
         self._trim(done)
 
     def end(self):
-        """Return the loss, with nothing of the fit's threads."""
+        """Return the loss, without references to the fit's threads."""
         if isinstance(self.loss, KernelLoss):
             self.loss.share = share_alone
         return self.loss
@@ -77,7 +77,7 @@ class Rounds:
         }
 
     def _make_room(self):
-        """Lengthen what is written a round."""
+        """Extend the arrays with one entry per round."""
         model = self.model
         more, width = model.n_estimators - self.first, model.n_trees_per_iteration_
         model.estimators_ = np.vstack([model.estimators_, np.empty((more, width), object)])
@@ -89,7 +89,7 @@ class Rounds:
                 setattr(model, name, np.append(known, np.zeros(more)))
 
     def _trim(self, done):
-        """Shorten it to the rounds that were trained."""
+        """Shorten these arrays to the trained rounds."""
         model = self.model
         model.n_estimators_ = done
         names = ("estimators_", "steps_", "train_score_", "oob_improvement_", "oob_scores_")
@@ -100,7 +100,7 @@ class Rounds:
             model.oob_score_ = model.oob_scores_[-1]
 
     def _draw(self, i):
-        """Draw the rows of a round; return the loss of the others before it."""
+        """Draw the rows of a round; return the loss of the other rows before it."""
         model = self.model
         if model.subsample == 1.0:
             return None
@@ -110,14 +110,14 @@ class Rounds:
         return self._mean_loss(~self.mask) if i == 0 else model.oob_scores_[i - 1]
 
     def _mean_loss(self, mask):
-        """Return the loss, of some rows only where told."""
+        """Return the mean loss of all rows, or of the rows in ``mask``."""
         if mask is None:
             return self.loss(self.y, self.raw, self.weight)
         weight = None if self.weight is None else self.weight[mask]
         return self.loss(self.y[mask], np.asfortranarray(self.raw[mask]), weight)
 
     def _record(self, i, before):
-        """Write the losses after a round."""
+        """Store the losses after a round."""
         model = self.model
         model.train_score_[i] = self._mean_loss(self.mask)
         if self.mask is not None:
@@ -149,7 +149,7 @@ class Rounds:
         return g.reshape(len(self.y), -1)
 
     def _train_tree(self, own, gradient, k, seed):
-        """Return the tree of an output; add its leaves to the scores."""
+        """Return the tree of an output; add its leaf values to the scores."""
         model = self.model
         tree, leaf = self.trees.grow(own, self.weight, self.mask, seed)
         means = tree.values[:, 0]
@@ -179,7 +179,7 @@ class Rounds:
         return member.fit(self.X[rows], own[rows], **given)
 
     def _weigh(self, values):
-        """Return values times weight, 0 where a row was not drawn."""
+        """Return values times weight; 0 for rows that were not drawn."""
         if self.weight is not None:
             values = values * self.weight
         return values if self.mask is None else np.where(self.mask, values, 0.0)
@@ -195,7 +195,7 @@ class Rounds:
         return search_steps(slope, 1)[0]
 
     def _search_leaves(self, groups):
-        """Return the step of each leaf by line search, for a loss that does not say."""
+        """Return the step of each leaf by line search, for a loss without ``leaf_values``."""
         k, n = groups.output, len(groups.means)
 
         def slope(steps):
@@ -207,7 +207,7 @@ class Rounds:
 
 
 class Patience:
-    """Ends training when the validation loss no longer falls."""
+    """Early stopping by the validation loss."""
 
     def __init__(self, rounds):
         self.model, self.loss = rounds.model, rounds.loss
@@ -217,7 +217,7 @@ class Patience:
         self.history = np.full(self.model.n_iter_no_change, np.inf)
 
     def ends_at(self, i):
-        """Return whether no loss of the last rounds is beaten by more than the tolerance."""
+        """Return whether the loss has improved by at most the tolerance in the last rounds."""
         self.model._add(i, i + 1, self.X, self.raw)  # noqa: SLF001
         loss = self.loss(self.y, self.raw, self.weight)
         if (loss + self.model.tol < self.history).any():

@@ -1,7 +1,7 @@
-"""LightGBM through its native interface, binned once in ``prepare``.
+"""LightGBM adapter: the native interface, with a Dataset that is binned once in ``prepare``.
 
-Params carry the names of its scikit-learn interface (``n_estimators``, ``min_child_samples``, …),
-which its trainer knows as aliases; ``n_estimators`` becomes the number of rounds.
+Params have the names of LightGBM's scikit-learn interface (``n_estimators``, ``min_child_samples``,
+…), which its trainer accepts as aliases; ``n_estimators`` is the number of rounds.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ OBJECTIVES = {
 
 
 class Unknown:
-    """LightGBM's log, of which only complaints about unknown params are kept."""
+    """LightGBM logger that keeps only warnings about unknown params."""
 
     def __init__(self):
         self.params = {}
 
     def info(self, message):
-        """Take a line of the library."""
+        """Receive one line of the log."""
         if "Unknown parameter" in message:
             self.params[message.rsplit(":", 1)[1].strip()] = None
 
@@ -34,7 +34,7 @@ class Unknown:
 
 
 class LightGBMAdapter:
-    """Drive one flavour of LightGBM; a param that it does not know is an error."""
+    """Adapter of one LightGBM variant; an unknown param is an error."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -52,7 +52,7 @@ class LightGBMAdapter:
         }
 
     def prepare(self, X, y, weight):
-        """Build and bin the library's Dataset; it keeps the raw data so that it can be reused."""
+        """Build and bin the Dataset; it keeps the raw data so that it can be reused."""
         if self.patience:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)

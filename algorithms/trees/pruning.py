@@ -1,4 +1,4 @@
-"""Pruning of a fitted tree: by cost and complexity, or by the error on other rows."""
+"""Pruning of a fitted tree: by cost complexity, or by the error on other rows."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from algorithms.trees.tree import Tree
 
 
 def prune(tree, alpha):
-    """Return the smallest subtree with the least R + alpha × leaves; nodes are numbered anew."""
+    """Return the smallest subtree that minimises R + alpha × leaves, with new node numbers."""
     status, _, _ = cut(tree, alpha)
     return rebuilt(tree, status == LEAF)
 
 
 def rebuilt(tree, leaf):
-    """Return the tree that ends where a node, going down from the root, is a leaf of a new kind.
+    """Return the tree in which every node marked as a leaf is the end of its branch.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def rebuilt(tree, leaf):
 
 
 def prune_by_error(tree, X, y, weight):
-    """Return the smallest subtree with the least error on rows that it was not grown on.
+    """Return the smallest subtree with the smallest error on rows that it was not grown on.
 
-    From the leaves up, a branch becomes a leaf where that does not raise the error: the weight of
-    the rows told a wrong class, or the sum of squares.
+    From the leaves up, a branch becomes a leaf if that does not raise the error: the weight of
+    wrongly predicted rows, or the sum of squares.
 
     Parameters
     ----------
@@ -73,7 +73,9 @@ def prune_by_error(tree, X, y, weight):
         sums = np.column_stack([wrong, by_class])
     else:
         right, left = tree.children_right, tree.children_left
-        middle = tree.values[0, 0]  # sums of squares of a target far from 0 would cancel
+        middle = tree.values[
+            0, 0
+        ]  # subtracted: sums of squares of a target far from 0 would cancel
         off = y - middle
         parts = (weight, weight * off, weight * off * off)
         sums = np.column_stack([np.bincount(at, weights=w, minlength=n) for w in parts])
@@ -96,7 +98,7 @@ def prune_by_error(tree, X, y, weight):
 
 
 def pruning_path(tree):
-    """Return the alphas at which a leaf-ward step becomes worth it, and R of the tree there."""
+    """Return the alphas at which a branch is cut, and R of the tree after each cut."""
     _, alphas, risks = cut(tree, np.inf)
     return alphas, risks
 

@@ -1,4 +1,4 @@
-"""A grown tree as text, and as a picture."""
+"""Text and SVG export of a grown tree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,20 @@ import numpy as np
 
 from algorithms.trees.tree import Tree
 
-WIDE, HIGH, LINE = 150, 96, 15  # of a leaf's room, of a level, of a line of text; pixels
-LONGEST = 16  # letters of a list of categories in a box
+WIDE, HIGH, LINE = (
+    150,
+    96,
+    15,
+)  # width of a leaf, height of a level, height of a line of text; pixels
+LONGEST = 16  # maximum length of a list of categories in a box
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What the nodes of a tree ask, in words.
+    """Splits of a tree as text.
 
-    ``names`` are those of the features, ``labels`` the categories of each column that holds some,
-    and ``decimals`` those of thresholds and values.
+    ``names`` are those of the features, ``labels`` the categories of each categorical column, and
+    ``decimals`` the decimals of thresholds and values.
     """
 
     tree: Tree
@@ -26,7 +30,7 @@ class Questions:
     decimals: int
 
     def sides(self, node):
-        """Return what holds for the rows on the left of a node, and on its right."""
+        """Return the conditions of the left and the right side of a node."""
         feature = self.tree.feature[node]
         name = self.names[feature]
         if node not in self.tree.sets:
@@ -38,7 +42,7 @@ class Questions:
         return (inside, outside) if to_left else (outside, inside)
 
     def short(self, node):
-        """Return what holds for the rows on the left of a node, as it fits a box."""
+        """Return the condition of the left side of a node, shortened to fit in a box."""
         told = self.sides(node)[0].replace("<=", "≤")
         start = told.find("{")
         cut = 0 <= start < len(told) - LONGEST
@@ -46,16 +50,16 @@ class Questions:
 
 
 def export_text(questions, classes, *, max_depth, spacing):
-    """Return the questions and leaves of a tree, a line each, as scikit-learn writes them.
+    """Return the splits and leaves of a tree, one per line, in scikit-learn's format.
 
     Parameters
     ----------
     questions : Questions
-    classes : sequence, of the classes, or None for values
+    classes : sequence, of the classes, or None for regression
     max_depth : int
-        Level from which on branches are only named.
+        Level below which branches are truncated.
     spacing : int
-        Width of a level.
+        Indentation per level.
     """
     tree = questions.tree
     lines = []
@@ -79,7 +83,7 @@ def export_text(questions, classes, *, max_depth, spacing):
 
 
 def heights(tree):
-    """Return the number of questions on the longest way down from each node, int64."""
+    """Return the number of splits on the longest path down from each node, int64."""
     found = np.zeros(tree.node_count, np.int64)
     parent = tree.parent
     for node in range(tree.node_count - 1, 0, -1):  # children come after their parents
@@ -88,7 +92,7 @@ def heights(tree):
 
 
 def leaf_text(questions, node, classes):
-    """Return what a leaf tells."""
+    """Return the text of a leaf."""
     value = questions.tree.values[node]
     if classes is None:
         return f"value: [{value[0]:.{questions.decimals}f}]"
@@ -96,9 +100,9 @@ def leaf_text(questions, node, classes):
 
 
 def draw_svg(questions, classes, *, max_depth):
-    """Return a drawing of a tree: a text of SVG, with a box a node and a line a branch.
+    """Return a drawing of a tree as SVG text, with a box per node and a line per branch.
 
-    Parameters are as in `export_text`; a branch that is cut short ends in a dashed box.
+    Parameters are as in `export_text`; a truncated branch ends in a dashed box.
     """
     tree = questions.tree
     shown, depth = shown_nodes(tree, max_depth)
@@ -136,7 +140,7 @@ def is_end(tree, node, depth):
 
 
 def places(tree, depth):
-    """Return the middle of each node: ends side by side, the others above their children."""
+    """Return the horizontal centre of each node: ends in a row, parents above their children."""
     middle = {}
     n_ends = 0
     waiting = [0]
@@ -160,7 +164,7 @@ def line(x, y, to_x, to_y):
 
 
 def box(questions, node, x, y, classes, ends):
-    """Return the box of a node: its question or what it tells, its impurity and its rows."""
+    """Return the box of a node: its split or leaf text, its impurity and its rows."""
     tree = questions.tree
     is_leaf = tree.children_left[node] < 0
     texts = [

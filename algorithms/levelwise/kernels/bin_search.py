@@ -1,9 +1,10 @@
-"""Score the thresholds between the bins of every slot of a level, and tell which bins to look into.
+"""Search of the thresholds between bins for every slot; lists the bins to search inside.
 
-A column's bins are summed and searched at once, while its sums are in the cache. A bin whose bound
-(`level_scores`) passes the best score that this thread knows of the slot is noted. When all
-columns are through, `level_inside` looks into those that pass the best score of all; where a
-thread's space is full before, into those of its own that pass the best score it knows.
+A column's bins are summed and searched at once, while its sums are in the cache. A bin is a
+candidate if its bound (`split_scores`) exceeds the best score of the slot that this thread has
+found. After all columns, `within_bin_search` searches the candidates that exceed the best score of
+all threads. If a thread's space is full before that, the thread searches its own candidates that
+exceed its best score.
 """
 
 from typing import NamedTuple
@@ -33,7 +34,7 @@ from algorithms.runtime.intrinsics import add_atomic
 from algorithms.runtime.jit import inner_kernel, kernel
 
 TWO = 2
-# A line: of the bins that hold rows of a slot what lies left of each, what it holds, and its score
+# A line: for each bin with rows of a slot, the sums left of it, its own sums, and its score
 # or mark.
 N_LEFT, W_LEFT, S_LEFT, N, W, P, M, FOUND = range(8)
 LINE = 8
@@ -43,23 +44,24 @@ class Space(NamedTuple):
     """Scratch space of a thread."""
 
     line: np.ndarray  # float64 (LINE, CODES)
-    bins: np.ndarray  # int64 (CODES,): the bins of a line
-    known: np.ndarray  # float64 (2^DEEPEST,), at least K: each slot's best in this thread's columns
-    doubts: np.ndarray  # DOUBT: bins that may hide a better threshold; at least 2 · CODES
+    bins: np.ndarray  # int64 (CODES,): bins of a line
+    known: np.ndarray  # float64 (2^DEEPEST,), at least K: best score of each slot in this thread
+    doubts: np.ndarray  # DOUBT: candidate bins; room for at least 2 · CODES
     inside: InsideSpace
 
 
 @kernel
 def search_columns(table, codes, limits, level, space, own, many, together, taken):
-    """Search columns until all are taken; return how many doubts are left in the space.
+    """Search columns until all are taken; return the number of candidate bins left in the space.
 
     Parameters
     ----------
     level : ``sums``, ``score``, ``entry``, ``gaps``, ``to_left`` and ``n_left`` are written
-    own : first of ``many`` rows of ``level.sums`` that this thread alone writes; see `plane_of`
-    many : columns that are drawn and summed at once
-    together : how many of the first columns go so, a multiple of ``many``; the others one by one
-    taken : int64, its first entry: how often this thread and others have drawn
+    own : first of ``many`` rows of ``level.sums`` that only this thread writes; see `plane_of`
+    many : number of columns that are taken and summed at once
+    together : how many of the first columns are taken this way, a multiple of ``many``; the others
+        are taken one by one
+    taken : int64, first entry: number of takes by all threads
     """
     n_columns, n_doubts, n_batches = len(codes.code), 0, together // many
     while True:
@@ -89,9 +91,9 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
 
 @inner_kernel
 def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
-    """Score the thresholds between a slot's bins; return how many doubts there are with its own.
+    """Score the thresholds between a slot's bins; return the new number of candidate bins.
 
-    Missing values go right in the first turn, and left in the second.
+    Missing values go right in the first turn, left in the second.
     """
     totals, line, known = level.totals[slot], space.line, space.known
     n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
@@ -115,7 +117,7 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
 
 @inner_kernel
 def note(doubt, f, slot, turn, b, line, k):
-    """Write down a bin to look into, which is entry k of a line."""
+    """Store a candidate bin, entry k of a line."""
     doubt["column"], doubt["slot"], doubt["turn"], doubt["bin"] = f, slot, turn, b
     doubt["n_left"], doubt["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
     doubt["s_left"], doubt["w"] = line[S_LEFT, k], line[W, k]
@@ -124,7 +126,7 @@ def note(doubt, f, slot, turn, b, line, k):
 
 @inner_kernel
 def read_cell(cells, b):
-    """Return rows, weight, and the sums p and m, of a bin of a slot's cells."""
+    """Return rows, weight, and the sums p and m of a bin."""
     at = np.uint64(b) * np.uint64(CELL)
     n, w = cells[at + np.uint64(OF_ROWS)], cells[at + np.uint64(OF_WEIGHT)]
     return n, w, cells[at + np.uint64(ABOVE)], cells[at + np.uint64(BELOW)]
@@ -132,10 +134,10 @@ def read_cell(cells, b):
 
 @inner_kernel
 def lay_line(cells, in_gap, turn, n_bins, line, bins):
-    """Write a line: what each bin holds of a slot, and what lies left of it; return its length.
+    """Write a line: the sums of each bin of a slot, and the sums left of it; return its length.
 
-    Only bins that hold rows are in it, named by ``bins``. Then scores and bounds of all of them are
-    computed side by side.
+    The line holds only bins with rows, listed in ``bins``. Scores and bounds of all its bins are
+    then computed by vector instructions.
     """
     n_left, w_left, s_left = 0.0, 0.0, 0.0
     if turn == 1:
@@ -158,7 +160,7 @@ def lay_line(cells, in_gap, turn, n_bins, line, bins):
 
 @inner_kernel
 def score_borders(limits, totals, line, count):
-    """Write the score of the threshold behind each bin of a line."""
+    """Write the score of the threshold after each bin of a line."""
     for k in range(np.uint64(count)):
         n_left = line[N_LEFT, k] + line[N, k]
         w_left = line[W_LEFT, k] + line[W, k]
@@ -168,7 +170,7 @@ def score_borders(limits, totals, line, count):
 
 @inner_kernel
 def keep_best_border(codes, level, f, slot, turn, line, bins, count):
-    """Note the first of the best thresholds of a line."""
+    """Store the first of the best thresholds of a line."""
     best, at = -np.inf, -1
     for k in range(count):
         if line[FOUND, k] > best:
@@ -180,7 +182,7 @@ def keep_best_border(codes, level, f, slot, turn, line, bins, count):
 
 @inner_kernel
 def mark_bins(totals, line, count, l2, least):
-    """Mark the bins of a line inside which a place can score above ``least``."""
+    """Mark the bins of a line that may contain a score above ``least``."""
     for k in range(np.uint64(count)):
         at = line[W_LEFT, k], line[S_LEFT, k]
         held = line[W, k], line[P, k], line[M, k]

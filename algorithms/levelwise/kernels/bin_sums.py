@@ -1,7 +1,7 @@
-"""Sum what each bin of a column holds of each slot, and what each node holds as a whole.
+"""Sums of each bin of a column for each slot, and totals of each node.
 
-Every sum runs over rows in their order, within blocks of fixed size where blocks are shared among
-threads, so it is the same to the bit for any number of them.
+Every sum runs over rows in their order. Work is shared among threads in blocks of fixed size, so
+the sums are the same bit for bit for any number of threads.
 """
 
 import numpy as np
@@ -31,13 +31,13 @@ TWO = np.uint64(2)  # bits of CELL
 def sum_bins(codes, level, own, first, last):
     """Write the sums of the columns first … last − 1.
 
-    The picked rows are summed into the planes of the small slots; what their siblings hold is what
-    remains of the parents' sums. Four columns are taken at once, where four are given, so that what
-    is known of a row is read once for four additions. A column's sums are the same either way.
+    The picked rows are summed into the planes of the smaller siblings. The larger sibling's sums
+    are the parent's minus these. Four columns are summed at once if four are left, so that a row's
+    data is read once for four additions. A column's sums are the same in both cases.
 
     Parameters
     ----------
-    own : first of last − first rows of ``level.sums`` that this thread alone writes; see `plane_of`
+    own : first of last − first rows of ``level.sums`` that only this thread writes; see `plane_of`
     """
     for f in range(first, last):
         clear_small(level, f, own + f - first)
@@ -53,7 +53,7 @@ def sum_bins(codes, level, own, first, last):
 
 @inner_kernel
 def clear_small(level, f, own):
-    """Empty the planes of the small slots."""
+    """Set the planes of the smaller siblings to 0."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     for pair in range(len(level.small)):
         row, start = plane_of(level, f, own, level.plane[level.small[pair]])
@@ -62,7 +62,7 @@ def clear_small(level, f, own):
 
 @inner_kernel
 def take_from_parents(level, f, own):
-    """Subtract the small slots' sums from their parents', which become their siblings'."""
+    """Subtract the smaller siblings' sums from their parents', which gives the larger siblings'."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     sums = level.sums
     for pair in range(len(level.small)):
@@ -75,9 +75,9 @@ def take_from_parents(level, f, own):
 
 @inner_kernel
 def start_of_picked(level, f, own):
-    """Return where plane 0 of the picked rows would begin, counted from the first of all sums.
+    """Return the offset of plane 0 of the picked rows, counted from the first of all sums.
 
-    Picked rows are summed into planes that lie all with the column, or all in own rows.
+    All planes of picked rows lie either with the column or in the thread's own rows.
     """
     new = level.plane[level.small[0]]
     row, start = plane_of(level, f, own, new)
@@ -87,7 +87,7 @@ def start_of_picked(level, f, own):
 
 @inner_kernel
 def add_to_four(code, level, f, own):
-    """Add the picked rows to their cells of four columns."""
+    """Add the picked rows to the bins of four columns."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
     at_0, at_1 = start_of_picked(level, f, own), start_of_picked(level, f + 1, own + 1)
     at_2, at_3 = start_of_picked(level, f + 2, own + 2), start_of_picked(level, f + 3, own + 3)
@@ -109,7 +109,7 @@ def add_to_four(code, level, f, own):
 
 @inner_kernel
 def add_to_one(code, level, f, own):
-    """Add the picked rows to their cells of one column."""
+    """Add the picked rows to the bins of one column."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
     at = start_of_picked(level, f, own)
     column, sums, pair = code[f], level.sums, level.pair
@@ -124,16 +124,18 @@ def add_to_one(code, level, f, own):
 
 @kernel
 def coarsen(sums, n_planes, width, by, first, last):
-    """Make one bin of 2^by neighbours, in the columns first … last − 1.
+    """Merge 2^by neighbouring bins into one, in the columns first … last − 1.
 
     Parameters
     ----------
-    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins,
-        then of width / 2^by
+    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins on
+        entry, of width / 2^by bins on return
     """
     for f in range(first, last):
         own = sums[f]
-        for cell in range(n_planes * (width >> by)):  # written no later than it is read
+        for cell in range(
+            n_planes * (width >> by)
+        ):  # in place: an entry is written after it was read
             for k in range(CELL):
                 total = 0.0
                 for b in range(cell << by, (cell + 1) << by):
@@ -143,7 +145,7 @@ def coarsen(sums, n_planes, width, by, first, last):
 
 @inner_kernel
 def add_row(totals, v, w, count):
-    """Add a row to the totals of its node; nothing, where its count and weight are 0."""
+    """Add a row to the totals of its node; no effect if its count and weight are 0."""
     totals[ROWS] += count
     totals[WEIGHT] += w
     totals[SUM] += w * v
@@ -152,13 +154,13 @@ def add_row(totals, v, w, count):
 
 @kernel
 def start_rows(level, wanted, blocks, first, last):
-    """Bring all rows into the root, and write its totals, for blocks first … last − 1 of rows.
+    """Put all rows into the root, and write its totals, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     level : ``value`` and ``weight`` are read; ``at``, ``slot``, ``pair``, ``used`` and the picked
-        rows, all that are used, are written
-    wanted : (n_rows,) bool, whether to use a row; (0,): all that weigh something
+        rows (all used rows) are written
+    wanted : (n_rows,) bool, whether to use a row; (0,): use all rows with nonzero weight
     blocks : (n_blocks, 1, TOTALS) float64, written
     """
     n = len(level.at)
@@ -186,12 +188,12 @@ def start_rows(level, wanted, blocks, first, last):
 
 @kernel
 def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, last):
-    """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
+    """Move the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
-    plan : STEPS (K,), how each slot's node is split
+    plan : STEPS (K,), the split of each slot's node
     plane : int64 (2 K',), of the sides
     blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
     base : number of the first node of the level
@@ -215,14 +217,18 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
             right = np.int64(place >= 0)
             if own == MISSING:
                 right = np.int64(1 - step["missing_left"])
-            if np.uint64(place) < np.uint64(step["n_asked"]):  # rare; else nothing is guessed
+            if np.uint64(place) < np.uint64(
+                step["n_asked"]
+            ):  # rare, so the branch is well predicted
                 right = np.int64(not value_at(table, f, i) <= step["threshold"])
             side = step["first_side"] + right
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
             if goes_on:
                 level.slot[i] = np.uint16(side) if used else nowhere
-                level.picked[taken] = np.uint32(i)  # overwritten, where it is not to be picked
+                level.picked[taken] = np.uint32(
+                    i
+                )  # overwritten by the next row if this one is not picked
                 level.into[taken] = np.uint16(plane[side])
                 taken += np.uint64(used) & np.uint64(right == step["small"])
             w = level.weight[i] if len(level.weight) else np.float64(used)
@@ -232,7 +238,7 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
 
 @kernel
 def add_blocks(blocks, totals):
-    """Write the sums over blocks, in their order, of each node's totals."""
+    """Write each node's totals, summed over blocks in their order."""
     totals[:] = 0.0
     for block in range(len(blocks)):
         for node in range(len(totals)):

@@ -1,4 +1,4 @@
-"""Search the features of one node for its best split."""
+"""Search of the features of one node for its best split."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from algorithms.trees.kernels.tree_arrays import CLOSE, GINI, ROW, SQUARED_ERROR
 from algorithms.trees.kernels.unsorted_search import part_list, search_cells
 
 TWO = 2
-FEW_FOR_CELLS = 64  # rows up to which sorting is faster
+FEW_FOR_CELLS = 64  # maximum number of rows for which sorting is faster
 SIGN = np.uint32(31)
 
 
@@ -66,9 +66,9 @@ def first_missing(table, rows, f, c, start, end):
 
 @inner_kernel
 def is_constant(table, rows, f, start, end):
-    """Return whether all values are missing, or none is and all are close together.
+    """Return whether all values are missing, or none is missing and all are close together.
 
-    A list of categories may be in any order; there, too, equal ones stand together.
+    A list of categories may be in any order; equal ones are contiguous there, too.
     """
     column = rows.columns[f]
     if table.missing[column] > 0:
@@ -90,7 +90,7 @@ def search_features(table, rows, rules, growth, scratch, bounds, first, last):
 
 @inner_kernel
 def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
-    """Search the features visit[first … last − 1] of the node at hand.
+    """Search the features visit[first … last − 1] of the current node.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
     n_rows = end - start
     ranked = len(table.ranks) > 0
     best = -np.inf
-    found = -1  # the best feature, where its rows still have to be parted
+    found = -1  # the best feature, if its rows are not partitioned yet
     cut = -1
     growth.position[first:last] = 0
     if ranked:
@@ -124,7 +124,7 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
                 best = proxy
                 found = -1
         if rules.by_ratio:
-            best = -np.inf  # the best place of every feature is wanted
+            best = -np.inf  # gain ratio needs the best split of every feature
         if is_perfect(rules, rows, best, n_rows) or is_interrupted(growth.flag):
             break
     if found >= 0:
@@ -149,7 +149,7 @@ def cells_serve(table, rows, rules, c, n_rows):
 
 @inner_kernel
 def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
-    """Scan the sorted list of a feature of `visit`; return its proxy where that beats ``best``."""
+    """Scan the sorted list of a feature of `visit`; return its proxy if it exceeds ``best``."""
     start, end, lower, upper = bounds
     totals = growth.totals
     aside = scratch.sums[0]
@@ -188,8 +188,8 @@ def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
 def is_perfect(rules, rows, best, n_rows):
     """Return whether no later feature can be better: both sides pure, or one row each.
 
-    With float weights two such splits differ by rounding, and the larger one counts, as where
-    threads search some features each.
+    With float weights two such splits differ by rounding, and the larger proxy is taken, as when
+    several threads search the features.
     """
     if n_rows == TWO:
         return best > -np.inf

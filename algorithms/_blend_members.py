@@ -11,13 +11,13 @@ MEMBERS = {
     "gradient_boosting": gradient_boosting.build,
     "random_forest": random_forest.build,
 }
-BOTH_WAYS = [  # default: one member that reduces variance, one that reduces bias
+DEFAULT_MEMBERS = [  # default: one member that reduces variance, one that reduces bias
     {"algorithm": "random_forest", "params": {"n_estimators": 50}},
     {"algorithm": "gradient_boosting", "params": {"n_estimators": 50}},
 ]
 
 
-def own_members(wanted, spec):
+def make_members(wanted, spec):
     """Return (name, estimator) pairs.
 
     Parameters

@@ -31,12 +31,12 @@ from sklearn.utils.validation import column_or_1d
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes
-from algorithms.forest.base_bagging import BaseBagging, ask
+from algorithms.forest.base_bagging import BaseBagging, call_method
 from algorithms.runtime.threads import count_threads
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
-def _decides(self):
+def _has_decision_function(self):
     """Return whether the models have a decision function."""
     model = self.estimators_[0] if hasattr(self, "estimators_") else self.estimator
     return hasattr(model, "decision_function")
@@ -98,7 +98,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 
-    def _tell_classes(self, models):
+    def _set_class_codes(self, models):
         """Set class codes as the labels of our own trees."""
         for model in models:
             model.classes_ = np.arange(self.n_classes_)
@@ -119,9 +119,9 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         """Return a model's probabilities, or its votes, with one column per class."""
         votes = np.zeros((X.shape[0], self.n_classes_))
         if hasattr(model, "predict_proba"):
-            votes[:, model.classes_] = ask(model, "predict_proba", X, columns)
+            votes[:, model.classes_] = call_method(model, "predict_proba", X, columns)
         else:
-            votes[np.arange(X.shape[0]), ask(model, "predict", X, columns)] = 1.0
+            votes[np.arange(X.shape[0]), call_method(model, "predict", X, columns)] = 1.0
         return votes
 
     def predict(self, X):
@@ -134,7 +134,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @available_if(_decides)
+    @available_if(_has_decision_function)
     def decision_function(self, X):
         """Return the mean of the models' decision functions."""
         return self._mean(self._read_rows(X), "decision_function")
@@ -166,7 +166,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
         ours = self.estimator is None or type(self.estimator) is self._own_tree
         return y.astype(np.float64, copy=False) if ours or y.dtype.kind in "biuf" else y
 
-    def _tell_classes(self, models):
+    def _set_class_codes(self, models):
         """Do nothing: regression has no classes."""
 
     def predict(self, X):
@@ -181,7 +181,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
 
     def _vote(self, model, X, columns):
         """Return a model's predictions as a column."""
-        return ask(model, "predict", X, columns)[:, None]
+        return call_method(model, "predict", X, columns)[:, None]
 
     def _score_out_of_bag(self, X, y):
         """Store the mean over the models that did not draw a row, and its R²."""

@@ -171,7 +171,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
 
     def decision_function(self, X):
         """Return raw scores: float64 (n_rows,) for two classes, else (n_rows, n_classes)."""
-        return flat(self._raw(self._read_rows(X)))
+        return squeeze_single_output(self._raw(self._read_rows(X)))
 
     def staged_decision_function(self, X):
         """Yield the raw scores after each round, float64 (n_rows, n_outputs)."""
@@ -282,21 +282,25 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         """Return the leaf of each row in each tree: float64 (n_rows, n_estimators)."""
         return super().apply(X)[:, :, 0]
 
-    def _say(self, raw):
+    def _to_predictions(self, raw):
         """Convert raw scores to predictions."""
-        return self._loss.predict(raw) if hasattr(self._loss, "predict") else flat(raw)
+        return (
+            self._loss.predict(raw)
+            if hasattr(self._loss, "predict")
+            else squeeze_single_output(raw)
+        )
 
     def predict(self, X):
         """Return the prediction of each row, float64 (n_rows,)."""
-        return self._say(self._raw(self._read_rows(X)))
+        return self._to_predictions(self._raw(self._read_rows(X)))
 
     def staged_predict(self, X):
         """Yield the predictions after each round."""
         for raw in self._staged_raw(X):
-            yield self._say(raw)
+            yield self._to_predictions(raw)
 
 
-def flat(raw):
+def squeeze_single_output(raw):
     """Return scores with one output as a vector."""
     return raw[:, 0] if raw.shape[1] == 1 else raw
 

@@ -183,7 +183,7 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
             return 1.0
         return compute_sample_weight("balanced", codes, indices=rows)
 
-    def _tell_classes(self, trees):
+    def _set_class_codes(self, trees):
         """Set class codes as the labels of each tree."""
         for tree in trees:
             tree.classes_ = np.arange(self.n_classes_, dtype=np.float64)
@@ -280,7 +280,7 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         """Return 1: regression has no classes."""
         return 1.0
 
-    def _tell_classes(self, trees):
+    def _set_class_codes(self, trees):
         """Do nothing: regression has no classes."""
 
     def predict(self, X):

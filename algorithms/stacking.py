@@ -21,9 +21,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from algorithms._blend_members import BOTH_WAYS, own_members
+from algorithms._blend_members import DEFAULT_MEMBERS, make_members
 from algorithms.blending.base_blend import encode_labels
-from algorithms.blending.base_stacking import IN_TURN, BaseStacking, decider_has
+from algorithms.blending.base_stacking import IN_TURN, BaseStacking, final_estimator_has
 from algorithms.estimator.fit_context import fit_context
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
@@ -103,7 +103,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         """
         return self._train(X, encode_labels(self, y), fit_params)
 
-    @available_if(decider_has("predict"))
+    @available_if(final_estimator_has("predict"))
     def predict(self, X, **predict_params):
         """Return labels (n_rows,); parameters are passed to G's ``predict``."""
         check_is_fitted(self)
@@ -111,13 +111,13 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             self.final_estimator_.predict(self.transform(X), **predict_params)
         )
 
-    @available_if(decider_has("predict_proba"))
+    @available_if(final_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """Return G's probabilities, float64 (n_rows, n_classes)."""
         check_is_fitted(self)
         return self.final_estimator_.predict_proba(self.transform(X))
 
-    @available_if(decider_has("decision_function"))
+    @available_if(final_estimator_has("decision_function"))
     def decision_function(self, X):
         """Return G's decision function, (n_rows,) or (n_rows, n_classes)."""
         check_is_fitted(self)
@@ -165,7 +165,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
         """
         return self._train(X, column_or_1d(y, warn=True), fit_params)
 
-    @available_if(decider_has("predict"))
+    @available_if(final_estimator_has("predict"))
     def predict(self, X, **predict_params):
         """Return values (n_rows,); parameters are passed to G's ``predict``."""
         check_is_fitted(self)
@@ -175,7 +175,7 @@ class StackingRegressor(RegressorMixin, BaseStacking):
 def build(spec):
     """Return the stacking estimator of a harness spec, with our own algorithms as members."""
     params = dict(spec.params)
-    members = own_members(params.pop("members"), spec)
+    members = make_members(params.pop("members"), spec)
     stack = StackingClassifier if spec.task.is_classification else StackingRegressor
     return stack(members).set_params(**params)
 
@@ -189,7 +189,7 @@ def register_algorithms(register):
             estimator_adapter(build),
             ALL_TASKS,
             accepts=Accepts(),
-            params={"members": BOTH_WAYS, "cv": 3},
+            params={"members": DEFAULT_MEMBERS, "cv": 3},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1016/S0893-6080(05)80023-1",
             summary="our random forest and gradient boosting under a linear model",

@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from algorithms._blend_members import BOTH_WAYS, own_members
+from algorithms._blend_members import DEFAULT_MEMBERS, make_members
 from algorithms.blending.base_blend import (
     BaseBlend,
     encode_labels,
@@ -78,10 +78,10 @@ class BaseVoting(BaseBlend):
             self.weights_ = alpha[kept]
         return self
 
-    def _answers(self, X):
+    def _member_predictions(self, X):
         """Return the predictions of each fitted member."""
         check_is_fitted(self, "estimators_")
-        return self._ask(X, self._vote_methods(self.estimators_))
+        return self._predict_members(X, self._vote_methods(self.estimators_))
 
     def _learn(self, members, X, y, params, routed):
         """Return the weights that combine the members' out-of-fold votes best."""
@@ -178,7 +178,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         return answer if are_shares else np.eye(len(self.classes_))[np.ravel(answer)]
 
     def _votes(self, X):
-        return [self._as_votes(answer) for answer in self._answers(X)]
+        return [self._as_votes(answer) for answer in self._member_predictions(X)]
 
     def predict(self, X):
         """Return the label with the most votes, or the largest probability; the first if equal."""
@@ -212,7 +212,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         hard: int (n_rows, n_members), class codes; soft: float64 (n_rows, n_members · n_classes),
         or, without ``flatten_transform``, (n_members, n_rows, n_classes)
         """
-        answers = self._answers(X)
+        answers = self._member_predictions(X)
         if self._voting == "hard":
             return np.stack(answers, axis=1)
         return np.hstack(answers) if self.flatten_transform else np.asarray(answers)
@@ -265,11 +265,11 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     def predict(self, X):
         """Return the combined values, float64 (n_rows,)."""
-        return self._blend(self._answers(X))
+        return self._blend(self._member_predictions(X))
 
     def transform(self, X):
         """Return the members' predictions, float64 (n_rows, n_members)."""
-        return np.stack(self._answers(X), axis=1)
+        return np.stack(self._member_predictions(X), axis=1)
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
         """Return the names of the columns of `transform`."""
@@ -286,7 +286,7 @@ def names_of(blend):
 def build(spec):
     """Return the voting estimator of a harness spec, with our own algorithms as members."""
     params = dict(spec.params)
-    members = own_members(params.pop("members"), spec)
+    members = make_members(params.pop("members"), spec)
     if spec.task.is_classification:
         return VotingClassifier(members, voting="soft").set_params(**params)
     return VotingRegressor(members).set_params(**params)
@@ -302,7 +302,7 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(),
             params={
-                "members": BOTH_WAYS,
+                "members": DEFAULT_MEMBERS,
                 "weights": "nonnegative",
                 "cv": 3,
             },

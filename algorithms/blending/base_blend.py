@@ -135,7 +135,7 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
             raise AttributeError(f"{name} object has no attribute n_features_in_")
         return self.estimators_[0].n_features_in_
 
-    def _ask(self, X, methods):
+    def _predict_members(self, X, methods):
         """Return the predictions of each fitted member; ``methods`` has one method per member."""
         check_is_fitted(self, "estimators_")
         pairs = zip(self.estimators_, methods, strict=True)
@@ -145,15 +145,14 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         try:
-            asked = [get_tags(member) for _, member in self.estimators if not is_dropped(member)]
-        except (
-            AttributeError,
-            TypeError,
-            ValueError,
-        ):  # not a list of pairs: `fit` raises the error
+            member_tags = [
+                get_tags(member) for _, member in self.estimators if not is_dropped(member)
+            ]
+        # Not a list of pairs: `fit` raises the error.
+        except (AttributeError, TypeError, ValueError):
             return tags
-        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in asked)
-        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in asked)
+        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in member_tags)
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in member_tags)
         return tags
 
 

@@ -179,8 +179,8 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
                 "feature_importances_ attribute"
             )
         votes = self.estimator_weights_[: len(self.estimators_)]
-        found = [model.feature_importances_ for model in self.estimators_]
-        return votes @ np.array(found) / votes.sum()
+        importances = [model.feature_importances_ for model in self.estimators_]
+        return votes @ np.array(importances) / votes.sum()
 
     def _export(self, classes, **rest):
         """Return the trees as a `harness.TreeEnsemble`; raise AttributeError for other models."""

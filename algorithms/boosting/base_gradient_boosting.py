@@ -173,7 +173,7 @@ class BaseGradientBoosting(BoostedModel):
             X, y, weight, weighted = self._drop_unweighted(X, y, weight)
         check_warm_start(self)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
-        self._check_goes_on()
+        self._check_same_learner()
         self.learning_rate_, self._has_trees = self.learning_rate, self.estimator is None
         self._loss = self._make_loss()
         self._walker = BoostedWalker()
@@ -208,7 +208,7 @@ class BaseGradientBoosting(BoostedModel):
                 f"{', '.join(given)} cannot be used with an estimator, only with trees"
             )
 
-    def _check_goes_on(self):
+    def _check_same_learner(self):
         """Raise ValueError if a warm start would mix trees and other models."""
         if self._is_trained() and self._has_trees != (self.estimator is None):
             raise ValueError(

@@ -63,29 +63,29 @@ def median_of_trees(trees, votes, X, threads):
     def walk(first, last):
         for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
             end = min(start + ROWS_AT_ONCE, len(X))
-            found = np.empty((end - start, len(trees)))
+            predictions = np.empty((end - start, len(trees)))
             missing = may_lack(X, start, end, depth)
             for t, tree in enumerate(trees):
                 workers.check()
                 find_leaves(*tree.steps, X, missing, leaves, start, end)
-                found[:, t] = tree.values[leaves[start:end], 0]
-            out[start:end] = weighted_median(found, votes)
+                predictions[:, t] = tree.values[leaves[start:end], 0]
+            out[start:end] = weighted_median(predictions, votes)
 
     with Workers(threads) as workers:
         workers.share(walk, -(-len(X) // ROWS_AT_ONCE))
     return out
 
 
-def weighted_median(found, votes):
+def weighted_median(predictions, votes):
     """Return the smallest prediction of each row at which half of the votes is reached.
 
     Parameters
     ----------
-    found : float64 (n_rows, n_models), predictions
+    predictions : float64 (n_rows, n_models), predictions
     votes : float64 (n_models,)
     """
-    order = np.argsort(found, axis=1)
+    order = np.argsort(predictions, axis=1)
     reached = np.cumsum(votes[order], axis=1)
     middle = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(found))
-    return found[rows, order[rows, middle]]
+    rows = np.arange(len(predictions))
+    return predictions[rows, order[rows, middle]]

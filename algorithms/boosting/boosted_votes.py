@@ -29,8 +29,8 @@ class VotedClasses:
         """Yield each model's votes, (n_rows, K): of the predicted class and of the others."""
         check_is_fitted(self)
         others = max(1, self.n_classes_ - 1)
-        for vote, found in zip(self.estimator_weights_, self._each(X), strict=False):
-            chosen = found[:, None] == self.classes_
+        for vote, predictions in zip(self.estimator_weights_, self._each(X), strict=False):
+            chosen = predictions[:, None] == self.classes_
             yield vote, np.where(chosen, vote, -1.0 / others * vote)
 
     def staged_decision_function(self, X):
@@ -96,8 +96,8 @@ class VotedClasses:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield the accuracy after each round."""
-        for found in self.staged_predict(X):
-            yield accuracy_score(y, found, sample_weight=sample_weight)
+        for predictions in self.staged_predict(X):
+            yield accuracy_score(y, predictions, sample_weight=sample_weight)
 
     def margins(self, X, y):
         """Return the margin of each row, float64 (n_rows,) in −1 … 1.
@@ -140,9 +140,9 @@ class MedianOfValues:
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""
-        found = np.column_stack(list(self._each(X)))
+        predictions = np.column_stack(list(self._each(X)))
         for t in range(1, len(self.estimators_) + 1):
-            yield weighted_median(found[:, :t], self.estimator_weights_[:t])
+            yield weighted_median(predictions[:, :t], self.estimator_weights_[:t])
 
     def predict(self, X):
         """Return the weighted median of the models' predictions, float64 (n_rows,)."""
@@ -158,8 +158,8 @@ class MedianOfValues:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield R² after each round."""
-        for found in self.staged_predict(X):
-            yield r2_score(y, found, sample_weight=sample_weight)
+        for predictions in self.staged_predict(X):
+            yield r2_score(y, predictions, sample_weight=sample_weight)
 
     @property
     def ensemble_(self):

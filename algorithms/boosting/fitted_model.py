@@ -91,10 +91,12 @@ class BoostedModel(BaseEstimator):
         """Return each feature's mean decrease of the squared error, float64, summing to 1."""
         check_is_fitted(self)
         trees = [member.tree_ for member in self.estimators_.ravel()]
-        found = [t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1]
-        if not found:
+        importances = [
+            t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1
+        ]
+        if not importances:
             return np.zeros(self.n_features_in_)
-        mean = np.mean(found, axis=0)
+        mean = np.mean(importances, axis=0)
         return mean / mean.sum()
 
     @property

@@ -46,7 +46,7 @@ class Rounds:
         model = self.model
         self._make_room()
         report = Report(model, self.first) if model.verbose else None
-        patience = Patience(self) if self.held_out is not None else None
+        early_stopping = EarlyStopping(self) if self.held_out is not None else None
         done = self.first
         for i in range(self.first, model.n_estimators):
             done = i + 1
@@ -57,7 +57,7 @@ class Rounds:
                 report.tell(i)
             if monitor is not None and monitor(i, model, self._variables()):
                 break
-            if patience is not None and patience.ends_at(i):
+            if early_stopping is not None and early_stopping.ends_at(i):
                 break
         self._trim(done)
 
@@ -134,24 +134,24 @@ class Rounds:
             self.trees.scale = replace(find_target_scale(self.y, self.weight), shift=0.0)
         for k in range(model.n_trees_per_iteration_):
             seed = self.random.randint(SEEDS)
-            own = np.ascontiguousarray(gradient[:, k])  # g
+            gradient_k = np.ascontiguousarray(gradient[:, k])  # g
             if self.trees is not None:
-                model.estimators_[i, k] = self._train_tree(own, gradient, k, seed)
+                model.estimators_[i, k] = self._train_tree(gradient_k, gradient, k, seed)
             else:
-                model.estimators_[i, k] = member = self._train_other(own, seed)
-                said = member.predict(self.X)
-                model.steps_[i, k] = self._search_step(said, k)
-                self.raw[:, k] += model.learning_rate_ * model.steps_[i, k] * said
+                model.estimators_[i, k] = member = self._train_other(gradient_k, seed)
+                prediction = member.predict(self.X)
+                model.steps_[i, k] = self._search_step(prediction, k)
+                self.raw[:, k] += model.learning_rate_ * model.steps_[i, k] * prediction
 
     def _gradient(self, raw):
         """Return the negative gradients, float64 (n_rows, n_outputs)."""
         g = np.asarray(self.loss.negative_gradient(self.y, raw), np.float64)
         return g.reshape(len(self.y), -1)
 
-    def _train_tree(self, own, gradient, k, seed):
+    def _train_tree(self, gradient_k, gradient, k, seed):
         """Return the tree of an output; add its leaf values to the scores."""
         model = self.model
-        tree, leaf = self.trees.grow(own, self.weight, self.mask, seed)
+        tree, leaf = self.trees.grow(gradient_k, self.weight, self.mask, seed)
         means = tree.values[:, 0]
         if model.step == "global":
             values = self._search_step(means[leaf], k) * means  # ρ h
@@ -167,7 +167,7 @@ class Rounds:
         self.raw[:, k] += model.learning_rate_ * values.take(leaf)  # F + ν ρ
         return model.member(tree)
 
-    def _train_other(self, own, seed):
+    def _train_other(self, gradient_k, seed):
         """Return a base learner trained on the negative gradient."""
         member = seeded_clones(self.model.estimator, [seed])[0]
         rows = slice(None) if self.mask is None else self.mask
@@ -176,7 +176,7 @@ class Rounds:
             if not has_fit_parameter(member, "sample_weight"):
                 raise ValueError(f"{type(member).__name__} does not support sample weights")
             given["sample_weight"] = self.weight[rows]
-        return member.fit(self.X[rows], own[rows], **given)
+        return member.fit(self.X[rows], gradient_k[rows], **given)
 
     def _weigh(self, values):
         """Return values times weight; 0 for rows that were not drawn."""
@@ -184,13 +184,13 @@ class Rounds:
             values = values * self.weight
         return values if self.mask is None else np.where(self.mask, values, 0.0)
 
-    def _search_step(self, said, k):
+    def _search_step(self, prediction, k):
         """Return ρ = argmin Σ w L(y, F + ρ h): the one-variable regression of y on h."""
 
         def slope(step):
             raw = self.raw.copy(order="F")
-            raw[:, k] += step[0] * said
-            return np.array([self._weigh(self._gradient(raw)[:, k] * said).sum()])
+            raw[:, k] += step[0] * prediction
+            return np.array([self._weigh(self._gradient(raw)[:, k] * prediction).sum()])
 
         return search_steps(slope, 1)[0]
 
@@ -206,7 +206,7 @@ class Rounds:
         return search_steps(slope, n, groups.l2)
 
 
-class Patience:
+class EarlyStopping:
     """Early stopping by the validation loss."""
 
     def __init__(self, rounds):

@@ -44,7 +44,9 @@ class Walker:
     def __init__(self, trees, columns, n_columns):
         self.trees = trees
         self.n_columns = n_columns
-        self._columns = [None if np.array_equal(own, range(n_columns)) else own for own in columns]
+        self._columns = [
+            None if np.array_equal(features, range(n_columns)) else features for features in columns
+        ]
         self._steps = []
 
     def __getstate__(self):
@@ -55,8 +57,8 @@ class Walker:
         """Return each tree's steps, with features as columns of X, and their nodes; cached."""
         if not self._steps:
             self._steps = [
-                tree.steps if own is None else moved(*tree.steps, own)
-                for tree, own in zip(self.trees, self._columns, strict=True)
+                tree.steps if features is None else map_features(*tree.steps, features)
+                for tree, features in zip(self.trees, self._columns, strict=True)
             ]
         return self._steps
 
@@ -106,7 +108,7 @@ class Walker:
         return self.trees[i].values[leaves]
 
 
-def moved(steps, order, columns):
+def map_features(steps, order, columns):
     """Return a tree's steps with its features replaced by columns of X, and their nodes."""
     found = np.empty(len(steps), STEP)
     found[:] = steps

@@ -187,7 +187,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         if self._takes_our_trees(X):
             check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
-            self._tell_classes(models)
+            self._set_class_codes(models)
             own = self._n_columns, X, y, count_threads(self.n_jobs), type(self).__name__
             grow_bag(models, draw_for, *own)
         else:
@@ -255,7 +255,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the mean of the models' results of ``method``."""
         members = zip(self.estimators_, self.estimators_features_, strict=True)
         found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(ask)(model, method, X, columns) for model, columns in members
+            delayed(call_method)(model, method, X, columns) for model, columns in members
         )
         return sum(found) / len(self.estimators_)
 
@@ -299,6 +299,6 @@ def train_one(model, X, y, columns, rows, weighted):
     return model  # some `fit` methods do not return the model
 
 
-def ask(model, method, X, columns):
+def call_method(model, method, X, columns):
     """Return the result of a model's method on the model's columns of X."""
     return getattr(model, method)(X[:, columns])

@@ -25,7 +25,7 @@ from algorithms.trees.cart import TREE_CONSTRAINTS
 from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.presorted_table import as_rows, check_sparse, make_table
 
-OF_TREES = (
+TREE_PARAMETERS = (
     "criterion",
     "max_depth",
     "min_samples_split",
@@ -39,7 +39,7 @@ OF_TREES = (
     "parity",
 )
 FOREST_CONSTRAINTS = {
-    **{name: TREE_CONSTRAINTS[name] for name in OF_TREES if name != "criterion"},
+    **{name: TREE_CONSTRAINTS[name] for name in TREE_PARAMETERS if name != "criterion"},
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "bootstrap": ["boolean"],
     "oob_score": ["boolean", callable],
@@ -112,7 +112,9 @@ class BaseForest(BaseEstimator):
         self._sample_weight = self._weigh(y, sample_weight)
         self._draws_rows = self.bootstrap
         self._n_drawn = self._count_drawn()
-        self.estimator_ = self._own_tree().set_params(**{k: getattr(self, k) for k in OF_TREES})
+        self.estimator_ = self._own_tree().set_params(
+            **{k: getattr(self, k) for k in TREE_PARAMETERS}
+        )
         more = self._make_trees()
         if more:
             self._grow(more, X, y)
@@ -182,7 +184,7 @@ class BaseForest(BaseEstimator):
     def _grow(self, trees, X, y):
         """Grow trees in parallel on columns that are sorted once, and add them."""
         name = type(self).__name__
-        self._tell_classes(trees)
+        self._set_class_codes(trees)
         columns = np.arange(X.shape[1])
         with Workers(count_threads(self.n_jobs)) as workers:
             table = make_table(self.estimator_, X, X.shape[1], workers, name)

@@ -152,11 +152,11 @@ class ClassGrower:
         self._share(scan, n_columns)
         best = level.score.max(axis=0)
 
-        def look(first, last):
+        def search_bins(first, last):
             left = np.empty((2, self._n_classes))
             search_inside(self._table, codes, limits, rows, level, best, left, first, last)
 
-        self._share(look, n_columns)
+        self._share(search_bins, n_columns)
         return level
 
     def _route(self, plan, base, n_splits):

@@ -201,13 +201,11 @@ class LevelGrower:
         many = self._many if is_last else FOUR
         many = many if len(level.small) <= FEW_PLANES else 1
         threads = self._workers.threads
-        together = n_columns - n_columns % (
-            many * threads
-        )  # the others one by one, to balance the load
+        # The others one by one, to balance the load.
+        together = n_columns - n_columns % (many * threads)
         n_tickets = together // many + n_columns - together
-        found = [
-            self._spaces[0].doubts[:0]
-        ] * threads  # no candidate bins for threads that do not run
+        # No candidate bins for threads that do not run.
+        found = [self._spaces[0].doubts[:0]] * threads
         tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # number of items taken so far
         drawn = many, together, tickets
 

@@ -43,8 +43,8 @@ def export(model):
         raise HarnessError(f"trees are not exportable: {loss} or the tree shape has no common form")
     scale, bias = saved["scale_and_bias"]
     features = saved["features_info"]
-    asked = Features(features)
-    trees = [one_tree(t, asked, len(bias)) for t in saved["oblivious_trees"]]
+    feature_map = Features(features)
+    trees = [one_tree(t, feature_map, len(bias)) for t in saved["oblivious_trees"]]
     return TreeEnsemble.join(
         trees,
         n_features=len(model.feature_names_),
@@ -90,14 +90,14 @@ class Features:
 
 def codes_of(hashes):
     """Return the category code of each hash; the smallest one if several share it."""
-    found = {}
+    code_by_hash = {}
     for code in range(-1, MAX_CODE):
-        if len(found) == len(hashes):
+        if len(code_by_hash) == len(hashes):
             break
         value = category_hash(code)
         if value in hashes:
-            found.setdefault(value, code)
-    return found
+            code_by_hash.setdefault(value, code)
+    return code_by_hash
 
 
 def one_tree(saved, features, width):
@@ -106,9 +106,8 @@ def one_tree(saved, features, width):
     depth = len(splits)
     n_inner, n_leaves = 2**depth - 1, 2**depth
     level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
-    order = np.zeros(
-        n_leaves, np.int64
-    )  # CatBoost's first split is the lowest bit of the leaf index
+    # CatBoost's first split is the lowest bit of the leaf index.
+    order = np.zeros(n_leaves, np.int64)
     for k in range(depth):
         order |= ((np.arange(n_leaves) >> (depth - 1 - k)) & 1) << k
     value = np.full((n_inner + n_leaves, width), np.nan)
@@ -121,8 +120,8 @@ def one_tree(saved, features, width):
 
     def column(which, leaf, dtype):
         """Return one field of each node's split, and a constant at the leaves."""
-        asked = np.array([s[which] for s in splits], dtype)[level]
-        return np.concatenate([asked, np.full(n_leaves, leaf, dtype)])
+        inner_values = np.array([s[which] for s in splits], dtype)[level]
+        return np.concatenate([inner_values, np.full(n_leaves, leaf, dtype)])
 
     return Tree(
         feature=column(0, -1, np.int32),
@@ -147,12 +146,12 @@ def category_hash(code):
     size, k2, k3 = len(text), 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
     if size >= 4:
         first, last = (int.from_bytes(part, "little") for part in (text[:4], text[-4:]))
-        found = _hash_16(size + (first << 3), last)
+        digest = _hash_16(size + (first << 3), last)
     else:
         y, z = text[0] + (text[size >> 1] << 8), size + (text[-1] << 2)
         mixed = (y * k2 ^ z * k3) & mask
-        found = (mixed ^ mixed >> 47) * k2 & mask
-    return (found & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+        digest = (mixed ^ mixed >> 47) * k2 & mask
+    return (digest & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
 def _hash_16(u, v):

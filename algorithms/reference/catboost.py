@@ -82,8 +82,8 @@ class CatBoostAdapter:
         else:
             yield from self.model.staged_predict(coded(X), **threads)
 
-    def _spread(self, found):
-        return spread(found, self.model.classes_, self.spec.n_classes)
+    def _spread(self, predicted):
+        return spread(predicted, self.model.classes_, self.spec.n_classes)
 
     def export_trees(self):
         """Return the fitted trees in the common form."""

@@ -19,7 +19,7 @@ OBJECTIVES = {
 }
 
 
-class Unknown:
+class UnknownParamLogger:
     """LightGBM logger that keeps only warnings about unknown params."""
 
     def __init__(self):
@@ -63,7 +63,7 @@ class LightGBMAdapter:
     def _binned(self, X, y, weight, train=None):
         import lightgbm
 
-        unknown = Unknown()
+        unknown = UnknownParamLogger()
         lightgbm.register_logger(unknown)
         native = lightgbm.Dataset(
             X,
@@ -108,8 +108,12 @@ class LightGBMAdapter:
             yield self._rounds(X, rounds)
 
     def _rounds(self, X, rounds):
-        found = self.booster.predict(X, num_iteration=rounds, num_threads=self.spec.threads)
-        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+        predicted = self.booster.predict(X, num_iteration=rounds, num_threads=self.spec.threads)
+        return (
+            np.column_stack([1 - predicted, predicted])
+            if self.spec.task is Task.BINARY
+            else predicted
+        )
 
     def export_trees(self):
         """Return the fitted trees in the common form."""

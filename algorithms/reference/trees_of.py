@@ -79,9 +79,8 @@ def of_lightgbm(model):
     from algorithms.reference._export_lightgbm import export
 
     booster = model if isinstance(model, lightgbm.Booster) else model.booster_
-    return export(
-        lightgbm.Booster(model_str=booster.model_to_string())
-    )  # keeps the best rounds only
+    # Keeps the best rounds only.
+    return export(lightgbm.Booster(model_str=booster.model_to_string()))
 
 
 def of_catboost(model):

@@ -93,8 +93,12 @@ class XGBoostAdapter:
             yield self._rounds(X, rounds)
 
     def _rounds(self, X, rounds):
-        found = self.booster.inplace_predict(X, iteration_range=(0, rounds)).astype(np.float64)
-        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+        predicted = self.booster.inplace_predict(X, iteration_range=(0, rounds)).astype(np.float64)
+        return (
+            np.column_stack([1 - predicted, predicted])
+            if self.spec.task is Task.BINARY
+            else predicted
+        )
 
     def export_trees(self):
         """Return the fitted trees in the common form."""

@@ -193,9 +193,8 @@ class BaseDecisionTree(BaseEstimator):
         return self.tree_.predict(X, self._threads_for(X))
 
     def _threads_for(self, X):
-        few = (
-            X.shape[0] < 2 * ROWS_OF_A_THREAD
-        )  # counting processors takes longer than walking one row
+        # Counting processors takes longer than walking one row.
+        few = X.shape[0] < 2 * ROWS_OF_A_THREAD
         return 1 if few else count_threads(self.n_jobs)
 
     def decision_path(self, X, check_input=True):

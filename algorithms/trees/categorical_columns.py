@@ -87,29 +87,29 @@ def find_categorical(frame, wanted, named):
             )
         return np.flatnonzero(wanted).tolist()
     names = list(frame.columns) if named else []
-    found = set()
+    indices = set()
     for column in wanted.tolist():
         if isinstance(column, str) and column in names:
-            found.add(names.index(column))
+            indices.add(names.index(column))
         elif isinstance(column, Integral) and 0 <= column < n:
-            found.add(int(column))
+            indices.add(int(column))
         else:
             raise ValueError(
                 f"categorical_features names {column!r}, which is neither a name nor a number "
                 f"below {n} of a column of X"
             )
-    return sorted(found)
+    return sorted(indices)
 
 
 def known_categories(column):
     """Return the index of a column's categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        found = column.cat.categories
+        categories = column.cat.categories
     else:
-        found = pd.Index(column.dropna().unique()).sort_values()
-    if len(found) >= MOST_CODES:
-        raise ValueError(f"a column of categories has {len(found)}; the most is {MOST_CODES}")
-    return found
+        categories = pd.Index(column.dropna().unique()).sort_values()
+    if len(categories) >= MOST_CODES:
+        raise ValueError(f"a column of categories has {len(categories)}; the most is {MOST_CODES}")
+    return categories
 
 
 def encode(column, categories):

@@ -64,8 +64,8 @@ def find_sets(table, rows, nodes, counts):
         start[left], start[right] = start[node], middle
         if counts[f]:
             to_left = bool(2 * nodes["n"][left] <= nodes["n"][node])
-            own = left if to_left else right
-            side = rows.source[start[own] : start[own] + nodes["n"][own]]
+            child = left if to_left else right
+            side = rows.source[start[child] : start[child] + nodes["n"][child]]
             codes = np.unique(table.values[rows.columns[f], side])
             sets[node] = (codes[~np.isnan(codes)].astype(np.int32), to_left)
     return sets
@@ -77,9 +77,9 @@ def pack_sets(sets, n_nodes):
     packed["words"] = -1
     words, total = [], 0
     for node, (codes, to_left) in sets.items():
-        own = np.zeros(int(codes.max(initial=-1)) // 32 + 1, np.uint32)
-        np.bitwise_or.at(own, codes // 32, np.uint32(1) << (codes % 32).astype(np.uint32))
-        packed[node] = (total, len(own), to_left)
-        words.append(own)
-        total += len(own)
+        bits = np.zeros(int(codes.max(initial=-1)) // 32 + 1, np.uint32)
+        np.bitwise_or.at(bits, codes // 32, np.uint32(1) << (codes % 32).astype(np.uint32))
+        packed[node] = (total, len(bits), to_left)
+        words.append(bits)
+        total += len(bits)
     return packed, np.concatenate([*words, np.empty(0, np.uint32)])

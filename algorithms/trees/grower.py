@@ -114,19 +114,19 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     ranked = len(table.ranks) > 0
     scratch = new_scratch(m, rules, ranked=ranked)
     categories = None if counts is None else categorical_growth.new_categories(counts, rules)
-    while (asked := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
-        if asked == tree_arrays.MORE_ROOM:
-            give_room(growth, 2 * len(growth.nodes))
-        elif asked == tree_arrays.ORDER:
+    while (action := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
+        if action == tree_arrays.MORE_ROOM:
+            extend_growth(growth, 2 * len(growth.nodes))
+        elif action == tree_arrays.ORDER:
             order_lists(table, rows, rules, growth, scratch.entries, categories)
-        elif asked == tree_arrays.SEARCH:
-            search_together(table, rows, rules, growth, workers)
-        elif asked == tree_arrays.INTERRUPTED:
+        elif action == tree_arrays.SEARCH:
+            search_in_threads(table, rows, rules, growth, workers)
+        elif action == tree_arrays.INTERRUPTED:
             raise KeyboardInterrupt
         else:
-            part_together(table, rows, growth, scratch, workers)
+            partition_in_threads(table, rows, growth, scratch, workers)
     count, depth = growth.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
-    give_room(growth, count)
+    extend_growth(growth, count)
     return Tree(
         growth.nodes,
         growth.values,
@@ -139,7 +139,7 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     )
 
 
-def search_together(table, rows, rules, growth, workers):
+def search_in_threads(table, rows, rules, growth, workers):
     """Search the features of the next node in several threads."""
     task = growth.todo[growth.state[tree_arrays.WAITING] - 1]
     bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
@@ -152,7 +152,7 @@ def search_together(table, rows, rules, growth, workers):
     workers.share(search, int(growth.state[tree_arrays.VISITS]))
 
 
-def part_together(table, rows, growth, scratch, workers):
+def partition_in_threads(table, rows, growth, scratch, workers):
     """Partition the lists of the current node in several threads.
 
     ``scratch`` is that of the growing kernel, which is not running; the first thread uses it.
@@ -210,9 +210,8 @@ def new_scratch(m, rules, *, ranked=False):
         packed=np.empty(tree_arrays.BLOCK, np.int64),
         classes=np.empty((3, rules.n_classes)),
         sums=np.empty((3, totals)),
-        entries=wide.view(np.uint32)[
-            : m + 1
-        ],  # shares memory with `wide`; they are never used at the same time
+        # Shares memory with `wide`; they are never used at the same time.
+        entries=wide.view(np.uint32)[: m + 1],
         wide=wide,
         items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
         counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
@@ -222,7 +221,7 @@ def new_scratch(m, rules, *, ranked=False):
     )
 
 
-def give_room(growth, n_nodes):
+def extend_growth(growth, n_nodes):
     """Extend the growth arrays to so many nodes, in place, so that a tree is not held twice."""
     growth.nodes.resize(n_nodes, refcheck=False)
     growth.values.resize((n_nodes, growth.values.shape[1]), refcheck=False)

@@ -172,7 +172,6 @@ def check_sparse(X, name):
 def check_values(values, name):
     """Raise scikit-learn's error if a float32 value is infinite; NaN is allowed."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(
-            np.sum(values)
-        ):  # as in scikit-learn, sum first, check each value only if needed
+        # As in scikit-learn, sum first, check each value only if needed.
+        if not np.isfinite(np.sum(values)):
             assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")

@@ -44,8 +44,8 @@ def rebuilt(tree, leaf):
         is_classifier=tree.is_classifier,
         max_depth=depth,
         sets={
-            int(number[node]): asked
-            for node, asked in tree.sets.items()
+            int(number[node]): categories
+            for node, categories in tree.sets.items()
             if number[node] >= 0 and nodes["left"][number[node]] >= 0
         },
     )
@@ -65,7 +65,7 @@ def prune_by_error(tree, X, y, weight):
     """
     at, n = tree.apply(X), tree.node_count
     if tree.is_classifier:
-        told = tree.values.argmax(axis=1)
+        predicted = tree.values.argmax(axis=1)
         right, left = tree.children_right, tree.children_left
         wrong = np.bincount(at, weights=weight, minlength=n)
         by_class = np.zeros((n, tree.max_n_classes))
@@ -73,9 +73,8 @@ def prune_by_error(tree, X, y, weight):
         sums = np.column_stack([wrong, by_class])
     else:
         right, left = tree.children_right, tree.children_left
-        middle = tree.values[
-            0, 0
-        ]  # subtracted: sums of squares of a target far from 0 would cancel
+        # Subtracted: sums of squares of a target far from 0 would cancel.
+        middle = tree.values[0, 0]
         off = y - middle
         parts = (weight, weight * off, weight * off * off)
         sums = np.column_stack([np.bincount(at, weights=w, minlength=n) for w in parts])
@@ -87,7 +86,7 @@ def prune_by_error(tree, X, y, weight):
             sums[node] = sums[left[node]] + sums[right[node]]
             below = error[left[node]] + error[right[node]]
         if tree.is_classifier:
-            alone = sums[node, 0] - sums[node, 1 + told[node]]
+            alone = sums[node, 0] - sums[node, 1 + predicted[node]]
         else:
             total, s, q = sums[node]
             v = tree.values[node, 0] - middle

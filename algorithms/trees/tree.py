@@ -175,10 +175,10 @@ class Tree:
         spread = self.weighted_n_node_samples * self.impurity
         left, right = spread[self.children_left[inner]], spread[self.children_right[inner]]
         gain = spread[inner] - left - right
-        found = np.bincount(self.feature[inner], weights=gain, minlength=self.n_features)
-        found = found / self.weighted_n_node_samples[0]
-        total = found.sum()
-        return found / total if normalize and total > 0.0 else found
+        importances = np.bincount(self.feature[inner], weights=gain, minlength=self.n_features)
+        importances = importances / self.weighted_n_node_samples[0]
+        total = importances.sum()
+        return importances / total if normalize and total > 0.0 else importances
 
     def common(self, columns=None):
         """Return the tree in the harness's format.

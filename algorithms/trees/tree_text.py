@@ -8,11 +8,8 @@ import numpy as np
 
 from algorithms.trees.tree import Tree
 
-WIDE, HIGH, LINE = (
-    150,
-    96,
-    15,
-)  # width of a leaf, height of a level, height of a line of text; pixels
+# Width of a leaf, height of a level, height of a line of text; pixels.
+WIDE, HIGH, LINE = (150, 96, 15)
 LONGEST = 16  # maximum length of a list of categories in a box
 
 
@@ -43,10 +40,10 @@ class Questions:
 
     def short(self, node):
         """Return the condition of the left side of a node, shortened to fit in a box."""
-        told = self.sides(node)[0].replace("<=", "≤")
-        start = told.find("{")
-        cut = 0 <= start < len(told) - LONGEST
-        return f"{told[: start + LONGEST - 2]}…}}" if cut else told
+        text = self.sides(node)[0].replace("<=", "≤")
+        start = text.find("{")
+        is_cut = 0 <= start < len(text) - LONGEST
+        return f"{text[: start + LONGEST - 2]}…}}" if is_cut else text
 
 
 def export_text(questions, classes, *, max_depth, spacing):
@@ -84,11 +81,11 @@ def export_text(questions, classes, *, max_depth, spacing):
 
 def heights(tree):
     """Return the number of splits on the longest path down from each node, int64."""
-    found = np.zeros(tree.node_count, np.int64)
+    height = np.zeros(tree.node_count, np.int64)
     parent = tree.parent
     for node in range(tree.node_count - 1, 0, -1):  # children come after their parents
-        found[parent[node]] = max(found[parent[node]], found[node] + 1)
-    return found
+        height[parent[node]] = max(height[parent[node]], height[node] + 1)
+    return height
 
 
 def leaf_text(questions, node, classes):

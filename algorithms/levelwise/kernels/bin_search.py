@@ -100,7 +100,7 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
     in_gap = read_cell(cells, MISSING >> level.shift)
     level.gaps[f, slot] = in_gap[0] > 0.0
     for turn in range(1 + level.gaps[f, slot]):
-        count = lay_line(cells, in_gap, turn, n_bins, line, space.bins)
+        count = write_line(cells, in_gap, turn, n_bins, line, space.bins)
         score_borders(limits, totals, line, count)
         keep_best_border(codes, level, f, slot, turn, line, space.bins, count)
         known[slot] = max(known[slot], level.score[f, slot])
@@ -110,13 +110,13 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
             if line[FOUND, k] != 0.0:
                 b = space.bins[k]
                 if level.shift != 0 or codes.plain[f, b] == 0:
-                    note(space.doubts[n_doubts], f, slot, turn, b, line, k)
+                    store_candidate(space.doubts[n_doubts], f, slot, turn, b, line, k)
                     n_doubts += 1
     return n_doubts
 
 
 @inner_kernel
-def note(doubt, f, slot, turn, b, line, k):
+def store_candidate(doubt, f, slot, turn, b, line, k):
     """Store a candidate bin, entry k of a line."""
     doubt["column"], doubt["slot"], doubt["turn"], doubt["bin"] = f, slot, turn, b
     doubt["n_left"], doubt["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
@@ -133,7 +133,7 @@ def read_cell(cells, b):
 
 
 @inner_kernel
-def lay_line(cells, in_gap, turn, n_bins, line, bins):
+def write_line(cells, in_gap, turn, n_bins, line, bins):
     """Write a line: the sums of each bin of a slot, and the sums left of it; return its length.
 
     The line holds only bins with rows, listed in ``bins``. Scores and bounds of all its bins are

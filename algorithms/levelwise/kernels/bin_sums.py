@@ -133,9 +133,8 @@ def coarsen(sums, n_planes, width, by, first, last):
     """
     for f in range(first, last):
         own = sums[f]
-        for cell in range(
-            n_planes * (width >> by)
-        ):  # in place: an entry is written after it was read
+        # In place: an entry is written after it was read.
+        for cell in range(n_planes * (width >> by)):
             for k in range(CELL):
                 total = 0.0
                 for b in range(cell << by, (cell + 1) << by):
@@ -217,18 +216,16 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
             right = np.int64(place >= 0)
             if own == MISSING:
                 right = np.int64(1 - step["missing_left"])
-            if np.uint64(place) < np.uint64(
-                step["n_asked"]
-            ):  # rare, so the branch is well predicted
+            # Rare, so the branch is well predicted.
+            if np.uint64(place) < np.uint64(step["n_asked"]):
                 right = np.int64(not value_at(table, f, i) <= step["threshold"])
             side = step["first_side"] + right
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
             if goes_on:
                 level.slot[i] = np.uint16(side) if used else nowhere
-                level.picked[taken] = np.uint32(
-                    i
-                )  # overwritten by the next row if this one is not picked
+                # Overwritten by the next row if this one is not picked.
+                level.picked[taken] = np.uint32(i)
                 level.into[taken] = np.uint16(plane[side])
                 taken += np.uint64(used) & np.uint64(right == step["small"])
             w = level.weight[i] if len(level.weight) else np.float64(used)

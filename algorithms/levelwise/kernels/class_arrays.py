@@ -20,10 +20,8 @@ STEP = np.dtype(  # split of a node
         ("threshold", np.float64),
         ("feature", np.int32),  # -1: a leaf
         ("first_side", np.int32),  # index of the left side among all sides of the level
-        (
-            "bin",
-            np.int32,
-        ),  # bin of the slot's last row on the left; values are compared only in this bin
+        # Bin of the slot's last row on the left; values are compared only in this bin.
+        ("bin", np.int32),
         ("unused", np.int32),
     ]
 )

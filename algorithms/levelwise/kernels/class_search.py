@@ -185,12 +185,12 @@ def highest(sums, slot, b, left, totals, start):
     if n_classes == TWO:
         m_0 = sums[cell_of(slot * TWO, b)]
         m_1 = sums[cell_of(slot * TWO + 1, b)]
-        found = -np.inf
+        bound = -np.inf
         for corner in range(4):
             l_0 = left[0] + m_0 * (corner & 1)
             l_1 = left[1] + m_1 * (corner >> 1)
-            found = max(found, pair(l_0, l_1) + pair(totals[0] - l_0, totals[1] - l_1))
-        return found
+            bound = max(bound, pair(l_0, l_1) + pair(totals[0] - l_0, totals[1] - l_1))
+        return bound
     n_right = n - n_left
     if n_left <= 0.0 or n_right - v <= 0.0:
         return np.inf
@@ -199,12 +199,12 @@ def highest(sums, slot, b, left, totals, start):
     for k in range(n_classes):
         p_2 += (left[k] / n_left) ** 2
         q_2 += ((totals[k] - left[k]) / n_right) ** 2
-    found = n_left * p_2 + n_right * q_2 + 2.0 * v * v * (1.0 / n_left + 1.0 / (n_right - v))
+    bound = n_left * p_2 + n_right * q_2 + 2.0 * v * v * (1.0 / n_left + 1.0 / (n_right - v))
     for k in range(n_classes):
         m = sums[cell_of(slot * n_classes + k, b)]
         p, q = left[k] / n_left, (totals[k] - left[k]) / n_right
-        found += m * max(0.0, 2.0 * p - p_2 - 2.0 * q + q_2)
-    return found
+        bound += m * max(0.0, 2.0 * p - p_2 - 2.0 * q + q_2)
+    return bound
 
 
 @inner_kernel

@@ -78,9 +78,8 @@ def reweigh(rows, vote, factors, blocks, first, last):
         start, stop = block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)
         for i in range(np.uint64(start), np.uint64(stop)):
             k = rows.kind[i]
-            wrong = np.uint64(
-                vote[rows.at[i]] != k
-            )  # used as an index: a branch would be mispredicted
+            # Used as an index: a branch would be mispredicted.
+            wrong = np.uint64(vote[rows.at[i]] != k)
             w = max(rows.weight[i] * factors[wrong], EPSILON)
             rows.weight[i] = w
             rows.lane[i] = k

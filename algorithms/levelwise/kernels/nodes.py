@@ -70,7 +70,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
     for slot in range(len(plan)):
         plan[slot]["feature"] = LEAF
         f = best_column(level, slot)
-        if f < 0 or too_little(limits, level.totals[slot], level.score[f, slot]):
+        if f < 0 or improves_too_little(limits, level.totals[slot], level.score[f, slot]):
             continue
         node = nodes[base + slot]
         step = plan[slot]
@@ -109,7 +109,7 @@ def best_column(level, slot):
 
 
 @inner_kernel
-def too_little(limits, totals, score):
+def improves_too_little(limits, totals, score):
     """Return whether a split improves less than required; without λ no split makes it worse."""
     s, w = totals[SUM], totals[WEIGHT]
     gain = score - s * s / (w + limits.l2)

@@ -46,15 +46,15 @@ def search_inside(table, codes, limits, level, doubts, best, space, taken):
         if first >= len(doubts):
             return
         last = min(first + DRAWN, len(doubts))
-        while first < last and first > 0 and go_together(doubts, first):
+        while first < last and first > 0 and is_same_slot(doubts, first):
             first += 1
-        while first < last < len(doubts) and go_together(doubts, last):
+        while first < last < len(doubts) and is_same_slot(doubts, last):
             last += 1
         search_doubts(table, codes, limits, level, doubts, best, space, first, last)
 
 
 @inner_kernel
-def go_together(doubts, at):
+def is_same_slot(doubts, at):
     """Return whether a candidate bin has the same column and slot as the one before."""
     one, other = doubts[at - 1], doubts[at]
     return one["column"] == other["column"] and one["slot"] == other["slot"]

@@ -15,7 +15,7 @@ def push_split(growth, slot):
     """Add the split in a slot."""
     size = growth.state[HEAP]
     growth.state[HEAP] = size + 1
-    rise(growth, size, slot)
+    sift_up(growth, size, slot)
 
 
 @inner_kernel
@@ -40,12 +40,12 @@ def pop_split(growth):
     if child == size:  # only a left child
         heap[hole] = heap[child - 1]
         hole = child - 1
-    rise(growth, hole, last)
+    sift_up(growth, hole, last)
     return best
 
 
 @inner_kernel
-def rise(growth, hole, slot):
+def sift_up(growth, hole, slot):
     """Put a slot into a hole, or above it, past all entries that improve less."""
     heap, splits = growth.heap, growth.splits
     while hole > 0:

@@ -84,13 +84,13 @@ def set_keys(rules, totals, categories, k, n_rows, n_missing):
         for g in range(k):
             categories.key[g] = sums[g, of] / sums[g, 0]  # the mean, or the share of class 1
     elif k + (n_missing > 0) <= MOST_TRIED:
-        part_in_every_way(rules, totals, categories, k, n_rows, n_missing)
+        try_all_subsets(rules, totals, categories, k, n_rows, n_missing)
     else:
         project_shares(sums, k, categories.spare, categories.key)
 
 
 @inner_kernel
-def part_in_every_way(rules, totals, categories, k, n_rows, n_missing):
+def try_all_subsets(rules, totals, categories, k, n_rows, n_missing):
     """Write the key 0 for the categories on the left of the best split, and 1 for the others.
 
     Missing values stay on the right; without any, the last category does. The splits left out are
@@ -99,15 +99,15 @@ def part_in_every_way(rules, totals, categories, k, n_rows, n_missing):
     left = categories.spare[0]
     left[:] = 0.0
     rows_left = 0
-    here = 0  # bits of the categories on the left
+    subset = 0  # bits of the categories on the left
     best = -np.inf
     best_set = 0
     for step in range(1, 1 << (k if n_missing else k - 1)):
         g = 0
         while not step >> g & 1:
             g += 1
-        here ^= 1 << g
-        sign = 1 if here >> g & 1 else -1
+        subset ^= 1 << g
+        sign = 1 if subset >> g & 1 else -1
         rows_left += sign * (categories.first[g + 1] - categories.first[g])
         for t in range(len(left)):
             left[t] += sign * categories.sums[g, t]
@@ -115,10 +115,10 @@ def part_in_every_way(rules, totals, categories, k, n_rows, n_missing):
             continue
         if min(left[0], totals[0] - left[0]) < rules.min_weight_leaf:
             continue
-        found = proxy_of_classes(rules.criterion, left[1:], totals, left[0])
-        if found > best:
-            best = found
-            best_set = here
+        proxy = proxy_of_classes(rules.criterion, left[1:], totals, left[0])
+        if proxy > best:
+            best = proxy
+            best_set = subset
     for g in range(k):
         categories.key[g] = 0.0 if best_set >> g & 1 else 1.0
 

@@ -56,19 +56,19 @@ def grow(table, rows, rules, growth, scratch):
     in the current slot. INTERRUPTED: raise KeyboardInterrupt.
     """
     state = growth.state
-    asked = NOTHING
-    while asked == NOTHING:
+    action = NOTHING
+    while action == NOTHING:
         if is_interrupted(growth.flag):
             return INTERRUPTED
         if state[PHASE] == OPEN:
-            asked = open_next(table, rows, rules, growth)
+            action = open_next(table, rows, rules, growth)
         elif state[PHASE] == OPENED:
-            asked = search_opened(table, rows, rules, growth, scratch)
+            action = search_opened(table, rows, rules, growth, scratch)
         elif state[PHASE] == SEARCHED:
             make_node(table, rows, rules, growth, scratch)
         else:
-            asked = split_and_part(table, rows, rules, growth, scratch)
-    return asked
+            action = split_and_partition(table, rows, rules, growth, scratch)
+    return action
 
 
 @inner_kernel
@@ -97,7 +97,7 @@ def search_opened(table, rows, rules, growth, scratch):
 
 
 @inner_kernel
-def split_and_part(table, rows, rules, growth, scratch):
+def split_and_partition(table, rows, rules, growth, scratch):
     """Split the current node and partition its lists, unless it is big; return the action."""
     split = growth.splits[growth.state[SLOT]]
     start, end = split["start"], split["end"]

@@ -113,14 +113,14 @@ def best_ratio(table, rows, rules, growth, scratch, start, end):
             total += h + growth.proxy[v] / n
             count += 1
     best = -1
-    best_found = -np.inf
+    top_ratio = -np.inf
     for v in range(growth.state[VISITS]):
         gain = h + growth.proxy[v] / n
         if growth.position[v] > 0 and gain >= total / count - ROUNDING:
-            found = gain / split_information(table, rows, rules, growth, scratch, v, start, end)
-            if found > best_found:
+            ratio = gain / split_information(table, rows, rules, growth, scratch, v, start, end)
+            if ratio > top_ratio:
                 best = v
-                best_found = found
+                top_ratio = ratio
     return best
 
 

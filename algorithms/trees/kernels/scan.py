@@ -88,7 +88,7 @@ def sum_block(rows, f, p, m, s, n, block, packed):
 @inner_kernel
 def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
     """Return whether a split of the block between distinct values scores above the threshold."""
-    found = np.int64(0)
+    any_passes = np.int64(0)
     for i in range(m):
         s_left = block[0, i]
         n_left = block[1, i]
@@ -98,8 +98,8 @@ def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
             n_left * n_right
         )
         apart = (lists[f, p + i + np.uint64(1)] | all_apart) >> SIGN
-        found |= np.int64(above) & np.int64(apart)
-    return found != 0
+        any_passes |= np.int64(above) & np.int64(apart)
+    return any_passes != 0
 
 
 @inner_kernel
@@ -116,13 +116,13 @@ def score_block(block, m, s, n):
 @inner_kernel
 def best_score(block, m):
     """Return the first index with the highest score, or -1 if no score is a number."""
-    found = -1
+    best = -1
     top = -np.inf
     for i in range(m):
         if block[2, i] > top:
             top = block[2, i]
-            found = i
-    return found
+            best = i
+    return best
 
 
 @inner_kernel

@@ -107,7 +107,7 @@ def first_sums(rules, left, totals, by_squares, by_table):
 
 
 @inner_kernel
-def judge(rules, rows, f, p, i, before, left, totals, n_left):
+def evaluate_split(rules, rows, f, p, i, before, left, totals, n_left):
     """Return the proxy of a split, from the class weights before its block; write ``left``."""
     copy(before, left, 0, len(left))
     for e in range(i + 1):
@@ -157,7 +157,7 @@ def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
             if fits(table, rows, f, column, j, stop) and (
                 rules.min_weight_leaf <= n_left and rules.min_weight_leaf <= n - n_left
             ):
-                proxy = judge(rules, rows, f, p, i, before, judged, totals, n_left)
+                proxy = evaluate_split(rules, rows, f, p, i, before, judged, totals, n_left)
                 right = (totals[1] - judged[0]) / (n - n_left)
                 if may_split(sign, judged[0] / n_left, right, lower, upper):
                     if proxy > best or (proxy == best and 0 < j < place):

@@ -8,7 +8,7 @@ from algorithms.trees.kernels.rank import gather_ranks, sort_list, value_of
 from algorithms.trees.kernels.scan import scan_pairs
 from algorithms.trees.kernels.scan_classes import class_of, scan_classes
 from algorithms.trees.kernels.tree_arrays import CLOSE, GINI, ROW, SQUARED_ERROR
-from algorithms.trees.kernels.unsorted_search import part_list, search_cells
+from algorithms.trees.kernels.unsorted_search import partition_by_rank, search_cells
 
 TWO = 2
 FEW_FOR_CELLS = 64  # maximum number of rows for which sorting is faster
@@ -101,20 +101,20 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
     n_rows = end - start
     ranked = len(table.ranks) > 0
     best = -np.inf
-    found = -1  # the best feature, if its rows are not partitioned yet
+    unpartitioned = -1  # the best feature, if its rows are not partitioned yet
     cut = -1
     growth.position[first:last] = 0
     if ranked:
         gather_ranks(table, rows, growth.visit, start, end, first, last)
     for v in range(first, last):
         c = rows.columns[growth.visit[v]]
-        if ranked and cells_serve(table, rows, rules, c, n_rows):
+        if ranked and uses_cells(table, rows, rules, c, n_rows):
             proxy, place = search_cells(
                 table, rows, rules, scratch, v, c, start, end, growth.totals, best
             )
             if place >= 0:
                 best = proxy
-                found = v
+                unpartitioned = v
                 cut = place
         else:
             if ranked:
@@ -122,19 +122,21 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
             proxy = scan_feature(table, rows, rules, growth, scratch, bounds, v, best)
             if proxy > best:
                 best = proxy
-                found = -1
+                unpartitioned = -1
         if rules.by_ratio:
             best = -np.inf  # gain ratio needs the best split of every feature
         if is_perfect(rules, rows, best, n_rows) or is_interrupted(growth.flag):
             break
-    if found >= 0:
-        growth.proxy[found] = best
-        growth.to_left[found] = 0
-        growth.position[found] = part_list(rows.lists, found, start, end, cut, scratch.entries)
+    if unpartitioned >= 0:
+        growth.proxy[unpartitioned] = best
+        growth.to_left[unpartitioned] = 0
+        growth.position[unpartitioned] = partition_by_rank(
+            rows.lists, unpartitioned, start, end, cut, scratch.entries
+        )
 
 
 @inner_kernel
-def cells_serve(table, rows, rules, c, n_rows):
+def uses_cells(table, rows, rules, c, n_rows):
     """Return whether a column of a ranked table is searched by `search_cells`."""
     return (
         n_rows > FEW_FOR_CELLS
@@ -169,16 +171,16 @@ def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
         if pairs:
             s = aside[1] if rules.criterion == SQUARED_ERROR else aside[2]
             side = (rows_left, aside[0], s)
-            found, place = scan_pairs(table, rows, rules, f, node, side, totals, best, scratch)
+            proxy, place = scan_pairs(table, rows, rules, f, node, side, totals, best, scratch)
         else:
             for k in range(rules.n_classes):
                 scratch.classes[0, k] = aside[1 + k]
-            found, place = scan_classes(
+            proxy, place = scan_classes(
                 table, rows, rules, f, node, rows_left, totals, best, scratch
             )
         if place > 0:
-            best = found
-            growth.proxy[v] = found
+            best = proxy
+            growth.proxy[v] = proxy
             growth.position[v] = place
             growth.to_left[v] = turn
     return best

@@ -63,9 +63,9 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
         return best, -1
     m = pick_items(keys, low, shift, open_cells, scratch.items)
     here = sort_items(scratch.items, m, high - low, scratch.counts, scratch.few)
-    found = scratch.items[here, :m]
+    items = scratch.items[here, :m]
     known = (best, threshold, slack)
-    return judge_items(table, rules, c, keys, marks, found, low, shift, cells, totals, known)
+    return evaluate_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known)
 
 
 @inner_kernel
@@ -141,7 +141,7 @@ def pick_items(keys, low, shift, open_cells, items):
 
 
 @inner_kernel
-def judge_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known):
+def evaluate_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known):
     """Return the best proxy of all splits after sorted items, and the rank before it, or -1."""
     best, threshold, slack = known
     n, s = totals[0], totals[2]
@@ -183,7 +183,7 @@ def is_place(table, c, keys, rank):
 
 
 @inner_kernel
-def part_list(lists, v, start, end, cut, spare):
+def partition_by_rank(lists, v, start, end, cut, spare):
     """Turn ranks into entries, those up to a rank first; return the first entry of the others.
 
     The entry before it has the largest rank of its side, and it has the smallest rank of its own

@@ -174,13 +174,13 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
             model = self._next_model(random)
             error = rounds.train(model, random)  # ε_t
             if error <= 0.0:
-                self._keep(model, 1.0, 0.0)
+                self._append_model(model, 1.0, 0.0)
                 return
             if error >= 1.0 - 1.0 / self.n_classes_:
                 check_any_model(self.estimators_)
                 return
             vote = self._vote(error)
-            self._keep(model, vote, error)
+            self._append_model(model, vote, error)
             if t + 1 < self.n_estimators and not rounds.reweigh(vote):
                 warn_of_infinite_weights(t)
                 return
@@ -261,15 +261,17 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
             off = relative_losses(off, self.loss)  # L_i
             error = (weight[used] * off).sum()  # ε_t
             if error <= 0.0:
-                self._keep(model, 1.0, 0.0)
+                self._append_model(model, 1.0, 0.0)
                 return
             if error >= 0.5:
                 if not self.estimators_:
-                    self._keep(model, 0.0, 1.0)  # the only model, so its vote does not matter
+                    self._append_model(
+                        model, 0.0, 1.0
+                    )  # the only model, so its vote does not matter
                 return
             beta = error / (1.0 - error)  # β_t
             log = math.log if self.parity is None else np.log  # np.log may round differently
-            self._keep(model, self.learning_rate * log(1.0 / beta), error)
+            self._append_model(model, self.learning_rate * log(1.0 / beta), error)
             if t + 1 < self.n_estimators:
                 weight[used] *= np.power(beta, (1.0 - off) * self.learning_rate)
                 weight /= weight.sum()

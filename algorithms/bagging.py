@@ -145,7 +145,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
         for rows, votes in self._out_of_bag(X):
             total[rows] += votes
         seen = total.sum(axis=1, keepdims=True)
-        warn_of_unseen((seen == 0).any())
+        warn_if_always_drawn((seen == 0).any())
         with np.errstate(invalid="ignore"):
             self.oob_decision_function_ = total / seen
         self.oob_score_ = accuracy_score(codes, total.argmax(axis=1))
@@ -190,12 +190,12 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
         for rows, values in self._out_of_bag(X):
             total[rows] += values
             count[rows] += 1
-        warn_of_unseen((count == 0).any())
+        warn_if_always_drawn((count == 0).any())
         self.oob_prediction_ = total[:, 0] / np.maximum(count, 1)
         self.oob_score_ = r2_score(y, self.oob_prediction_)
 
 
-def warn_of_unseen(some):
+def warn_if_always_drawn(some):
     """Warn if some row was drawn by every model."""
     if some:
         warn(

@@ -116,9 +116,9 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
             )
             for i, (name, member) in enumerate(members, 1)
         )
-        self._keep(members, fitted)
+        self._store_fitted(members, fitted)
 
-    def _keep(self, members, fitted):
+    def _store_fitted(self, members, fitted):
         """Store the fitted members, in order and by name."""
         self.estimators_ = fitted
         by_name = dict(zip([name for name, _ in members], fitted, strict=True))

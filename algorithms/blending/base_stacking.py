@@ -61,7 +61,7 @@ class BaseStacking(BaseBlend):
         if is_fitted:
             for _, member in members:
                 check_is_fitted(member)
-            self._keep(members, [member for _, member in members])
+            self._store_fitted(members, [member for _, member in members])
             predictions = self._predict_members(X, self.stack_method_)
         else:
             self._fit_members(members, X, y, routed)

@@ -118,7 +118,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             model.set_params(**{name: random.randint(SEEDS) for name in sorted(names)})
         return model
 
-    def _keep(self, model, vote, error):
+    def _append_model(self, model, vote, error):
         """Add a model to the ensemble."""
         t = len(self.estimators_)
         self.estimators_.append(model)
@@ -130,7 +130,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         any_shape = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
         X = validate_data(self, X, **any_shape, dtype=None, reset=False)
-        return as_read(X) if self._is_trees else X
+        return as_float32_rows(X) if self._is_trees else X
 
     def _parts(self, X):
         """Yield X as float32 in blocks of rows: one copy of all rows would be large."""
@@ -140,7 +140,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             return
         X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
         for start in range(0, X.shape[0], ROWS_OF_PART):
-            yield as_read(X[start : start + ROWS_OF_PART])
+            yield as_float32_rows(X[start : start + ROWS_OF_PART])
 
     def _trees_and_votes(self):
         """Return the trees, if all models are our own trees, and the votes of all models."""
@@ -216,6 +216,6 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         return tags
 
 
-def as_read(X):
+def as_float32_rows(X):
     """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
     return check_array(X.toarray() if issparse(X) else X, dtype=np.float32, order="C")

@@ -147,7 +147,7 @@ class BaseGradientBoosting(BoostedModel):
             As in scikit-learn, if parameters, X, y or weights are invalid.
         """
         if not self.warm_start:
-            self._forget()
+            self._reset()
         if self.criterion != "deprecated":
             warn(
                 "The parameter `criterion` is deprecated and has no effect: trees are grown by "
@@ -275,7 +275,7 @@ class BaseGradientBoosting(BoostedModel):
     def _is_trained(self):
         return len(getattr(self, "estimators_", ())) > 0
 
-    def _forget(self):
+    def _reset(self):
         names = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
         for name in (*names, "steps_", "init_", "_rng", "_constant"):
             self.__dict__.pop(name, None)

@@ -6,7 +6,7 @@ from algorithms.forest.bagged_trees import Walker
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import find_leaves
 from algorithms.runtime.threads import Workers
-from algorithms.trees.tree import may_lack
+from algorithms.trees.tree import may_have_missing
 
 ROWS_AT_ONCE = 4096  # rows per block; all trees' predictions of a block are stored
 
@@ -64,7 +64,7 @@ def median_of_trees(trees, votes, X, threads):
         for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
             end = min(start + ROWS_AT_ONCE, len(X))
             predictions = np.empty((end - start, len(trees)))
-            missing = may_lack(X, start, end, depth)
+            missing = may_have_missing(X, start, end, depth)
             for t, tree in enumerate(trees):
                 workers.check()
                 find_leaves(*tree.steps, X, missing, leaves, start, end)

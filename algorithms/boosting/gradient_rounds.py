@@ -7,7 +7,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from algorithms.boosting.kernels.leaf_sums import draw_mask
 from algorithms.boosting.line_search import search_steps
-from algorithms.boosting.losses import Groups, KernelLoss, share_alone
+from algorithms.boosting.losses import Groups, KernelLoss, share_in_caller
 from algorithms.estimator.bootstrap import SEEDS, seeded_clones
 from algorithms.estimator.verbose import Report
 from algorithms.trees.target_scale import find_target_scale, is_small
@@ -44,7 +44,7 @@ class Rounds:
     def run(self, monitor):
         """Train until all rounds are done, or the monitor or the validation loss stops training."""
         model = self.model
-        self._make_room()
+        self._extend_arrays()
         report = Report(model, self.first) if model.verbose else None
         early_stopping = EarlyStopping(self) if self.held_out is not None else None
         done = self.first
@@ -64,7 +64,7 @@ class Rounds:
     def end(self):
         """Return the loss, without references to the fit's threads."""
         if isinstance(self.loss, KernelLoss):
-            self.loss.share = share_alone
+            self.loss.share = share_in_caller
         return self.loss
 
     def _variables(self):
@@ -76,7 +76,7 @@ class Rounds:
             "sample_mask": self.mask,
         }
 
-    def _make_room(self):
+    def _extend_arrays(self):
         """Extend the arrays with one entry per round."""
         model = self.model
         more, width = model.n_estimators - self.first, model.n_trees_per_iteration_

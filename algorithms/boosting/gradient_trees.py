@@ -171,10 +171,10 @@ def choose_leaves(grown, most, l2):
         is_classifier=False,
         max_depth=max(depth),
     )
-    return tree, fall_to_kept(grown, kept)[grown.leaf]
+    return tree, map_to_kept(grown, kept)[grown.leaf]
 
 
-def fall_to_kept(grown, kept):
+def map_to_kept(grown, kept):
     """Return the new number of each node, or of its nearest kept ancestor if it is not kept."""
     number = np.full(len(grown.nodes), -1)
     number[kept] = np.arange(len(kept))

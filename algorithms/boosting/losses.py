@@ -68,7 +68,7 @@ class Groups:
         return rows_of_groups(self.leaf, None if self.used is None else np.flatnonzero(self.used))
 
 
-def share_alone(task, count):
+def share_in_caller(task, count):
     """Call a task for all parts, in the current thread."""
     task(0, count)
 
@@ -89,10 +89,10 @@ class KernelLoss:
 
     def __init__(self, parameter=0.0):
         self.parameter = parameter
-        self.share = share_alone
+        self.share = share_in_caller
 
     def __getstate__(self):
-        return {**self.__dict__, "share": share_alone}
+        return {**self.__dict__, "share": share_in_caller}
 
     def begin_round(self, y, raw, weight):
         """Do nothing: no state depends on the residuals."""

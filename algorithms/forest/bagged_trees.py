@@ -7,7 +7,7 @@ from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
 from algorithms.trees.presorted_table import make_table, row_blocks
-from algorithms.trees.tree import may_lack
+from algorithms.trees.tree import may_have_missing
 
 ROWS_AT_ONCE = 16384  # rows that are predicted by a tree while its nodes are in the cache
 WALKS_OF_A_THREAD = 4096  # walks down full trees; fewer do not pay for starting a thread
@@ -85,7 +85,7 @@ class Walker:
         def walk(first, last):
             for start in range(first, last, ROWS_AT_ONCE):
                 end = min(start + ROWS_AT_ONCE, last)
-                missing = may_lack(X, start, end, depth)
+                missing = may_have_missing(X, start, end, depth)
                 for tree, steps in zip(self.trees, all_steps, strict=True):
                     workers.check()
                     find_leaves(*steps, X, missing, leaves, start, end)
@@ -103,7 +103,7 @@ class Walker:
             parts = [self.values(i, block) for block in row_blocks(X)]
             return np.concatenate(parts) if parts else self.trees[i].values[:0]
         leaves = np.empty(len(X), np.int64)
-        missing = may_lack(X, 0, len(X), self.trees[i].max_depth)
+        missing = may_have_missing(X, 0, len(X), self.trees[i].max_depth)
         find_leaves(*self.steps[i], X, missing, leaves, 0, len(X))
         return self.trees[i].values[leaves]
 

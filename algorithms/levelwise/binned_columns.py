@@ -6,7 +6,7 @@ compared are read from X itself, which the caller keeps anyway.
 
 import numpy as np
 
-from algorithms.levelwise.kernels.binning import code_columns
+from algorithms.levelwise.kernels.binning import bin_columns
 from algorithms.levelwise.kernels.level_arrays import MOST, CodedTable, Codes
 from algorithms.trees.kernels.presort import sort_columns
 from algorithms.trees.kernels.tree_arrays import CLOSE
@@ -59,7 +59,7 @@ def sort_coded(X, workers, name, close=CLOSE):
             absent = missing[f : f + 1]
             sort_columns(column, own, kind, absent, scratch, 0, 1)
             found = Codes(*(a[f : f + 1] for a in codes))
-            code_columns(column, own, absent, found, wanted, close, 0, 1)
+            bin_columns(column, own, absent, found, wanted, close, 0, 1)
             order[f] = own[0]
 
     workers.share(sort, n_columns)

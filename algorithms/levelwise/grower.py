@@ -42,8 +42,8 @@ DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
 FEWEST = 1024  # bins of all planes; up to this number, bins are not merged
 LINE_OF_CACHE = 8  # float64
 FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
-MOST_DOUBTS = 1 << 16  # candidate bins that a thread stores before it searches them, 64 bytes each
-ROWS_PER_DOUBT = 8  # rows of the table per stored candidate bin
+MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
+ROWS_PER_CANDIDATE = 8  # rows of the table per stored candidate bin
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
@@ -116,7 +116,7 @@ class LevelGrower:
         used : (n_rows,) bool, optional
             The training rows, at least one; faster than weights of 0 and 1.
         """
-        self._make_room(max_depth)
+        self._allocate_planes(max_depth)
         level = self._begin(value, NO_FLOATS if weight is None else weight, used)
         capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
         nodes, values = np.empty(capacity, tree_arrays.NODE), np.empty(capacity)
@@ -137,7 +137,7 @@ class LevelGrower:
             depth += 1
         return self._finish(nodes[: base + k], values[: base + k], depth)
 
-    def _make_room(self, max_depth):
+    def _allocate_planes(self, max_depth):
         """Allocate the planes of all levels but the last."""
         planes = 1 << max(max_depth - 2, 0)
         coarse = max(len(self._at), FEWEST, planes * (level_arrays.CODES >> level_arrays.COARSEST))
@@ -205,23 +205,25 @@ class LevelGrower:
         together = n_columns - n_columns % (many * threads)
         n_tickets = together // many + n_columns - together
         # No candidate bins for threads that do not run.
-        found = [self._spaces[0].doubts[:0]] * threads
+        found = [self._spaces[0].candidates[:0]] * threads
         tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # number of items taken so far
         drawn = many, together, tickets
 
         def scan(rank, _):
             space, own = self._spaces[rank], n_columns + self._many * rank
             space.known[:k] = -np.inf
-            found[rank] = space.doubts[: search_columns(*where, space, own, *drawn)]
+            found[rank] = space.candidates[: search_columns(*where, space, own, *drawn)]
 
         self._workers.share(scan, min(threads, n_tickets))
         best = level.score.max(axis=0)
-        doubts = np.concatenate([own.view(np.uint64) for own in found]).view(level_arrays.DOUBT)
+        candidates = np.concatenate([own.view(np.uint64) for own in found]).view(
+            level_arrays.CANDIDATE
+        )
 
         def look_inside(rank, _):
-            search_inside(*where, doubts, best, self._spaces[rank].inside, bins)
+            search_inside(*where, candidates, best, self._spaces[rank].inside, bins)
 
-        self._workers.share(look_inside, min(threads, -(-len(doubts) // DRAWN)))
+        self._workers.share(look_inside, min(threads, -(-len(candidates) // DRAWN)))
         return level
 
     def _route(self, level, plan, base, n_splits, goes_on):
@@ -277,13 +279,13 @@ def aligned(shape):
 def new_space(n_rows):
     """Return a thread's scratch space for a table with ``n_rows`` rows."""
     codes = level_arrays.CODES
-    n_doubts = max(2 * codes, min(MOST_DOUBTS, n_rows // ROWS_PER_DOUBT))
+    n_candidates = max(2 * codes, min(MAX_CANDIDATES, n_rows // ROWS_PER_CANDIDATE))
     rows, sums = np.empty((2, codes), np.int64), np.empty((2, codes))
     return Space(
         line=np.empty((LINE, codes)),
         bins=np.empty(codes, np.int64),
         known=np.empty(1 << DEEPEST),
-        doubts=np.empty(n_doubts, level_arrays.DOUBT),
+        candidates=np.empty(n_candidates, level_arrays.CANDIDATE),
         inside=InsideSpace(*rows, *sums, np.empty(codes, np.uint8)),
     )
 

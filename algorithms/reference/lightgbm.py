@@ -76,7 +76,7 @@ class LightGBMAdapter:
         ).construct()
         if unknown.params:
             names = ", ".join(unknown.params)
-            raise HarnessError(f"LightGBM does not know the params {names}: mend or remove them")
+            raise HarnessError(f"LightGBM does not know the params {names}: correct or remove them")
         return native
 
     def fit(self, native):
@@ -128,7 +128,7 @@ CAPACITY = {
     "depth": Argument("max_depth", convert=lambda depth: depth or -1),
     "leaves": Argument("num_leaves"),
     "bins": Argument("max_bin"),
-    "min_samples": Argument("min_child_samples", "approximate", "held against estimated counts"),
+    "min_samples": Argument("min_child_samples", "approximate", "compared with estimated counts"),
     "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }

@@ -76,7 +76,9 @@ class XGBoostAdapter:
         for warning in said:
             if "are not used" in str(warning.message):
                 names = str(warning.message).split("{")[1].split("}")[0].strip()
-                raise HarnessError(f"XGBoost does not know the params {names}: mend or remove them")
+                raise HarnessError(
+                    f"XGBoost does not know the params {names}: correct or remove them"
+                )
             warnings.warn(warning.message, stacklevel=2)
 
     def predict(self, X):

@@ -262,8 +262,8 @@ class BaseDecisionTree(BaseEstimator):
             Decimals of thresholds and values.
         """
         names, classes = self._names(feature_names)
-        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
-        return tree_text.export_text(questions, classes, max_depth=max_depth, spacing=spacing)
+        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.export_text(splits, classes, max_depth=max_depth, spacing=spacing)
 
     def draw(self, feature_names=None, *, max_depth=None, decimals=2):
         """Return a drawing of the tree as SVG text; parameters are as in `export_text`.
@@ -271,8 +271,8 @@ class BaseDecisionTree(BaseEstimator):
         Branches below ``max_depth`` levels are not drawn; a dashed box marks where they are cut.
         """
         names, classes = self._names(feature_names)
-        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
-        return tree_text.draw_svg(questions, classes, max_depth=max_depth)
+        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.draw_svg(splits, classes, max_depth=max_depth)
 
     @property
     def _labels(self):

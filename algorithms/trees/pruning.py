@@ -9,10 +9,10 @@ from algorithms.trees.tree import Tree
 def prune(tree, alpha):
     """Return the smallest subtree that minimises R + alpha × leaves, with new node numbers."""
     status, _, _ = cut(tree, alpha)
-    return rebuilt(tree, status == LEAF)
+    return cut_at_leaves(tree, status == LEAF)
 
 
-def rebuilt(tree, leaf):
+def cut_at_leaves(tree, leaf):
     """Return the tree in which every node marked as a leaf is the end of its branch.
 
     Parameters
@@ -93,7 +93,7 @@ def prune_by_error(tree, X, y, weight):
             alone = q - 2.0 * v * s + v * v * total
         leaf[node] |= alone <= below
         error[node] = alone if leaf[node] else below
-    return rebuilt(tree, leaf)
+    return cut_at_leaves(tree, leaf)
 
 
 def pruning_path(tree):

@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 1 << 19  # a fraction of a second; Ctrl-C is handled between bloc
 ROWS_OF_A_THREAD = 4096  # minimum rows per thread; fewer do not pay for starting it
 
 
-def may_lack(X, first, last, steps):
+def may_have_missing(X, first, last, steps):
     """Return whether rows first … last − 1 of X may have missing values, for a walk of ``steps``.
 
     If checking many values costs more than the walk saves, return True without checking.
@@ -125,7 +125,7 @@ class Tree:
             if self.sets:
                 find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last)
             else:
-                missing = may_lack(X, first, last, self.max_depth)
+                missing = may_have_missing(X, first, last, self.max_depth)
                 find_leaves(steps, order, X, missing, leaves, first, last)
 
         with Workers(threads_worth(threads, len(X), ROWS_OF_A_THREAD)) as workers:

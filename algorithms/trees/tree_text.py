@@ -9,12 +9,12 @@ import numpy as np
 from algorithms.trees.tree import Tree
 
 # Width of a leaf, height of a level, height of a line of text; pixels.
-WIDE, HIGH, LINE = (150, 96, 15)
+WIDE, HIGH, LINE = 150, 96, 15
 LONGEST = 16  # maximum length of a list of categories in a box
 
 
 @dataclass(frozen=True)
-class Questions:
+class SplitText:
     """Splits of a tree as text.
 
     ``names`` are those of the features, ``labels`` the categories of each categorical column, and
@@ -46,19 +46,19 @@ class Questions:
         return f"{text[: start + LONGEST - 2]}…}}" if is_cut else text
 
 
-def export_text(questions, classes, *, max_depth, spacing):
+def export_text(splits, classes, *, max_depth, spacing):
     """Return the splits and leaves of a tree, one per line, in scikit-learn's format.
 
     Parameters
     ----------
-    questions : Questions
+    splits : SplitText
     classes : sequence, of the classes, or None for regression
     max_depth : int
         Level below which branches are truncated.
     spacing : int
         Indentation per level.
     """
-    tree = questions.tree
+    tree = splits.tree
     lines = []
     height = heights(tree)
     waiting = [(0, 1, "")]
@@ -69,11 +69,11 @@ def export_text(questions, classes, *, max_depth, spacing):
         indent = (("|" + " " * spacing) * depth)[:-spacing] + "-" * spacing
         left, right = tree.children_left[node], tree.children_right[node]
         if left < 0 or (depth > max_depth + 1 and height[node] == 0):
-            lines.append(f"{indent} {leaf_text(questions, node, classes)}")
+            lines.append(f"{indent} {leaf_text(splits, node, classes)}")
         elif depth > max_depth + 1:
             lines.append(f"{indent} truncated branch of depth {height[node] + 1}")
         else:
-            on_left, on_right = questions.sides(node)
+            on_left, on_right = splits.sides(node)
             waiting.append((right, depth + 1, f"{indent} {on_right}"))
             waiting.append((left, depth + 1, f"{indent} {on_left}"))
     return "\n".join(lines) + "\n"
@@ -88,20 +88,20 @@ def heights(tree):
     return height
 
 
-def leaf_text(questions, node, classes):
+def leaf_text(splits, node, classes):
     """Return the text of a leaf."""
-    value = questions.tree.values[node]
+    value = splits.tree.values[node]
     if classes is None:
-        return f"value: [{value[0]:.{questions.decimals}f}]"
+        return f"value: [{value[0]:.{splits.decimals}f}]"
     return f"class: {classes[int(np.argmax(value))]}"
 
 
-def draw_svg(questions, classes, *, max_depth):
+def draw_svg(splits, classes, *, max_depth):
     """Return a drawing of a tree as SVG text, with a box per node and a line per branch.
 
     Parameters are as in `export_text`; a truncated branch ends in a dashed box.
     """
-    tree = questions.tree
+    tree = splits.tree
     shown, depth = shown_nodes(tree, max_depth)
     middle = places(tree, depth)
     width = WIDE * sum(1 for node in shown if is_end(tree, node, depth))
@@ -112,7 +112,7 @@ def draw_svg(questions, classes, *, max_depth):
         if not is_end(tree, node, depth):
             children = tree.children_left[node], tree.children_right[node]
             parts += [line(x, y + 3 * LINE, middle[c], HIGH * depth[c]) for c in children]
-        parts.append(box(questions, node, x, y, classes, is_end(tree, node, depth)))
+        parts.append(box(splits, node, x, y, classes, is_end(tree, node, depth)))
     size = f'width="{width}" height="{HIGH * deepest + 4 * LINE}"'
     style = "font: 12px sans-serif; text-anchor: middle"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} style="{style}">'
@@ -160,13 +160,13 @@ def line(x, y, to_x, to_y):
     return f'<line x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}" stroke="#888"/>'
 
 
-def box(questions, node, x, y, classes, ends):
+def box(splits, node, x, y, classes, ends):
     """Return the box of a node: its split or leaf text, its impurity and its rows."""
-    tree = questions.tree
+    tree = splits.tree
     is_leaf = tree.children_left[node] < 0
     texts = [
-        leaf_text(questions, node, classes) if is_leaf else questions.short(node),
-        f"impurity {tree.impurity[node]:.{questions.decimals}f}",
+        leaf_text(splits, node, classes) if is_leaf else splits.short(node),
+        f"impurity {tree.impurity[node]:.{splits.decimals}f}",
         f"{tree.n_node_samples[node]} rows",
     ]
     dashed = ' stroke-dasharray="4"' if ends and not is_leaf else ""

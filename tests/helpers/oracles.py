@@ -194,7 +194,7 @@ class Draws:
 # ------------------------------------------------------------------ partition, walk, pruning
 
 
-def partition_by_rank(values, entries, goes_left, place, kind, alone):
+def part_list(values, entries, goes_left, place, kind, alone):
     """Return the two sides of a list, renumbered, with their flags.
 
     Parameters

@@ -29,7 +29,7 @@ from algorithms.levelwise.kernels.split_scores import (
     least_of,
     score_if_allowed,
 )
-from algorithms.levelwise.kernels.within_bin_search import InsideSpace, search_doubts
+from algorithms.levelwise.kernels.within_bin_search import InsideSpace, search_candidates
 from algorithms.runtime.intrinsics import add_atomic
 from algorithms.runtime.jit import inner_kernel, kernel
 
@@ -46,7 +46,7 @@ class Space(NamedTuple):
     line: np.ndarray  # float64 (LINE, CODES)
     bins: np.ndarray  # int64 (CODES,): bins of a line
     known: np.ndarray  # float64 (2^DEEPEST,), at least K: best score of each slot in this thread
-    doubts: np.ndarray  # DOUBT: candidate bins; room for at least 2 · CODES
+    candidates: np.ndarray  # CANDIDATE: candidate bins; room for at least 2 · CODES
     inside: InsideSpace
 
 
@@ -63,7 +63,7 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
         are taken one by one
     taken : int64, first entry: number of takes by all threads
     """
-    n_columns, n_doubts, n_batches = len(codes.code), 0, together // many
+    n_columns, n_candidates, n_batches = len(codes.code), 0, together // many
     while True:
         ticket = add_atomic(taken, 0, 1)
         if ticket < n_batches:
@@ -73,31 +73,33 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
             first = together + (ticket - n_batches)
             last = first + 1
         if first >= n_columns:
-            return n_doubts
+            return n_candidates
         sum_bins(codes, level, own, first, last)
         for f in range(first, last):
             for slot in range(len(level.open)):
                 level.score[f, slot] = -np.inf
                 if level.open[slot] == 0:
                     continue
-                if n_doubts + TWO * CODES > len(space.doubts):
-                    where = table, codes, limits, level, space.doubts, space.known, space.inside
-                    search_doubts(*where, 0, n_doubts)
-                    n_doubts = 0
+                if n_candidates + TWO * CODES > len(space.candidates):
+                    where = table, codes, limits, level, space.candidates, space.known, space.inside
+                    search_candidates(*where, 0, n_candidates)
+                    n_candidates = 0
                 row, start = plane_of(level, f, own + f - first, level.plane[slot])
                 cells = level.sums[row, start:]
-                n_doubts = search_slot(codes, limits, level, space, cells, f, slot, n_doubts)
+                n_candidates = search_slot(
+                    codes, limits, level, space, cells, f, slot, n_candidates
+                )
 
 
 @inner_kernel
-def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
+def search_slot(codes, limits, level, space, cells, f, slot, n_candidates):
     """Score the thresholds between a slot's bins; return the new number of candidate bins.
 
     Missing values go right in the first turn, left in the second.
     """
     totals, line, known = level.totals[slot], space.line, space.known
     n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
-    in_gap = read_cell(cells, MISSING >> level.shift)
+    in_gap = read_bin(cells, MISSING >> level.shift)
     level.gaps[f, slot] = in_gap[0] > 0.0
     for turn in range(1 + level.gaps[f, slot]):
         count = write_line(cells, in_gap, turn, n_bins, line, space.bins)
@@ -110,22 +112,22 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
             if line[FOUND, k] != 0.0:
                 b = space.bins[k]
                 if level.shift != 0 or codes.plain[f, b] == 0:
-                    store_candidate(space.doubts[n_doubts], f, slot, turn, b, line, k)
-                    n_doubts += 1
-    return n_doubts
+                    store_candidate(space.candidates[n_candidates], f, slot, turn, b, line, k)
+                    n_candidates += 1
+    return n_candidates
 
 
 @inner_kernel
-def store_candidate(doubt, f, slot, turn, b, line, k):
+def store_candidate(candidate, f, slot, turn, b, line, k):
     """Store a candidate bin, entry k of a line."""
-    doubt["column"], doubt["slot"], doubt["turn"], doubt["bin"] = f, slot, turn, b
-    doubt["n_left"], doubt["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
-    doubt["s_left"], doubt["w"] = line[S_LEFT, k], line[W, k]
-    doubt["above"], doubt["below"] = line[P, k], line[M, k]
+    candidate["column"], candidate["slot"], candidate["turn"], candidate["bin"] = f, slot, turn, b
+    candidate["n_left"], candidate["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
+    candidate["s_left"], candidate["w"] = line[S_LEFT, k], line[W, k]
+    candidate["above"], candidate["below"] = line[P, k], line[M, k]
 
 
 @inner_kernel
-def read_cell(cells, b):
+def read_bin(cells, b):
     """Return rows, weight, and the sums p and m of a bin."""
     at = np.uint64(b) * np.uint64(CELL)
     n, w = cells[at + np.uint64(OF_ROWS)], cells[at + np.uint64(OF_WEIGHT)]
@@ -144,7 +146,7 @@ def write_line(cells, in_gap, turn, n_bins, line, bins):
         n_left, w_left, s_left = in_gap[0], in_gap[1], in_gap[2] - in_gap[3]
     k = np.uint64(0)
     for b in range(np.uint64(n_bins)):
-        n, w, p, m = read_cell(cells, b)
+        n, w, p, m = read_bin(cells, b)
         if n == 0.0:
             continue
         w, p, m = max(w, 0.0), max(p, 0.0), max(m, 0.0)  # subtraction leaves rounding errors

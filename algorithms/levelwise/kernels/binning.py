@@ -8,7 +8,7 @@ from algorithms.trees.kernels.tree_arrays import ROW
 
 
 @kernel
-def code_columns(values, order, missing, codes, wanted, close, first, last):
+def bin_columns(values, order, missing, codes, wanted, close, first, last):
     """Fill ``codes`` for the columns first … last − 1.
 
     A bin ends only between distinct values. With at most ``wanted`` distinct values each has its

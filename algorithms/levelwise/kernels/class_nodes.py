@@ -107,7 +107,7 @@ def choose_splits(table, code, limits, rows, level, columns, total_weight, base,
         own = np.uint16(slot * n_classes)
         step["feature"] = f
         step["first_side"] = sides
-        below, above = around(table, rows, n_classes, f, own, level.entry[f, slot])
+        below, above = rows_around(table, rows, n_classes, f, own, level.entry[f, slot])
         step["bin"] = code[f, below]
         low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
         step["threshold"] = low / 2.0 + high / 2.0
@@ -134,7 +134,7 @@ def best_column(level, columns, slot):
 
 
 @inner_kernel
-def around(table, rows, n_classes, f, own, entry):
+def rows_around(table, rows, n_classes, f, own, entry):
     """Return the slot's last row before an entry of a list, and its first row from there on."""
     last = entry - 1
     while np.uint16(rows.lane[table.order[f, last] & ROW] - own) >= n_classes:

@@ -165,7 +165,7 @@ def search_inside(table, codes, limits, rows, level, best, left, first, last):
                 if codes.plain[f, b] == 0:
                     known = max(best[slot], level.score[f, slot]) - SLACK * n
                     start = (n_left, n)
-                    if highest(sums, slot, b, before, totals, start) >= known:
+                    if bound_inside(sums, slot, b, before, totals, start) >= known:
                         copy(before, inside, 0, n_classes)
                         where = (f, slot, b, known)
                         search_bin(table, codes, limits, rows, level, where, inside, start)
@@ -173,7 +173,7 @@ def search_inside(table, codes, limits, rows, level, best, left, first, last):
 
 
 @inner_kernel
-def highest(sums, slot, b, left, totals, start):
+def bound_inside(sums, slot, b, left, totals, start):
     """Return an upper bound of S inside a bin, from the weights left of it."""
     n_left, n = start
     n_classes = len(left)
@@ -189,7 +189,9 @@ def highest(sums, slot, b, left, totals, start):
         for corner in range(4):
             l_0 = left[0] + m_0 * (corner & 1)
             l_1 = left[1] + m_1 * (corner >> 1)
-            bound = max(bound, pair(l_0, l_1) + pair(totals[0] - l_0, totals[1] - l_1))
+            bound = max(
+                bound, two_class_score(l_0, l_1) + two_class_score(totals[0] - l_0, totals[1] - l_1)
+            )
         return bound
     n_right = n - n_left
     if n_left <= 0.0 or n_right - v <= 0.0:
@@ -208,7 +210,7 @@ def highest(sums, slot, b, left, totals, start):
 
 
 @inner_kernel
-def pair(l_0, l_1):
+def two_class_score(l_0, l_1):
     """Return G of two classes; 0 for an empty side."""
     n = l_0 + l_1
     return (l_0 * l_0 + l_1 * l_1) / n if n > 0.0 else 0.0

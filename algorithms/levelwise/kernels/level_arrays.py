@@ -93,7 +93,7 @@ class Level(NamedTuple):
 
 
 # A candidate bin, which may contain a better threshold than its ends: sums left of it and in it.
-DOUBT = np.dtype(
+CANDIDATE = np.dtype(
     [
         ("column", np.int32),
         ("slot", np.int32),

@@ -31,53 +31,53 @@ class InsideSpace(NamedTuple):
 
 
 @kernel
-def search_inside(table, codes, limits, level, doubts, best, space, taken):
+def search_inside(table, codes, limits, level, candidates, best, space, taken):
     """Search candidate bins until all are taken; one thread takes all of a column and slot.
 
     Parameters
     ----------
-    doubts : (n,) DOUBT, candidate bins, those of a column and slot in sequence
+    candidates : (n,) CANDIDATE, candidate bins, those of a column and slot in sequence
     best : float64, at least K: the best score of each slot, over all columns so far
     space : InsideSpace
     taken : int64, first entry: number of bins taken by all threads
     """
     while True:
         first = add_atomic(taken, 0, DRAWN)
-        if first >= len(doubts):
+        if first >= len(candidates):
             return
-        last = min(first + DRAWN, len(doubts))
-        while first < last and first > 0 and is_same_slot(doubts, first):
+        last = min(first + DRAWN, len(candidates))
+        while first < last and first > 0 and is_same_slot(candidates, first):
             first += 1
-        while first < last < len(doubts) and is_same_slot(doubts, last):
+        while first < last < len(candidates) and is_same_slot(candidates, last):
             last += 1
-        search_doubts(table, codes, limits, level, doubts, best, space, first, last)
+        search_candidates(table, codes, limits, level, candidates, best, space, first, last)
 
 
 @inner_kernel
-def is_same_slot(doubts, at):
+def is_same_slot(candidates, at):
     """Return whether a candidate bin has the same column and slot as the one before."""
-    one, other = doubts[at - 1], doubts[at]
+    one, other = candidates[at - 1], candidates[at]
     return one["column"] == other["column"] and one["slot"] == other["slot"]
 
 
 @linked_kernel
-def search_doubts(table, codes, limits, level, doubts, best, space, first, last):
+def search_candidates(table, codes, limits, level, candidates, best, space, first, last):
     """Search the candidate bins first … last − 1; other parameters are as in `search_inside`.
 
     ``best`` may be that of a single thread's columns; then more bins are searched than necessary.
     """
     for k in range(first, last):
-        doubt = doubts[k]
-        f, slot = np.int64(doubt["column"]), np.int64(doubt["slot"])
+        candidate = candidates[k]
+        f, slot = np.int64(candidate["column"]), np.int64(candidate["slot"])
         least = least_of(level, best, f, slot)
-        at = doubt["w_left"], doubt["s_left"]
-        held = doubt["w"], doubt["above"], doubt["below"]
+        at = candidate["w_left"], candidate["s_left"]
+        held = candidate["w"], candidate["above"], candidate["below"]
         if bin_may_pass(level.totals[slot], at, held, limits.l2, least):
-            search_bin(table, codes, limits, level, f, slot, doubt, least, space)
+            search_bin(table, codes, limits, level, f, slot, candidate, least, space)
 
 
 @inner_kernel
-def search_bin(table, codes, limits, level, f, slot, doubt, least, space):
+def search_bin(table, codes, limits, level, f, slot, candidate, least, space):
     """Score every threshold inside a bin that may be better than the best known.
 
     Entries are processed in groups: list those of the slot, sum what lies left of each, compare all
@@ -86,11 +86,11 @@ def search_bin(table, codes, limits, level, f, slot, doubt, least, space):
     Parameters
     ----------
     f, slot : of the candidate bin
-    doubt : DOUBT
+    candidate : CANDIDATE
     least : only scores above it count
     """
-    b, turn = np.int64(doubt["bin"]), np.int64(doubt["turn"])
-    n_left, w_left, s_left = doubt["n_left"], doubt["w_left"], doubt["s_left"]
+    b, turn = np.int64(candidate["bin"]), np.int64(candidate["turn"])
+    n_left, w_left, s_left = candidate["n_left"], candidate["w_left"], candidate["s_left"]
     totals = level.totals[slot]
     end = first_entry(codes, level, f, b + 1)
     before = np.int64(-1)

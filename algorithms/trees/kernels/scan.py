@@ -86,7 +86,7 @@ def sum_block(rows, f, p, m, s, n, block, packed):
 
 
 @inner_kernel
-def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
+def any_passes_bound(lists, f, p, m, all_apart, block, s, n, threshold):
     """Return whether a split of the block between distinct values scores above the threshold."""
     any_passes = np.int64(0)
     for i in range(m):
@@ -190,7 +190,7 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
         )
         if p + BLOCK >= first and (
             not rules.filtered
-            or any_above(
+            or any_passes_bound(
                 rows.lists,
                 np.uint64(f),
                 np.uint64(p),

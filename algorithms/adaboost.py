@@ -265,9 +265,8 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
                 return
             if error >= 0.5:
                 if not self.estimators_:
-                    self._append_model(
-                        model, 0.0, 1.0
-                    )  # the only model, so its vote does not matter
+                    # The only model, so its vote does not matter.
+                    self._append_model(model, 0.0, 1.0)
                 return
             beta = error / (1.0 - error)  # β_t
             log = math.log if self.parity is None else np.log  # np.log may round differently

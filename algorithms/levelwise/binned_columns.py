@@ -53,14 +53,14 @@ def sort_coded(X, workers, name, close=CLOSE):
 
     def sort(first, last):
         scratch = sort_scratch(n)
-        own, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
+        column_order, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
         for f in range(first, last):
             column = values[f : f + 1]
             absent = missing[f : f + 1]
-            sort_columns(column, own, kind, absent, scratch, 0, 1)
-            found = Codes(*(a[f : f + 1] for a in codes))
-            bin_columns(column, own, absent, found, wanted, close, 0, 1)
-            order[f] = own[0]
+            sort_columns(column, column_order, kind, absent, scratch, 0, 1)
+            column_codes = Codes(*(a[f : f + 1] for a in codes))
+            bin_columns(column, column_order, absent, column_codes, wanted, close, 0, 1)
+            order[f] = column_order[0]
 
     workers.share(sort, n_columns)
     return lay_flat(X, order, missing, close), codes

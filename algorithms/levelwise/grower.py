@@ -205,20 +205,22 @@ class LevelGrower:
         together = n_columns - n_columns % (many * threads)
         n_tickets = together // many + n_columns - together
         # No candidate bins for threads that do not run.
-        found = [self._spaces[0].candidates[:0]] * threads
+        candidate_lists = [self._spaces[0].candidates[:0]] * threads
         tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # number of items taken so far
         drawn = many, together, tickets
 
         def scan(rank, _):
-            space, own = self._spaces[rank], n_columns + self._many * rank
+            space, thread_row = self._spaces[rank], n_columns + self._many * rank
             space.known[:k] = -np.inf
-            found[rank] = space.candidates[: search_columns(*where, space, own, *drawn)]
+            candidate_lists[rank] = space.candidates[
+                : search_columns(*where, space, thread_row, *drawn)
+            ]
 
         self._workers.share(scan, min(threads, n_tickets))
         best = level.score.max(axis=0)
-        candidates = np.concatenate([own.view(np.uint64) for own in found]).view(
-            level_arrays.CANDIDATE
-        )
+        candidates = np.concatenate(
+            [thread_row.view(np.uint64) for thread_row in candidate_lists]
+        ).view(level_arrays.CANDIDATE)
 
         def look_inside(rank, _):
             search_inside(*where, candidates, best, self._spaces[rank].inside, bins)

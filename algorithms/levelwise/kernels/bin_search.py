@@ -3,8 +3,8 @@
 A column's bins are summed and searched at once, while its sums are in the cache. A bin is a
 candidate if its bound (`split_scores`) exceeds the best score of the slot that this thread has
 found. After all columns, `within_bin_search` searches the candidates that exceed the best score of
-all threads. If a thread's space is full before that, the thread searches its own candidates that
-exceed its best score.
+all threads. If a thread's space is full before that, the thread searches its own candidates
+that exceed its best score.
 """
 
 from typing import NamedTuple
@@ -51,13 +51,14 @@ class Space(NamedTuple):
 
 
 @kernel
-def search_columns(table, codes, limits, level, space, own, many, together, taken):
+def search_columns(table, codes, limits, level, space, thread_row, many, together, taken):
     """Search columns until all are taken; return the number of candidate bins left in the space.
 
     Parameters
     ----------
     level : ``sums``, ``score``, ``entry``, ``gaps``, ``to_left`` and ``n_left`` are written
-    own : first of ``many`` rows of ``level.sums`` that only this thread writes; see `plane_of`
+    thread_row : first of ``many`` rows of ``level.sums`` that only this thread writes; see
+        `plane_of`
     many : number of columns that are taken and summed at once
     together : how many of the first columns are taken this way, a multiple of ``many``; the others
         are taken one by one
@@ -74,7 +75,7 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
             last = first + 1
         if first >= n_columns:
             return n_candidates
-        sum_bins(codes, level, own, first, last)
+        sum_bins(codes, level, thread_row, first, last)
         for f in range(first, last):
             for slot in range(len(level.open)):
                 level.score[f, slot] = -np.inf
@@ -84,7 +85,7 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
                     where = table, codes, limits, level, space.candidates, space.known, space.inside
                     search_candidates(*where, 0, n_candidates)
                     n_candidates = 0
-                row, start = plane_of(level, f, own + f - first, level.plane[slot])
+                row, start = plane_of(level, f, thread_row + f - first, level.plane[slot])
                 cells = level.sums[row, start:]
                 n_candidates = search_slot(
                     codes, limits, level, space, cells, f, slot, n_candidates
@@ -188,5 +189,5 @@ def mark_bins(totals, line, count, l2, least):
     for k in range(np.uint64(count)):
         at = line[W_LEFT, k], line[S_LEFT, k]
         held = line[W, k], line[P, k], line[M, k]
-        found = bin_may_pass(totals, at, held, l2, least) & (line[N, k] >= TWO)
-        line[FOUND, k] = 1.0 if found else 0.0
+        is_candidate = bin_may_pass(totals, at, held, l2, least) & (line[N, k] >= TWO)
+        line[FOUND, k] = 1.0 if is_candidate else 0.0

@@ -28,7 +28,7 @@ TWO = np.uint64(2)  # bits of CELL
 
 
 @inner_kernel
-def sum_bins(codes, level, own, first, last):
+def sum_bins(codes, level, thread_row, first, last):
     """Write the sums of the columns first … last − 1.
 
     The picked rows are summed into the planes of the smaller siblings. The larger sibling's sums
@@ -37,60 +37,67 @@ def sum_bins(codes, level, own, first, last):
 
     Parameters
     ----------
-    own : first of last − first rows of ``level.sums`` that only this thread writes; see `plane_of`
+    thread_row : first of last − first rows of ``level.sums`` that only this thread writes; see
+        `plane_of`
     """
     for f in range(first, last):
-        clear_small(level, f, own + f - first)
+        clear_small(level, f, thread_row + f - first)
     if last - first == FOUR:
-        add_to_four(codes.code, level, first, own)
+        add_to_four(codes.code, level, first, thread_row)
     else:
         for f in range(first, last):
-            add_to_one(codes.code, level, f, own + f - first)
+            add_to_one(codes.code, level, f, thread_row + f - first)
     if len(level.plane) > 1:
         for f in range(first, last):
-            take_from_parents(level, f, own + f - first)
+            take_from_parents(level, f, thread_row + f - first)
 
 
 @inner_kernel
-def clear_small(level, f, own):
+def clear_small(level, f, thread_row):
     """Set the planes of the smaller siblings to 0."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     for pair in range(len(level.small)):
-        row, start = plane_of(level, f, own, level.plane[level.small[pair]])
+        row, start = plane_of(level, f, thread_row, level.plane[level.small[pair]])
         level.sums[row, start : start + size] = 0.0
 
 
 @inner_kernel
-def take_from_parents(level, f, own):
+def take_from_parents(level, f, thread_row):
     """Subtract the smaller siblings' sums from their parents', which gives the larger siblings'."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     sums = level.sums
     for pair in range(len(level.small)):
         slot = level.small[pair]
-        row, start = plane_of(level, f, own, level.plane[slot])
-        of_rest, rest = plane_of(level, f, own, level.plane[slot ^ 1])
+        row, start = plane_of(level, f, thread_row, level.plane[slot])
+        of_rest, rest = plane_of(level, f, thread_row, level.plane[slot ^ 1])
         for k in range(size):
             sums[of_rest, rest + k] -= sums[row, start + k]
 
 
 @inner_kernel
-def start_of_picked(level, f, own):
+def start_of_picked(level, f, thread_row):
     """Return the offset of plane 0 of the picked rows, counted from the first of all sums.
 
     All planes of picked rows lie either with the column or in the thread's own rows.
     """
     new = level.plane[level.small[0]]
-    row, start = plane_of(level, f, own, new)
+    row, start = plane_of(level, f, thread_row, new)
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     return row * np.uint64(level.sums.shape[1]) + start - np.uint64(new) * size
 
 
 @inner_kernel
-def add_to_four(code, level, f, own):
+def add_to_four(code, level, f, thread_row):
     """Add the picked rows to the bins of four columns."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    at_0, at_1 = start_of_picked(level, f, own), start_of_picked(level, f + 1, own + 1)
-    at_2, at_3 = start_of_picked(level, f + 2, own + 2), start_of_picked(level, f + 3, own + 3)
+    at_0, at_1 = (
+        start_of_picked(level, f, thread_row),
+        start_of_picked(level, f + 1, thread_row + 1),
+    )
+    at_2, at_3 = (
+        start_of_picked(level, f + 2, thread_row + 2),
+        start_of_picked(level, f + 3, thread_row + 3),
+    )
     code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
     sums, pair = level.sums, level.pair
     for block in range(len(level.count)):
@@ -108,10 +115,10 @@ def add_to_four(code, level, f, own):
 
 
 @inner_kernel
-def add_to_one(code, level, f, own):
+def add_to_one(code, level, f, thread_row):
     """Add the picked rows to the bins of one column."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    at = start_of_picked(level, f, own)
+    at = start_of_picked(level, f, thread_row)
     column, sums, pair = code[f], level.sums, level.pair
     for block in range(len(level.count)):
         start = np.uint64(block * BLOCK_ROWS)
@@ -132,14 +139,14 @@ def coarsen(sums, n_planes, width, by, first, last):
         entry, of width / 2^by bins on return
     """
     for f in range(first, last):
-        own = sums[f]
+        column_sums = sums[f]
         # In place: an entry is written after it was read.
         for cell in range(n_planes * (width >> by)):
             for k in range(CELL):
                 total = 0.0
                 for b in range(cell << by, (cell + 1) << by):
-                    total += own[b * CELL + k]
-                own[cell * CELL + k] = total
+                    total += column_sums[b * CELL + k]
+                column_sums[cell * CELL + k] = total
 
 
 @inner_kernel
@@ -211,10 +218,10 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
                 continue
             step = plan[slot]
             f = np.uint64(step["feature"])
-            own = np.int64(code[f, i])
-            place = own - np.int64(step["first_asked"])
+            row_bin = np.int64(code[f, i])
+            place = row_bin - np.int64(step["first_asked"])
             right = np.int64(place >= 0)
-            if own == MISSING:
+            if row_bin == MISSING:
                 right = np.int64(1 - step["missing_left"])
             # Rare, so the branch is well predicted.
             if np.uint64(place) < np.uint64(step["n_asked"]):

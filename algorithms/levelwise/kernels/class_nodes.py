@@ -104,10 +104,10 @@ def choose_splits(table, code, limits, rows, level, columns, total_weight, base,
         if max(gain, 0.0) / total_weight + EPSILON < limits.min_impurity_decrease:
             continue
         step = plan[slot]
-        own = np.uint16(slot * n_classes)
+        first_lane = np.uint16(slot * n_classes)
         step["feature"] = f
         step["first_side"] = sides
-        below, above = rows_around(table, rows, n_classes, f, own, level.entry[f, slot])
+        below, above = rows_around(table, rows, n_classes, f, first_lane, level.entry[f, slot])
         step["bin"] = code[f, below]
         low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
         step["threshold"] = low / 2.0 + high / 2.0
@@ -134,13 +134,13 @@ def best_column(level, columns, slot):
 
 
 @inner_kernel
-def rows_around(table, rows, n_classes, f, own, entry):
+def rows_around(table, rows, n_classes, f, first_lane, entry):
     """Return the slot's last row before an entry of a list, and its first row from there on."""
     last = entry - 1
-    while np.uint16(rows.lane[table.order[f, last] & ROW] - own) >= n_classes:
+    while np.uint16(rows.lane[table.order[f, last] & ROW] - first_lane) >= n_classes:
         last -= 1
     after = entry
-    while np.uint16(rows.lane[table.order[f, after] & ROW] - own) >= n_classes:
+    while np.uint16(rows.lane[table.order[f, after] & ROW] - first_lane) >= n_classes:
         after += 1
     return table.order[f, last] & ROW, table.order[f, after] & ROW
 

@@ -230,12 +230,12 @@ def search_bin(table, codes, limits, rows, level, where, left, start):
     n_left, n = start
     totals = level.totals[slot]
     tie = tie_of(totals)
-    own = np.uint16(slot * len(left))
+    first_lane = np.uint16(slot * len(left))
     before = np.uint64(0)
     is_first = True
     for j in range(codes.starts[f, b], codes.starts[f, b + 1]):
         row = np.uint64(table.order[f, j] & ROW)
-        k = np.uint16(rows.lane[row] - own)
+        k = np.uint16(rows.lane[row] - first_lane)
         if k >= len(left):
             continue
         if not is_first:

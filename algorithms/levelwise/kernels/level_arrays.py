@@ -9,8 +9,9 @@ missed.
 The bounds need the sums of positive and of negative values separately. Rows of no open node, and
 rows of weight 0, have the slot number K.
 
-Of the two sides of a split only the one with fewer rows is summed. It gets its own *plane* of sums.
-The other side takes over its parent's plane, from which the smaller side's sums are subtracted.
+Of the two sides of a split only the one with fewer rows is summed. It gets its own *plane*
+of sums. The other side takes over its parent's plane, from which the smaller side's sums are
+subtracted.
 """
 
 from typing import NamedTuple
@@ -110,16 +111,16 @@ CANDIDATE = np.dtype(
 
 
 @inner_kernel
-def plane_of(level, f, own, plane):
+def plane_of(level, f, thread_row, plane):
     """Return the row of ``level.sums`` that holds a plane of a column, and its first entry.
 
     The first rows belong to the columns. Sums of the last level are not needed later, so they are
-    stored in rows of the thread that computes them; ``own`` is the row for this column.
+    stored in rows of the thread that computes them; ``thread_row`` is the row for this column.
     """
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     if plane < level.n_kept:
         return np.uint64(f), np.uint64(plane) * size
-    return np.uint64(own), np.uint64(plane - level.n_kept) * size
+    return np.uint64(thread_row), np.uint64(plane - level.n_kept) * size
 
 
 @inner_kernel

@@ -58,11 +58,11 @@ def bin_may_pass(totals, at, held, l2, least):
     left, s = at
     w, p, m = held
     end, per_g = left + w, 1.0 / totals[LARGEST]
-    found = passes(totals, left + p * per_g, s + p, l2, least)
-    found |= passes(totals, end - m * per_g, s + p, l2, least)
-    found |= passes(totals, left + m * per_g, s - m, l2, least)
-    found |= passes(totals, end - p * per_g, s - m, l2, least)
-    return found
+    may_pass = passes(totals, left + p * per_g, s + p, l2, least)
+    may_pass |= passes(totals, end - m * per_g, s + p, l2, least)
+    may_pass |= passes(totals, left + m * per_g, s - m, l2, least)
+    may_pass |= passes(totals, end - p * per_g, s - m, l2, least)
+    return may_pass
 
 
 @inner_kernel

@@ -1,4 +1,4 @@
-"""The members of a blend, when it is a harness plugin: our own algorithms by name."""
+"""The members of voting and stacking as harness plugins: our own algorithms by name."""
 
 from dataclasses import replace
 
@@ -11,25 +11,25 @@ MEMBERS = {
     "gradient_boosting": gradient_boosting.build,
     "random_forest": random_forest.build,
 }
-BOTH_WAYS = [  # by default one that lessens variance, and one that lessens bias
+DEFAULT_MEMBERS = [  # default: one member that reduces variance, one that reduces bias
     {"algorithm": "random_forest", "params": {"n_estimators": 50}},
     {"algorithm": "gradient_boosting", "params": {"n_estimators": 50}},
 ]
 
 
-def own_members(wanted, spec):
+def make_members(wanted, spec):
     """Return (name, estimator) pairs.
 
     Parameters
     ----------
     wanted : list of {"algorithm": name, "params": dict}
-        Params are added to those of the algorithm's class.
+        The params are set on the algorithm's estimator.
     spec : harness.Spec, of the blend
 
     Raises
     ------
     ValueError
-        Where an algorithm is not among `MEMBERS`.
+        If an algorithm is not in `MEMBERS`.
     """
     members = []
     for number, one in enumerate(wanted):

@@ -1,4 +1,4 @@
-"""AdaBoost: models trained one after the other, each on what those before it got wrong.
+"""AdaBoost: a sequence of models, each trained with more weight on rows predicted wrongly so far.
 
 Freund and Schapire: A decision-theoretic generalization of on-line learning and an application to
 boosting. Journal of Computer and System Sciences 55, 1997. For K classes SAMME: Zhu, Zou, Rosset
@@ -9,14 +9,15 @@ and Hastie: Multi-class AdaBoost. Statistics and Its Interface 2, 2009.
     ε_t = Σ w_i [h_t(x_i) ≠ y_i] / Σ w_i
     α_t = ν (log((1 − ε_t) / ε_t) + log(K − 1))                     ν: learning rate
     w_i ← w_i exp(α_t [h_t(x_i) ≠ y_i]),  then divided by their sum
-    F_k(x) = Σ α_t (1 if h_t(x) = k else −1/(K − 1)) / Σ α_t        the largest wins
+    F_k(x) = Σ α_t (1 if h_t(x) = k else −1/(K − 1)) / Σ α_t        predict the k of the largest F_k
 
-For two classes the share of training rows that are wrong is at most ∏ Z_t, with
+For two classes the share of wrongly predicted training rows is at most ∏ Z_t, with
 
-    Z_t = (1 − ε_t) exp(−α_t/2) + ε_t exp(α_t/2),    2 √(ε_t (1 − ε_t)) where ν = 1.
+    Z_t = (1 − ε_t) exp(−α_t/2) + ε_t exp(α_t/2),    2 √(ε_t (1 − ε_t)) if ν = 1.
 
-Guards: a model without error gets the vote 1, not an infinite one, and is the last; one that is
-no better than chance (ε ≥ 1 − 1/K) would get no vote, or a negative one, and ends the training.
+Edge cases: a model without error has the vote 1 instead of an infinite one, and ends the training.
+A model no better than chance (ε ≥ 1 − 1/K) would have a vote of 0 or less; it is dropped and ends
+the training.
 
 AdaBoost.R2 (Drucker: Improving regressors using boosting techniques, ICML 1997):
 
@@ -56,36 +57,44 @@ TWO = 2
 
 
 class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
-    """Boosted classifiers; parameters are those of scikit-learn's class of this name, and three.
+    """AdaBoost classifier with scikit-learn's parameters and three more: sampling, n_jobs, parity.
 
     Parameters
     ----------
     estimator : estimator, optional
         The model; by default our `DecisionTreeClassifier` of depth 1, a stump.
     n_estimators : int
-        Most rounds, T.
+        Maximum number of rounds, T.
     learning_rate : float
         ν, a factor of each vote.
     random_state : int, RandomState, optional
-        Decides the random states of the models, and the rows drawn.
+        Seed of the models' random states and of the row draws.
     sampling : {"reweight", "resample"}
-        How a model learns of the weights: as sample weights; or by as many rows as there are,
-        drawn in proportion to them with replacement, so that any model serves.
+        "reweight" passes the weights to the model as sample weights. "resample" draws as many rows
+        as there are, with replacement and probabilities proportional to the weights; it works with
+        models that take no sample weights.
     n_jobs : int, optional
-        Threads for our own trees; None is one. The result is the same for any number.
+        Number of threads for our own trees; None means one. The result is the same for any number.
     parity : {"scikit-learn"}, optional
-        Grow scikit-learn's own trees and weigh them by its own votes; None is faster.
+        Build exactly scikit-learn's trees and compute its votes. None is faster.
 
     Attributes
     ----------
-    estimator_ : the model, unfitted; estimators_ : the fitted ones
-    classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
-    estimator_weights_ : float64 (n_estimators,), votes α_t, 0 of rounds that were not needed
-    estimator_errors_ : float64 (n_estimators,), ε_t, 1 of rounds that were not needed
-    training_error_bounds_ : float64 (rounds,), of two classes: ∏ Z_t after each round
-        No less than the weighted share of training rows that the ensemble got wrong then.
+    estimator_ : the unfitted model
+    estimators_ : list of the fitted models
+    classes_ : (n_classes,) labels
+    n_classes_ : int
+    n_features_in_ : int
+    estimator_weights_ : float64 (n_estimators,)
+        Votes α_t; 0 for rounds that were not run.
+    estimator_errors_ : float64 (n_estimators,)
+        Errors ε_t; 1 for rounds that were not run.
+    training_error_bounds_ : float64 (rounds,)
+        Two classes only: ∏ Z_t after each round, an upper bound of the weighted share of training
+        rows that the ensemble predicts wrongly.
     feature_importances_ : float64 (n_features,)
-    ensemble_ : harness.TreeEnsemble, where the models are our own trees
+    ensemble_ : harness.TreeEnsemble
+        Only if the models are our own trees.
     """
 
     _own_tree = DecisionTreeClassifier
@@ -123,10 +132,10 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features)
-            What the model takes; for our trees numbers.
+            Any input that the model accepts; numbers for our trees.
         y : array-like (n_rows,), labels
         sample_weight : array-like (n_rows,), optional
-            The first weights; by default all are equal.
+            The initial weights; by default all are equal.
 
         Returns
         -------
@@ -135,7 +144,7 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
         Raises
         ------
         ValueError
-            Where the first model is no better than chance, or takes no sample weights.
+            If the first model is no better than chance, or does not accept sample weights.
         """
         X, y, weight = self._read(X, y, sample_weight, numeric=False)
         check_classification_targets(y)
@@ -151,7 +160,7 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
         return self
 
     def _rounds(self, X, y, weight, workers):
-        """Return what trains models and weighs rows: by kernels, where the model allows it."""
+        """Return the object that trains models and updates weights; it uses kernels if possible."""
         resample = self.sampling == "resample"
         if self._takes_our_trees(X) and not resample and fits(self.estimator_, self.n_classes_):
             return TreeRounds(X, y, self.classes_, weight, workers, type(self).__name__)
@@ -159,30 +168,30 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
         return ModelRounds(learner, y, weight, resample=resample, parity=self.parity)
 
     def _boost(self, rounds):
-        """Train one model after the other."""
+        """Train the models in sequence."""
         random = check_random_state(self.random_state)
         for t in range(self.n_estimators):
             model = self._next_model(random)
             error = rounds.train(model, random)  # ε_t
             if error <= 0.0:
-                self._keep(model, 1.0, 0.0)
+                self._append_model(model, 1.0, 0.0)
                 return
             if error >= 1.0 - 1.0 / self.n_classes_:
                 check_any_model(self.estimators_)
                 return
             vote = self._vote(error)
-            self._keep(model, vote, error)
+            self._append_model(model, vote, error)
             if t + 1 < self.n_estimators and not rounds.reweigh(vote):
                 warn_of_infinite_weights(t)
                 return
 
     def _vote(self, error):
         """Return α_t."""
-        log = math.log if self.parity is None else np.log  # which may round otherwise
+        log = math.log if self.parity is None else np.log  # np.log may round differently
         return self.learning_rate * (log((1.0 - error) / error) + log(self.n_classes_ - 1.0))
 
     def _record_bounds(self):
-        """Write ∏ Z_t after each round, of two classes."""
+        """Store ∏ Z_t after each round; two classes only."""
         if self.n_classes_ != TWO:
             return
         error = self.estimator_errors_[: len(self.estimators_)]
@@ -193,13 +202,14 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
 
 
 class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
-    """Boosted regressors by AdaBoost.R2; scikit-learn's parameters, n_jobs and parity.
+    """AdaBoost.R2 regressor with scikit-learn's parameters, ``n_jobs`` and ``parity``.
 
-    Parameters and attributes are as in `AdaBoostClassifier`, without those of classes; the model
-    is by default our `DecisionTreeRegressor` of depth 3, rows are always drawn, and
+    Parameters and attributes are as in `AdaBoostClassifier`, without those of classes. The model is
+    by default our `DecisionTreeRegressor` of depth 3. Rows are always drawn with replacement, with
+    probabilities proportional to their weights. One parameter differs:
 
     loss : {"linear", "square", "exponential"}
-        L of a row whose share of the largest error is e: e, e², 1 − exp(−e).
+        Loss L of a row, where e is its error divided by the largest error: e, e², 1 − exp(−e).
     """
 
     _own_tree = DecisionTreeRegressor
@@ -232,7 +242,7 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Train the models; parameters are as in `AdaBoostClassifier.fit`, y being numbers."""
+        """Train the models; parameters are as in `AdaBoostClassifier.fit`, with numeric y."""
         X, y, weight = self._read(X, y, sample_weight, numeric=True)
         self._begin()
         with Workers(count_threads(self.n_jobs)) as workers:
@@ -240,7 +250,7 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
         return self
 
     def _boost(self, learner, y, weight):
-        """Train one model after the other on rows drawn by weights of sum 1."""
+        """Train the models in sequence on rows drawn with weights of sum 1."""
         random = check_random_state(self.random_state)
         used = weight > 0.0
         for t in range(self.n_estimators):
@@ -251,15 +261,16 @@ class AdaBoostRegressor(MedianOfValues, RegressorMixin, BaseAdaBoost):
             off = relative_losses(off, self.loss)  # L_i
             error = (weight[used] * off).sum()  # ε_t
             if error <= 0.0:
-                self._keep(model, 1.0, 0.0)
+                self._append_model(model, 1.0, 0.0)
                 return
             if error >= 0.5:
                 if not self.estimators_:
-                    self._keep(model, 0.0, 1.0)  # alone it tells what there is to tell
+                    # The only model, so its vote does not matter.
+                    self._append_model(model, 0.0, 1.0)
                 return
             beta = error / (1.0 - error)  # β_t
-            log = math.log if self.parity is None else np.log  # which may round otherwise
-            self._keep(model, self.learning_rate * log(1.0 / beta), error)
+            log = math.log if self.parity is None else np.log  # np.log may round differently
+            self._append_model(model, self.learning_rate * log(1.0 / beta), error)
             if t + 1 < self.n_estimators:
                 weight[used] *= np.power(beta, (1.0 - off) * self.learning_rate)
                 weight /= weight.sum()
@@ -269,13 +280,13 @@ def build(spec):
     """Return the boosted trees of a harness spec."""
     kind = AdaBoostClassifier if spec.task.is_classification else AdaBoostRegressor
     model = kind(random_state=spec.seed, n_jobs=spec.threads)
-    model.estimator = model._default_tree()  # noqa: SLF001 - named, so that its params can be set
+    model.estimator = model._default_tree()  # noqa: SLF001 - passed explicitly so that its params can be set
     return model.set_params(**spec.params)
 
 
 @hookimpl
 def register_algorithms(register):
-    """Offer AdaBoost to the harness."""
+    """Register AdaBoost with the harness."""
     register(
         Algorithm(
             "adaboost",

@@ -2,9 +2,9 @@
 
 Breiman, Friedman, Olshen, Stone: Classification and Regression Trees, 1984.
 
-A tree parts the rows again and again, each time by the question x_f ≤ t that lessens the
-impurity H of the two sides the most. With n the weight of a node's rows, N that of all, n_k the
-weight of class k, and s, q the weighted sums of y and y²:
+A tree splits the rows recursively. Each node takes the split x_f ≤ t that reduces the impurity H
+the most. With n the weight of a node's rows, N the weight of all rows, n_k the weight of class k,
+and s, q the weighted sums of y and y²:
 
     gini               H = 1 − Σ (n_k / n)²
     entropy, log_loss  H = −Σ (n_k / n) log₂ (n_k / n)
@@ -13,38 +13,40 @@ weight of class k, and s, q the weighted sums of y and y²:
 
     improvement = n / N · (H − n_L / n · H_L − n_R / n · H_R)
 
-A leaf predicts the shares n_k / n of the classes, or the mean s / n. Every threshold between two
-distinct values of every feature drawn is tried; t is the middle of the two. A missing value goes
-to the side where it improves most; where training has none, to the side with more rows.
+A leaf predicts the class shares n_k / n, or the mean s / n. Every threshold between two distinct
+values of every sampled feature is tried; t is the midpoint of the two values. Missing values go to
+the side that improves the split most. If training has none, they go to the side with more rows.
 
-Columns are sorted once a fit, not in every node (docs/decisions/0001-exact-tree-grower.md).
-Classifiers whose weights are integers grow scikit-learn's own trees from the same seed: sums are
-exact, and draws, order of features and ties are the same. With other weights, and with values,
-rounding decides ties, so trees may differ where two splits are equally good. With
-``parity="scikit-learn"`` rows are sorted in every node and summed in that library's order: the
-tree is then its own to the last bit, whatever the weights.
+Columns are sorted once per fit, not in every node (docs/decisions/0001-exact-tree-grower.md).
+A classifier with integer weights builds the same tree as scikit-learn from the same seed: the sums
+are exact, and the random draws, the feature order and the ties are the same. With other weights,
+and in regression, rounding decides ties, so trees may differ where two splits are equally good.
+``parity="scikit-learn"`` sorts rows in every node and sums in scikit-learn's order: the tree then
+equals scikit-learn's bit for bit, with any weights.
 
 Criterion "gain_ratio" is Quinlan's (C4.5: Programs for Machine Learning, 1993; its release 8 of
-1996). With H the entropy, each feature brings its threshold of the largest gain; of the features
-whose gain is at least the mean gain of all that have a threshold, the one is taken with the
-largest
+1996). H is the entropy. Each feature proposes its threshold with the largest gain. Of the features
+whose gain is at least the mean gain of all features with a threshold, the split is the one with
+the largest
 
     gain ratio  (H − n_L / n · H_L − n_R / n · H_R) / (−Σ n_S / n · log₂ (n_S / n)),   S = L, R
 
-Splits are in two; what release 8 takes off the gain for the choice among thresholds is not.
-"misclassification" (H = 1 − max n_k / n) is what a stump of the boosting literature minimises.
+All splits are binary. The correction of the gain for the number of thresholds in release 8 is not
+implemented. "misclassification" (H = 1 − max n_k / n) is the criterion of stumps in the boosting
+literature.
 
 Criterion "absolute_error", H = min_m Σ w |y − m| / n with the weighted median m, is exact: running
-medians by a Fenwick tree cost O(n log n) a feature and node. It and "poisson" sort rows in every
-node, as scikit-learn does, and grow its own tree in either mode, at about its own speed.
+medians from a Fenwick tree cost O(n log n) per feature and node. This criterion and "poisson" sort
+rows in every node, as scikit-learn does, and build scikit-learn's tree in either mode, at about
+scikit-learn's speed.
 
-A column of categories is split by subsets: the best of all is found, by all criteria that columns
-are sorted for (`trees/kernels/category_order.py`), except where there are more than two classes and
-a node has more than ten categories: there they are ordered along a principal component. Missing
-values go to their own side; a category that the node did not see goes where more rows went. C4.5's
-splits with a branch for each category are out of scope.
+A categorical column is split by subsets. The best subset is found for all criteria that use
+presorted columns (`trees/kernels/category_order.py`), with one exception: with more than two
+classes and more than ten categories in a node, categories are ordered along a principal component.
+Missing values go to their own side. A category that the node did not contain in training goes to
+the side with more rows. C4.5's splits with one branch per category are not supported.
 
-Not here: several outputs.
+Not supported: several outputs.
 """
 
 from typing import ClassVar
@@ -65,52 +67,61 @@ from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, 
 
 
 class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
-    """A decision tree for classes; parameters are those of scikit-learn's class of this name.
+    """A decision tree classifier with the parameters of scikit-learn's class of the same name.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss", "gain_ratio", "misclassification"}
-        Impurity H; "entropy" and "log_loss" are the same. The last two are not scikit-learn's, and
-        cannot be had in parity mode.
+        Impurity H. "entropy" and "log_loss" are the same. "gain_ratio" and "misclassification" do
+        not exist in scikit-learn and cannot be used in parity mode.
     splitter : {"best", "random"}
-        Whether a feature is asked its best threshold, or one that is drawn at random: then the
-        tree is scikit-learn's own in either mode, and the last two criteria cannot be had.
+        "best" searches every threshold of a feature. "random" draws one threshold per feature: the
+        tree then equals scikit-learn's in either mode, and "gain_ratio" and "misclassification"
+        cannot be used.
     max_depth : int, optional
-        Most questions on the way to a leaf.
-    min_samples_split, min_samples_leaf : int or float
-        Fewest rows of a node that is split, and of a leaf; a float is a share of all rows.
+        Maximum depth of the tree.
+    min_samples_split : int or float
+        Minimum number of rows in a node that is split; a float is a share of all rows.
+    min_samples_leaf : int or float
+        Minimum number of rows in a leaf; a float is a share of all rows.
     min_weight_fraction_leaf : float
-        Least share of the total weight in a leaf.
+        Minimum share of the total weight in a leaf.
     max_features : int, float, {"sqrt", "log2"}, optional
-        How many features a node draws; by default all.
+        Number of features sampled in each node; by default all.
     random_state : int, RandomState, optional
-        Decides the order of the features, and so which of equal splits is taken.
+        Seed of the feature order, which decides between equally good splits.
     max_leaf_nodes : int, optional
-        Most leaves; the tree is then grown best first.
+        Maximum number of leaves; if set, the tree grows best first.
     min_impurity_decrease : float
-        Least improvement of a split.
+        Minimum improvement of a split.
     class_weight : dict, {"balanced"}, optional
-        Weight of each class, on top of sample weights.
+        Weight of each class, multiplied with the sample weights.
     ccp_alpha : float
-        Price of a leaf, by which the grown tree is pruned.
+        Penalty per leaf for cost-complexity pruning of the grown tree.
     monotonic_cst : array-like of -1, 0, 1 (n_features,), optional
-        Features whose larger values may only lower, or only raise, the share of the second class.
+        Monotonicity of each feature: with larger values the share of the second class may only
+        fall (-1) or only rise (1).
     categorical_features : {"from_dtype"} or array-like, optional
-        Columns of categories, by number, by name or as a mask; "from_dtype": those of a frame
-        whose dtype is categorical. Not in parity mode.
+        Categorical columns, given by index, by name or as a mask. "from_dtype" takes the columns of
+        a frame with a categorical dtype. Not supported in parity mode.
     n_jobs : int, optional
-        Threads; None is one. The tree is the same for any number.
+        Number of threads; None means one. The tree is the same for any number.
     parity : {"scikit-learn"}, optional
-        Grow scikit-learn's own tree, to the order of its sums, in one thread; None is faster.
+        Build exactly scikit-learn's tree, with its order of summation, in one thread. None is
+        faster.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels, sorted
-    n_classes_, n_features_in_, n_outputs_, max_features_ : int
-    feature_names_in_ : (n_features,) str, where X had names
+    n_classes_ : int
+    n_features_in_ : int
+    n_outputs_ : int
+    max_features_ : int
+    feature_names_in_ : (n_features,) str
+        Only if X had column names.
     feature_importances_ : float64 (n_features,)
-    categories_ : dict, number of each column of categories → index of its categories
-    tree_ : the tree, with scikit-learn's names of arrays
+    categories_ : dict, index of each categorical column → pandas index of its categories
+    tree_ : the tree, with scikit-learn's array names
     ensemble_ : harness.TreeEnsemble
     """
 
@@ -161,18 +172,18 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.parity = parity
 
     def _read_y(self, y):
-        """Return class codes, in as few bytes as they need; keep the labels."""
+        """Return class codes in the smallest unsigned dtype that holds them; store the labels."""
         check_classification_targets(y)
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.min_scalar_type(self.n_classes_ - 1))
 
     def _read_more_y(self, y):
-        """Return the codes of labels seen in training; raise ValueError where one was not."""
+        """Return the codes of labels seen in training; raise ValueError for an unknown label."""
         return codes_among(self.classes_, y, "y has labels that the tree was not grown on")
 
     def _target(self, codes, weight):
-        """Return the codes with the weights of rows and of classes multiplied."""
+        """Return the codes, with sample weights multiplied by class weights."""
         if self.class_weight is not None:
             given, labels, exact = self.class_weight, self.classes_[codes], self._sorts_in_nodes
             counted = weight if self.parity is None else None
@@ -180,8 +191,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
             by_class = weights_by_class(given, labels, counted, **flags)
             weight = by_class if weight is None else weight * by_class
         if self._sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
-            told = "is not scikit-learn's: use parity=None and splitter='best'"
-            raise ValueError(f"criterion='{self.criterion}' {told}")
+            advice = "is not scikit-learn's: use parity=None and splitter='best'"
+            raise ValueError(f"criterion='{self.criterion}' {advice}")
         return Target(self.n_classes_, codes=codes, weight=weight)
 
     def predict_proba(self, X, check_input=True):
@@ -189,20 +200,20 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         return self._predict(X, check_input)
 
     def predict(self, X, check_input=True):
-        """Return the label with the largest share, the first if equal, for each row."""
+        """Return the label with the largest share of each row; the first one if equal."""
         proba = self.predict_proba(X, check_input)
         return self.classes_.take(proba.argmax(axis=1))
 
     def predict_log_proba(self, X):
-        """Return the logarithms of `predict_proba`; -inf where a class is absent."""
+        """Return the logarithms of `predict_proba`; -inf where a class has share 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
-    """A decision tree for values; parameters are those of scikit-learn's class of this name.
+    """A decision tree regressor with the parameters of scikit-learn's class of the same name.
 
-    Parameters and attributes are as in `DecisionTreeClassifier`, without those of classes;
+    Parameters and attributes are as in `DecisionTreeClassifier`, without those of classes.
     ``criterion`` is "squared_error" ("friedman_mse"), "absolute_error" or "poisson".
     """
 
@@ -253,7 +264,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     _read_more_y = _read_y
 
     def _target(self, y, weight):
-        """Return the values with their weights; ValueError where Poisson's are not counts."""
+        """Return the values with their weights; raise ValueError if y is invalid for "poisson"."""
         if self.criterion == "poisson" and np.any(y < 0):
             raise ValueError(
                 "Some value(s) of y are negative which is not allowed for Poisson regression."
@@ -263,12 +274,12 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         return Target(0, y=y, weight=weight)
 
     def predict(self, X, check_input=True):
-        """Return the mean of each row's leaf, float64 (n_rows,)."""
+        """Return the leaf mean of each row, float64 (n_rows,)."""
         return self._predict(X, check_input)[:, 0]
 
 
 def build(spec):
-    """Return the tree of a harness spec; those that sort in nodes read categories as numbers."""
+    """Return the tree of a harness spec; trees that sort in nodes read categories as numbers."""
     kind = DecisionTreeClassifier if spec.task.is_classification else DecisionTreeRegressor
     tree = kind(random_state=spec.seed, n_jobs=spec.threads).set_params(**spec.params)
     if spec.categorical and not tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
@@ -278,7 +289,7 @@ def build(spec):
 
 @hookimpl
 def register_algorithms(register):
-    """Offer the tree to the harness."""
+    """Register the tree with the harness."""
     register(
         Algorithm(
             "decision_tree",

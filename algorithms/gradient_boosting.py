@@ -1,4 +1,4 @@
-"""Gradient boosting: each tree takes a step down the gradient of any loss.
+"""Gradient boosting: each tree takes one step along the negative gradient of a loss.
 
 Friedman: Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.
 Friedman: Stochastic gradient boosting. Computational Statistics & Data Analysis 38, 2002.
@@ -10,15 +10,15 @@ Friedman: Stochastic gradient boosting. Computational Statistics & Data Analysis
     ρ   = argmin_ρ Σ w_i L(y_i, F(x_i) + ρ h_m(x_i))                    step="global"
     F_m = F_{m−1} + ν ρ_j[x in leaf j],  or  F_{m−1} + ν ρ h_m          ν: learning_rate
 
-Where ρ_j has no closed form it is one Newton step Σ w g / Σ w h, as Friedman takes it (log_loss,
-exponential, poisson). Losses and their formulas are in `boosting/kernels/losses.py`. With the
-exponential loss, hypotheses of ±1 and global steps this is AdaBoost.
+If ρ_j has no closed form, it is one Newton step Σ w g / Σ w h, as in Friedman (log_loss,
+exponential, poisson). The formulas of the losses are in `boosting/kernels/losses.py`. With the
+exponential loss, hypotheses of ±1 and global steps, this algorithm is AdaBoost.
 
-Penalties γ J + λ/2 Σ v_j² on the J leaves' values v_j hold a tree small: leaf j then counts
-s² / (w + λ), and a split must lessen ½ Σ w (g − v)² by more than γ.
+The penalty γ J + λ/2 Σ v_j² on the values v_j of the J leaves regularises a tree: the score of
+leaf j becomes s² / (w + λ), and a split must reduce ½ Σ w (g − v)² by more than γ.
 
-Trees are grown level by level on columns sorted once (docs/decisions/gradient-boosting.md); every
-distinct threshold is tried. Draws of rows and features are scikit-learn's.
+Trees are grown level by level on columns sorted once (docs/decisions/gradient-boosting.md). Every
+distinct threshold is tried. The draws of rows and features are those of scikit-learn.
 """
 
 from typing import ClassVar
@@ -50,61 +50,87 @@ REGRESSION_LOSSES = {
 
 
 class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
-    """Gradient boosting of classes; parameters are those of scikit-learn's class of this name.
+    """Gradient boosting classifier with the parameters of scikit-learn's class, and a few more.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or object
-        An object is a loss of your own: `algorithms.boosting.losses` says what it offers.
+        An object is a custom loss; `algorithms.boosting.losses` describes its methods.
     learning_rate : float
-        Share ν of each step that is taken. As in scikit-learn, a warm start applies it to the
-        rounds it goes on from as well; a change after the last fit changes no prediction.
+        Shrinkage ν of each step. As in scikit-learn, a warm start applies the new value to the
+        existing rounds as well. A change after the last fit does not change predictions.
     n_estimators : int
-        Rounds; `choose_rounds` finds their number by cross-validation.
+        Number of rounds; `choose_rounds` finds it by cross-validation.
     subsample : float
-        Share of the rows that each round draws, without replacement.
+        Share of the rows drawn in each round, without replacement.
     criterion : "deprecated"
         Has no effect.
-    min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_depth, \
-    min_impurity_decrease, max_features, max_leaf_nodes, ccp_alpha
-        Of the trees, as in `DecisionTreeRegressor`.
+    min_samples_split : int or float
+        Minimum number of rows in a node that is split; a float is a share of all rows.
+    min_samples_leaf : int or float
+        Minimum number of rows in a leaf; a float is a share of all rows.
+    min_weight_fraction_leaf : float
+        Minimum share of the total weight in a leaf.
+    max_depth : int, optional
+        Maximum depth of each tree.
+    min_impurity_decrease : float
+        Minimum improvement of a split.
     init : estimator, "zero", optional
-        What boosting starts from; by default the best constant.
+        Initial model; by default the best constant.
     random_state : int, RandomState, optional
-        Decides the draws of rows and features.
+        Seed of the draws of rows and features.
+    max_features : int, float, {"sqrt", "log2"}, optional
+        Number of features sampled in each node; by default all.
     verbose : int
-        Whether lines are printed: now and then, or with 2 each round.
+        1 prints some of the rounds, 2 every round.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves of each tree; if set, trees grow best first.
     warm_start : bool
-        Whether a further fit adds rounds to those there are.
-    validation_fraction, n_iter_no_change, tol
-        Training ends where the loss on rows held out has not fallen by ``tol`` in so many rounds.
+        Whether a further fit adds rounds to the existing ones.
+    validation_fraction : float
+        Share of the rows held out for early stopping.
+    n_iter_no_change : int, optional
+        Training stops if the validation loss has not fallen by ``tol`` in this many rounds. None
+        turns early stopping off.
+    tol : float
+        Minimum decrease of the validation loss that counts as an improvement.
+    ccp_alpha : float
+        Penalty per leaf for cost-complexity pruning of each tree.
     estimator : regressor, optional
-        Base learner in place of trees; its step is the global one.
+        Base learner used instead of trees; its step is always the global one.
     step : {"leaf", "global"}
-        Whether each leaf has its own step, or all of them one.
+        One step size per leaf, or one per tree.
     leaf_penalty : float
-        γ, price of a leaf.
+        γ, penalty per leaf.
     l2_regularization : float
-        λ, price of the leaves' squares; not for losses without curvature.
+        λ, penalty of squared leaf values; not supported for losses without curvature.
     parity : {"scikit-learn"}, optional
-        Grow scikit-learn's own trees, by its arithmetic; slower.
+        Build exactly scikit-learn's trees, with its arithmetic; slower.
     n_jobs : int, optional
-        Threads; None is one. The result is the same for any number.
+        Number of threads; None means one. The result is the same for any number.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels, sorted
-    n_classes_, n_features_in_, n_estimators_, n_trees_per_iteration_, max_features_ : int
+    n_classes_ : int
+    n_features_in_ : int
+    n_estimators_ : int, number of rounds
+    n_trees_per_iteration_ : int
+    max_features_ : int
     estimators_ : object array (n_rounds, n_outputs) of the fitted regressors
-    steps_ : float64 (n_rounds, n_outputs), ρ of base learners; 1 of trees, which hold their own
+    steps_ : float64 (n_rounds, n_outputs)
+        ρ of base learners; 1 for trees, whose leaf values contain the steps.
     init_ : the fitted initial estimator, "zero", or "constant"
-    train_score_ : float64 (n_rounds,), the loss on the rows drawn, after each round
-    oob_improvement_, oob_scores_ : float64 (n_rounds,), of the rows not drawn; oob_score_ : float
+    train_score_ : float64 (n_rounds,), the loss on the drawn rows after each round
+    oob_improvement_ : float64 (n_rounds,), decrease of the out-of-bag loss in each round
+    oob_scores_ : float64 (n_rounds,), out-of-bag loss after each round
+    oob_score_ : float, out-of-bag loss after the last round
     feature_importances_ : float64 (n_features,)
-    ensemble_ : harness.TreeEnsemble, where the members are trees
+    ensemble_ : harness.TreeEnsemble
+        Only if the base learners are trees.
     """
 
-    _tree_class = DecisionTreeRegressor  # both boost regression trees
+    _tree_class = DecisionTreeRegressor  # the classifier uses regression trees, too
 
     _parameter_constraints: ClassVar = {
         **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
@@ -113,7 +139,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     }
 
     def _read_y(self, y, weight):
-        """Return class codes, float64; keep the labels."""
+        """Return class codes as float64; store the labels."""
         check_classification_targets(y)
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
@@ -126,7 +152,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         return codes.astype(np.float64)
 
     def _make_loss(self):
-        """Return the loss."""
+        """Return the loss object."""
         if not isinstance(self.loss, str):
             return self.loss
         if self.loss == "log_loss":
@@ -144,11 +170,11 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         return classification_losses.Exponential()
 
     def decision_function(self, X):
-        """Return the scores, float64 (n_rows,) of two classes, else (n_rows, n_classes)."""
-        return flat(self._raw(self._read_rows(X)))
+        """Return raw scores: float64 (n_rows,) for two classes, else (n_rows, n_classes)."""
+        return squeeze_single_output(self._raw(self._read_rows(X)))
 
     def staged_decision_function(self, X):
-        """Yield the scores after each round, float64 (n_rows, n_outputs)."""
+        """Yield the raw scores after each round, float64 (n_rows, n_outputs)."""
         yield from self._staged_raw(X)
 
     def _label(self, raw):
@@ -181,15 +207,15 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
 
 
 class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
-    """Gradient boosting of values; parameters are those of scikit-learn's class of this name.
+    """Gradient boosting regressor with the parameters of scikit-learn's class, and a few more.
 
     Parameters and attributes are as in `GradientBoostingClassifier`, without those of classes.
-    ``loss`` is one of "squared_error", "absolute_error", "huber", "quantile", "poisson" (which
-    predicts e^F), or a loss of your own; ``alpha`` is the quantile that "quantile" fits, and that
-    of the residuals beyond which "huber" is linear.
+    ``loss`` is "squared_error", "absolute_error", "huber", "quantile", "poisson" (its prediction is
+    e^F), or a custom loss. ``alpha`` is the quantile of the loss "quantile", and the quantile of
+    the absolute residuals above which "huber" is linear.
     """
 
-    _tree_class = DecisionTreeRegressor  # both boost regression trees
+    _tree_class = DecisionTreeRegressor  # the classifier uses regression trees, too
 
     _parameter_constraints: ClassVar = {
         **BaseGradientBoosting._parameter_constraints,  # noqa: SLF001 - scikit-learn's convention
@@ -242,12 +268,12 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         )  # fmt: skip
         self.alpha = alpha
 
-    def _read_y(self, y, weight):  # noqa: ARG002 - as the classifier's
+    def _read_y(self, y, weight):  # noqa: ARG002 - the classifier's signature
         """Return the values as float64."""
         return np.ascontiguousarray(y, np.float64)
 
     def _make_loss(self):
-        """Return the loss."""
+        """Return the loss object."""
         if isinstance(self.loss, str):
             return REGRESSION_LOSSES[self.loss](self.alpha)
         return self.loss
@@ -256,22 +282,26 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         """Return the leaf of each row in each tree: float64 (n_rows, n_estimators)."""
         return super().apply(X)[:, :, 0]
 
-    def _say(self, raw):
-        """Return what scores mean."""
-        return self._loss.predict(raw) if hasattr(self._loss, "predict") else flat(raw)
+    def _to_predictions(self, raw):
+        """Convert raw scores to predictions."""
+        return (
+            self._loss.predict(raw)
+            if hasattr(self._loss, "predict")
+            else squeeze_single_output(raw)
+        )
 
     def predict(self, X):
         """Return the prediction of each row, float64 (n_rows,)."""
-        return self._say(self._raw(self._read_rows(X)))
+        return self._to_predictions(self._raw(self._read_rows(X)))
 
     def staged_predict(self, X):
         """Yield the predictions after each round."""
         for raw in self._staged_raw(X):
-            yield self._say(raw)
+            yield self._to_predictions(raw)
 
 
-def flat(raw):
-    """Return scores of one output as a vector."""
+def squeeze_single_output(raw):
+    """Return scores with one output as a vector."""
     return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
@@ -285,7 +315,7 @@ def build(spec):
 
 @hookimpl
 def register_algorithms(register):
-    """Offer gradient boosting to the harness."""
+    """Register gradient boosting with the harness."""
     register(
         Algorithm(
             "gradient_boosting",

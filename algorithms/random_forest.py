@@ -1,21 +1,23 @@
-"""Random forest: the mean of trees, each grown on rows and, in each node, features drawn.
+"""Random forest: the mean of trees, each grown on sampled rows and, in each node, sampled features.
 
 Breiman: Random forests. Machine Learning 45, 2001.
 
     D_m = n rows drawn from the n rows of D with replacement           m = 1 … M
-    T_m = tree grown on D_m, every node searching mtry features drawn anew
-    F(x) = 1/M Σ T_m(x)          values, or the shares of the classes in x's leaf
+    T_m = tree grown on D_m; every node searches mtry newly drawn features
+    F(x) = 1/M Σ T_m(x)          values, or the class shares in x's leaf
 
-With T_m of variance σ² and correlation ρ, the variance of F is ρσ² + (1 − ρ)σ²/M. Bagging leaves
-the first term; fewer features a node make trees less alike (smaller ρ) and each a little worse.
-A row is out of bag for about a share 1/e of the trees; their mean predicts it as if it were new.
+With T_m of variance σ² and correlation ρ, the variance of F is ρσ² + (1 − ρ)σ²/M. Bagging removes
+only the second term. Fewer features per node make the trees less alike (smaller ρ) and each tree a
+little worse. A row is out of bag for about a share 1/e of the trees; the mean of these trees
+predicts it like an unseen row.
 
-Seeds, draws of rows and draws of features are scikit-learn's. So are the trees of classifiers
-whose weights are integers, as those of a bootstrap are; with values, and with
-``class_weight="balanced_subsample"``, rounding decides ties: ``parity="scikit-learn"`` follows
-that too. Trees grow side by side in threads, and are the same for any number of threads.
+Seeds, row draws and feature draws are those of scikit-learn. Classifiers with integer weights, such
+as bootstrap counts, also build the same trees as scikit-learn. In regression, and with
+``class_weight="balanced_subsample"``, rounding decides ties; ``parity="scikit-learn"`` reproduces
+the rounding, too. Threads grow whole trees in parallel; the forest is the same for any number of
+threads.
 
-Not here: several outputs, columns of categories.
+Not supported: several outputs, categorical columns.
 """
 
 from typing import ClassVar
@@ -39,44 +41,67 @@ BALANCED = ("balanced", "balanced_subsample")
 
 
 class RandomForestClassifier(ClassifierMixin, BaseForest):
-    """A random forest for classes; parameters are those of scikit-learn's class of this name.
+    """A random forest classifier with the parameters of scikit-learn's class of the same name.
 
     Parameters
     ----------
     n_estimators : int
-        How many trees, M.
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
-        Of each tree, see `DecisionTreeClassifier`.
-    max_features, max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, parity
-        Of each tree, see `DecisionTreeClassifier`; ``max_features`` is mtry, by default the
-        square root of the number of features.
+        Number of trees, M.
+    criterion : {"gini", "entropy", "log_loss", "gain_ratio", "misclassification"}
+        Impurity, see `DecisionTreeClassifier`.
+    max_depth : int, optional
+        Maximum depth of each tree.
+    min_samples_split : int or float
+        Minimum number of rows in a node that is split; a float is a share of all rows.
+    min_samples_leaf : int or float
+        Minimum number of rows in a leaf; a float is a share of all rows.
+    min_weight_fraction_leaf : float
+        Minimum share of the total weight in a leaf.
+    max_features : int, float, {"sqrt", "log2"}, optional
+        Number of features sampled in each node, mtry; by default the square root of the number of
+        features.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves of each tree; if set, trees grow best first.
+    min_impurity_decrease : float
+        Minimum improvement of a split.
     bootstrap : bool
-        Whether each tree draws its rows; otherwise it gets all.
+        Whether each tree draws its rows with replacement; if False, each tree uses all rows.
     oob_score : bool or callable
-        Whether to predict each row by the trees that did not draw it, and to score that: by
-        accuracy, or by ``oob_score(codes, predicted codes)``.
+        Whether to predict each row with the trees that did not draw it, and to compute a score:
+        accuracy, or ``oob_score(codes, predicted codes)``.
     n_jobs : int, optional
-        Threads; None is one. The forest is the same for any number.
+        Number of threads; None means one. The forest is the same for any number.
     random_state : int, RandomState, optional
-        Decides the draws.
+        Seed of the draws of rows and features.
     verbose : int
-        Above 1, a line a tree.
+        Above 1, one line is printed per tree.
     warm_start : bool
-        Whether a further fit adds trees to those there are.
+        Whether a further fit adds trees to the existing ones.
     class_weight : dict, {"balanced", "balanced_subsample"}, optional
-        Weight of each class, on top of sample weights; "balanced_subsample" balances the rows
-        that each tree drew.
+        Weight of each class, multiplied with the sample weights. "balanced_subsample" balances the
+        rows that each tree drew.
+    ccp_alpha : float
+        Penalty per leaf for cost-complexity pruning of each tree.
     max_samples : int or float, optional
-        Rows drawn for each tree; a float is a share of all; by default as many as there are.
+        Number of rows drawn for each tree; a float is a share of all rows; by default all rows.
+    monotonic_cst : array-like of -1, 0, 1 (n_features,), optional
+        Monotonicity of each feature, see `DecisionTreeClassifier`.
+    parity : {"scikit-learn"}, optional
+        Build exactly scikit-learn's trees, with its order of summation. None is faster.
 
     Attributes
     ----------
-    estimator_ : the tree, unfitted; estimators_ : the grown ones
-    estimators_samples_ : list of int32 arrays, the rows drawn
-    classes_ : (n_classes,) labels; n_classes_, n_features_in_, n_outputs_ : int
+    estimator_ : the unfitted tree
+    estimators_ : list of the fitted trees
+    estimators_samples_ : list of int32 arrays, the rows drawn for each tree
+    classes_ : (n_classes,) labels
+    n_classes_ : int
+    n_features_in_ : int
+    n_outputs_ : int
     feature_importances_ : float64 (n_features,)
-    oob_score_ : float; oob_decision_function_ : float64 (n_rows, n_classes)
-        Of rows out of bag; 0 where every tree drew the row.
+    oob_score_ : float
+    oob_decision_function_ : float64 (n_rows, n_classes)
+        Out-of-bag class shares; 0 for a row that every tree drew.
     ensemble_ : harness.TreeEnsemble
     """
 
@@ -133,14 +158,14 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
         self.parity = parity
 
     def _read_y(self, y):
-        """Return class codes; keep the labels."""
+        """Return class codes; store the labels."""
         check_classification_targets(y)
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
 
     def _weigh(self, codes, weight):
-        """Return the weights of rows times those of their classes, float64 (n_rows,), or None."""
+        """Return row weights times class weights, float64 (n_rows,), or None."""
         given = self.class_weight
         if given is None or (given == "balanced_subsample" and self.bootstrap):
             return weight
@@ -153,23 +178,23 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
         return of_rows if weight is None else weight * of_rows
 
     def _weigh_classes(self, codes, rows):
-        """Return the weight of each row by its class among the rows that a tree drew."""
+        """Return each row's class weight, balanced over the rows that a tree drew, or 1."""
         if self.class_weight != "balanced_subsample":
             return 1.0
         return compute_sample_weight("balanced", codes, indices=rows)
 
-    def _tell_classes(self, trees):
-        """Tell the trees that their labels are codes."""
+    def _set_class_codes(self, trees):
+        """Set class codes as the labels of each tree."""
         for tree in trees:
             tree.classes_ = np.arange(self.n_classes_, dtype=np.float64)
             tree.n_classes_ = self.n_classes_
 
     def predict_proba(self, X):
-        """Return the mean of the trees' shares of the classes, float64 (n_rows, n_classes)."""
+        """Return the mean of the trees' class shares, float64 (n_rows, n_classes)."""
         return self._predict(X)
 
     def predict(self, X):
-        """Return the label with the largest mean share, the first if equal."""
+        """Return the label with the largest mean share; the first one if shares are equal."""
         proba = self.predict_proba(X)
         return self.classes_.take(proba.argmax(axis=1))
 
@@ -179,18 +204,19 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
             return np.log(self.predict_proba(X))
 
     def _score_out_of_bag(self, X, codes):
-        """Write the shares out of bag, and their score."""
+        """Store the out-of-bag class shares and their score."""
         self.oob_decision_function_ = self._predict_out_of_bag(X)
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = score(codes, self.oob_decision_function_.argmax(axis=1))
 
 
 class RandomForestRegressor(RegressorMixin, BaseForest):
-    """A random forest for values; parameters are those of scikit-learn's class of this name.
+    """A random forest regressor with the parameters of scikit-learn's class of the same name.
 
-    Parameters and attributes are as in `RandomForestClassifier`, without those of classes;
-    ``max_features`` is by default all. ``oob_prediction_``, float64 (n_rows,), is the mean over
-    the trees that did not draw a row, ``oob_score_`` its R² unless a callable is given.
+    Parameters and attributes are as in `RandomForestClassifier`, without those of classes.
+    ``criterion`` is one of those of `DecisionTreeRegressor`; ``max_features`` is by default all
+    features. ``oob_prediction_``, float64 (n_rows,), is the mean over the trees that did not draw a
+    row. ``oob_score_`` is its R², or the value of a given callable.
     """
 
     _own_tree = DecisionTreeRegressor
@@ -247,22 +273,22 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         return np.ascontiguousarray(y, np.float64)
 
     def _weigh(self, _, weight):
-        """Return the weights of rows as they are."""
+        """Return the row weights unchanged."""
         return weight
 
     def _weigh_classes(self, *_):
-        """Return 1: values have no classes."""
+        """Return 1: regression has no classes."""
         return 1.0
 
-    def _tell_classes(self, trees):
-        """Leave the trees as they are: values have no classes."""
+    def _set_class_codes(self, trees):
+        """Do nothing: regression has no classes."""
 
     def predict(self, X):
         """Return the mean of the trees' values, float64 (n_rows,)."""
         return self._predict(X)[:, 0]
 
     def _score_out_of_bag(self, X, y):
-        """Write the values out of bag, and their score."""
+        """Store the out-of-bag predictions and their score."""
         self.oob_prediction_ = self._predict_out_of_bag(X)[:, 0]
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(y, self.oob_prediction_)
@@ -276,7 +302,7 @@ def build(spec):
 
 @hookimpl
 def register_algorithms(register):
-    """Offer the forest to the harness."""
+    """Register the forest with the harness."""
     register(
         Algorithm(
             "random_forest",
@@ -300,6 +326,6 @@ def register_algorithms(register):
             rungs={"default": "L0", "scikit-learn": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1023/A:1010933404324",
-            summary="random forest, grown side by side",
+            summary="random forest, trees grown in parallel",
         )
     )

@@ -1,16 +1,16 @@
-"""Conditional blending: a model decides how far each member is to be trusted, and where.
+"""Stacking: a model that combines the predictions of other models.
 
 Wolpert: Stacked generalization. Neural Networks 5, 1992.
 
-    z_i  = (f_1⁻(x_i), …, f_M⁻(x_i))          what members trained without row i's fold tell of it
+    z_i  = (f_1⁻(x_i), …, f_M⁻(x_i))          predictions of members trained without row i's fold
     G    = model trained on (z_i, y_i)         or on ((z_i, x_i), y_i) with ``passthrough``
     F(x) = G(f_1(x), …, f_M(x))                members trained on all rows
 
-Uniform and linear blending (`algorithms.voting`) weigh a member the same everywhere. G can do so
-by what the others say, and with ``passthrough`` by where x lies. f⁻ is what keeps G honest: on
-rows that it has seen, a member that learns by heart would seem to be without error.
+Voting (`algorithms.voting`) weighs a member the same for every row. G can weigh a member by the
+predictions of the others and, with ``passthrough``, by x. G is trained on f⁻ because a member that
+overfits would seem to be without error on its own training rows.
 
-Not here: several outputs.
+Not supported: several outputs.
 """
 
 from typing import ClassVar
@@ -21,40 +21,42 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from algorithms._blend_members import BOTH_WAYS, own_members
+from algorithms._blend_members import DEFAULT_MEMBERS, make_members
 from algorithms.blending.base_blend import encode_labels
-from algorithms.blending.base_stacking import IN_TURN, BaseStacking, decider_has
+from algorithms.blending.base_stacking import IN_TURN, BaseStacking, final_estimator_has
 from algorithms.estimator.fit_context import fit_context
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 
 class StackingClassifier(ClassifierMixin, BaseStacking):
-    """Stacked classifiers; parameters are those of scikit-learn's class of this name.
+    """Stacking classifier with the parameters of scikit-learn's class of the same name.
 
     Parameters
     ----------
     estimators : list of (str, estimator)
-        The members and their names; "drop" in place of one takes it out.
+        Names and members; "drop" in place of a member leaves it out.
     final_estimator : classifier, optional
-        The model G on top; by default a logistic regression.
+        The model G that combines the members; by default a logistic regression.
     cv : int, cross-validation object, iterable or "prefit", optional
-        The folds of f⁻; by default 5. "prefit": members are trained already, on other rows.
+        The folds of f⁻; by default 5. "prefit": the members are already fitted, on other rows.
     stack_method : {"auto", "predict_proba", "decision_function", "predict"}
-        What members are asked; "auto" is the first of these that a member has.
+        Method called on the members; "auto" is the first of these that a member has.
     n_jobs : int, optional
-        Members that are trained at once; None is one.
+        Number of members trained in parallel; None means one.
     passthrough : bool
-        Whether G sees x as well.
+        Whether G is trained on x as well.
     verbose : int
-        Whether to print how long each member took.
+        Whether to print the training time of each member.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels
-    estimators_ : the fitted members, trained on class codes; named_estimators_ : by name
-    final_estimator_ : the fitted G, which knows class codes
-    stack_method_ : list of str, the method asked of each member
-    n_features_in_, feature_names_in_ : as the members tell
+    estimators_ : list of the fitted members, trained on class codes
+    named_estimators_ : the fitted members by name
+    final_estimator_ : the fitted G, trained on class codes
+    stack_method_ : list of str, the method called on each member
+    n_features_in_ : int, as in the members
+    feature_names_in_ : as in the members
     """
 
     _parameter_constraints: ClassVar = {
@@ -85,23 +87,23 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         return LogisticRegression()
 
     def _check_kinds(self, members):
-        """Take members of any kind: G makes classes of what they tell."""
+        """Accept members of any type: G turns their predictions into classes."""
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
-        """Train the members on all rows, and G on what they tell of rows held out.
+        """Train the members on all rows, and G on the members' out-of-fold predictions.
 
         Parameters
         ----------
-        X : what the members take, (n_rows, n_features)
+        X : any input that the members accept, (n_rows, n_features)
         y : array-like (n_rows,), labels
         fit_params
-            ``sample_weight``, given to every member and to G; with metadata routing whatever the
-            members request.
+            ``sample_weight``, passed to every member and to G; with metadata routing, the
+            parameters that the members request.
         """
         return self._train(X, encode_labels(self, y), fit_params)
 
-    @available_if(decider_has("predict"))
+    @available_if(final_estimator_has("predict"))
     def predict(self, X, **predict_params):
         """Return labels (n_rows,); parameters are passed to G's ``predict``."""
         check_is_fitted(self)
@@ -109,13 +111,13 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             self.final_estimator_.predict(self.transform(X), **predict_params)
         )
 
-    @available_if(decider_has("predict_proba"))
+    @available_if(final_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """Return G's probabilities, float64 (n_rows, n_classes)."""
         check_is_fitted(self)
         return self.final_estimator_.predict_proba(self.transform(X))
 
-    @available_if(decider_has("decision_function"))
+    @available_if(final_estimator_has("decision_function"))
     def decision_function(self, X):
         """Return G's decision function, (n_rows,) or (n_rows, n_classes)."""
         check_is_fitted(self)
@@ -123,9 +125,9 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
 
 
 class StackingRegressor(RegressorMixin, BaseStacking):
-    """Stacked regressors; parameters are those of scikit-learn's class of this name.
+    """Stacking regressor with the parameters of scikit-learn's class of the same name.
 
-    Parameters and attributes are as in `StackingClassifier`, without those of classes; G is by
+    Parameters and attributes are as in `StackingClassifier`, without those of classes. G is by
     default a ridge regression whose penalty is chosen by leave-one-out.
     """
 
@@ -151,19 +153,19 @@ class StackingRegressor(RegressorMixin, BaseStacking):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
-        """Train the members on all rows, and G on what they tell of rows held out.
+        """Train the members on all rows, and G on the members' out-of-fold predictions.
 
         Parameters
         ----------
-        X : what the members take, (n_rows, n_features)
+        X : any input that the members accept, (n_rows, n_features)
         y : array-like (n_rows,), numbers
         fit_params
-            ``sample_weight``, given to every member and to G; with metadata routing whatever the
-            members request.
+            ``sample_weight``, passed to every member and to G; with metadata routing, the
+            parameters that the members request.
         """
         return self._train(X, column_or_1d(y, warn=True), fit_params)
 
-    @available_if(decider_has("predict"))
+    @available_if(final_estimator_has("predict"))
     def predict(self, X, **predict_params):
         """Return values (n_rows,); parameters are passed to G's ``predict``."""
         check_is_fitted(self)
@@ -171,23 +173,23 @@ class StackingRegressor(RegressorMixin, BaseStacking):
 
 
 def build(spec):
-    """Return the stacking of a harness spec: our own algorithms under a linear model."""
+    """Return the stacking estimator of a harness spec, with our own algorithms as members."""
     params = dict(spec.params)
-    members = own_members(params.pop("members"), spec)
+    members = make_members(params.pop("members"), spec)
     stack = StackingClassifier if spec.task.is_classification else StackingRegressor
     return stack(members).set_params(**params)
 
 
 @hookimpl
 def register_algorithms(register):
-    """Offer stacking to the harness."""
+    """Register stacking with the harness."""
     register(
         Algorithm(
             "stacking",
             estimator_adapter(build),
             ALL_TASKS,
             accepts=Accepts(),
-            params={"members": BOTH_WAYS, "cv": 3},
+            params={"members": DEFAULT_MEMBERS, "cv": 3},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1016/S0893-6080(05)80023-1",
             summary="our random forest and gradient boosting under a linear model",

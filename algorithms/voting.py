@@ -1,21 +1,21 @@
-"""Blending by votes: one model out of several, uniform or linear.
+"""Voting: a uniform or linear combination of several models.
 
 Wolpert: Stacked generalization. Neural Networks 5, 1992.
 Breiman: Stacked regressions. Machine Learning 24, 1996.
 
-With members f_1 … f_M (a value, the probabilities of the classes, or a 1 for the class voted for):
+With members f_1 … f_M (a value, class probabilities, or a 1 for the predicted class):
 
     uniform      F(x) = 1/M Σ f_m(x)
     weighted     F(x) = Σ α_m f_m(x) / Σ α_m            α given
     linear       F(x) = Σ α_m f_m(x)                    α = argmin Σ_i w_i ‖y_i − Σ α_m f_m⁻(x_i)‖²
     nonnegative  the same with α ≥ 0
 
-f_m⁻ is the member trained without the fold in which row i lies: on rows that it has seen, a member
-that learns by heart would take all the weight. For classes y_i is 1 at the row's class, else 0, so
-what is minimised is the Brier score. Uniform blending lessens variance: the mean error of the
+f_m⁻ is the member trained without the fold of row i: on its own training rows, a member that
+overfits would take all the weight. For classes, y_i is 1 at the row's class and 0 elsewhere, so the
+minimised loss is the Brier score. A uniform combination reduces variance: the mean error of the
 members is that of F plus their mean squared distance from F.
 
-Not here: several outputs.
+Not supported: several outputs.
 """
 
 from typing import ClassVar
@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from algorithms._blend_members import BOTH_WAYS, own_members
+from algorithms._blend_members import DEFAULT_MEMBERS, make_members
 from algorithms.blending.base_blend import (
     BaseBlend,
     encode_labels,
@@ -48,9 +48,9 @@ CONSTRAINTS = {
 
 
 class BaseVoting(BaseBlend):
-    """What both votings share: the weights α.
+    """Base class of the two voting estimators: finds the weights α.
 
-    ``_weighting`` is how the last fit weighed members: None, "given", or one of `LEARNED`.
+    ``_weighting`` is the kind of weights of the last fit: None, "given", or one of `LEARNED`.
     """
 
     _progress_name = "Voting"
@@ -78,15 +78,15 @@ class BaseVoting(BaseBlend):
             self.weights_ = alpha[kept]
         return self
 
-    def _answers(self, X):
-        """Return what each fitted member tells of the rows."""
+    def _member_predictions(self, X):
+        """Return the predictions of each fitted member."""
         check_is_fitted(self, "estimators_")
-        return self._ask(X, self._vote_methods(self.estimators_))
+        return self._predict_members(X, self._vote_methods(self.estimators_))
 
     def _learn(self, members, X, y, params, routed):
-        """Return the weights that blend the members' held-out votes best."""
-        told = out_of_fold(self, members, X, y, routed, self._vote_methods(members))
-        votes = np.stack([self._as_votes(answer) for answer in told])
+        """Return the weights that combine the members' out-of-fold votes best."""
+        predictions = out_of_fold(self, members, X, y, routed, self._vote_methods(members))
+        votes = np.stack([self._as_votes(answer) for answer in predictions])
         solve = learn_weights if self.weights == "linear" else learn_nonnegative_weights
         return solve(votes, self._as_votes(y), read_weight(params, y))
 
@@ -100,31 +100,33 @@ class BaseVoting(BaseBlend):
 
 
 class VotingClassifier(ClassifierMixin, BaseVoting):
-    """Votes of classifiers; parameters are those of scikit-learn's class of this name, and more.
+    """Voting classifier with scikit-learn's parameters, learned weights and ``cv``.
 
     Parameters
     ----------
     estimators : list of (str, estimator)
-        The members and their names; "drop" in place of one takes it out.
+        Names and members; "drop" in place of a member leaves it out.
     voting : {"hard", "soft"}
-        Whether a member votes for a class, or gives its probabilities.
+        Combine predicted classes ("hard") or probabilities ("soft").
     weights : array-like (n_members,), {"linear", "nonnegative"}, optional
-        Weights α, or how they are learned from out-of-fold votes; by default all are equal.
+        Weights α, or the method that learns them from out-of-fold votes; by default all are equal.
     n_jobs : int, optional
-        Members that are trained at once; None is one.
+        Number of members trained in parallel; None means one.
     flatten_transform : bool
-        Whether `transform` puts the members' probabilities side by side.
+        Whether `transform` concatenates the members' probabilities along the columns.
     verbose : bool
-        Whether to print how long each member took.
+        Whether to print the training time of each member.
     cv : int, cross-validation object or iterable, optional
-        The folds from which weights are learned; by default 5.
+        The folds used to learn weights; by default 5.
 
     Attributes
     ----------
-    estimators_ : the fitted members, trained on class codes; named_estimators_ : by name
+    estimators_ : list of the fitted members, trained on class codes
+    named_estimators_ : the fitted members by name
     weights_ : float64 (n_members,), α
     classes_ : (n_classes,) labels
-    n_features_in_, feature_names_in_ : as the members tell
+    n_features_in_ : int, as in the members
+    feature_names_in_ : as in the members
     """
 
     _parameter_constraints: ClassVar = {
@@ -154,14 +156,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
-        """Train the members on class codes, and learn their weights where that is asked for.
+        """Train the members on class codes; learn their weights if ``weights`` names a method.
 
         Parameters
         ----------
-        X : what the members take, (n_rows, n_features)
+        X : any input that the members accept, (n_rows, n_features)
         y : array-like (n_rows,), labels
         fit_params
-            ``sample_weight``, given to every member; with metadata routing whatever they request.
+            ``sample_weight``, passed to every member; with metadata routing, the parameters that
+            the members request.
         """
         self._voting = self.voting
         return self._train(X, encode_labels(self, y), fit_params)
@@ -169,13 +172,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def _vote_methods(self, members):
         return ["predict_proba" if self._voting == "soft" else "predict"] * len(members)
 
-    def _as_votes(self, told):
-        """Return probabilities as they are, and class codes as a 1 among zeros."""
-        are_shares = self._voting == "soft" and np.ndim(told) > 1
-        return told if are_shares else np.eye(len(self.classes_))[np.ravel(told)]
+    def _as_votes(self, answer):
+        """Return probabilities unchanged, class codes one-hot encoded."""
+        are_shares = self._voting == "soft" and np.ndim(answer) > 1
+        return answer if are_shares else np.eye(len(self.classes_))[np.ravel(answer)]
 
     def _votes(self, X):
-        return [self._as_votes(answer) for answer in self._answers(X)]
+        return [self._as_votes(answer) for answer in self._member_predictions(X)]
 
     def predict(self, X):
         """Return the label with the most votes, or the largest probability; the first if equal."""
@@ -186,33 +189,33 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         return self.classes_.take(total.argmax(axis=1))
 
     def _is_soft(self):
-        voting = getattr(self, "_voting", self.voting)  # of the last fit, where there is one
+        voting = getattr(self, "_voting", self.voting)  # value of the last fit, if there is one
         if voting == "hard":
             raise AttributeError(f"predict_proba is not available when voting={voting!r}")
         return True
 
     @available_if(_is_soft)
     def predict_proba(self, X):
-        """Return the blended probabilities, float64 (n_rows, n_classes).
+        """Return the combined probabilities, float64 (n_rows, n_classes).
 
-        Learned weights can give less than 0, or another sum than 1: what is below 0 becomes 0, and
-        rows are scaled.
+        Learned weights can give negative values, and sums other than 1: negative values are set to
+        0, and rows are rescaled to sum 1.
         """
         blended = self._blend(self._votes(X))
         return as_shares(blended) if self._weighting in LEARNED else blended
 
     def transform(self, X):
-        """Return what the members tell.
+        """Return the members' predictions.
 
         Returns
         -------
         hard: int (n_rows, n_members), class codes; soft: float64 (n_rows, n_members · n_classes),
         or, without ``flatten_transform``, (n_members, n_rows, n_classes)
         """
-        told = self._answers(X)
+        answers = self._member_predictions(X)
         if self._voting == "hard":
-            return np.stack(told, axis=1)
-        return np.hstack(told) if self.flatten_transform else np.asarray(told)
+            return np.stack(answers, axis=1)
+        return np.hstack(answers) if self.flatten_transform else np.asarray(answers)
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
         """Return the names of the columns of `transform`."""
@@ -229,7 +232,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
 
 
 class VotingRegressor(RegressorMixin, BaseVoting):
-    """The mean of regressors; parameters are those of scikit-learn's class of this name, and more.
+    """Voting regressor with scikit-learn's parameters, learned weights and ``cv``.
 
     Parameters and attributes are as in `VotingClassifier`, without those of classes.
     """
@@ -245,27 +248,28 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, **fit_params):
-        """Train the members, and learn their weights where that is asked for.
+        """Train the members; learn their weights if ``weights`` names a method.
 
         Parameters
         ----------
-        X : what the members take, (n_rows, n_features)
+        X : any input that the members accept, (n_rows, n_features)
         y : array-like (n_rows,), numbers
         fit_params
-            ``sample_weight``, given to every member; with metadata routing whatever they request.
+            ``sample_weight``, passed to every member; with metadata routing, the parameters that
+            the members request.
         """
         return self._train(X, column_or_1d(y, warn=True), fit_params)
 
-    def _as_votes(self, told):
-        return np.asarray(told, np.float64)
+    def _as_votes(self, answer):
+        return np.asarray(answer, np.float64)
 
     def predict(self, X):
-        """Return the blended values, float64 (n_rows,)."""
-        return self._blend(self._answers(X))
+        """Return the combined values, float64 (n_rows,)."""
+        return self._blend(self._member_predictions(X))
 
     def transform(self, X):
-        """Return what the members predict, float64 (n_rows, n_members)."""
-        return np.stack(self._answers(X), axis=1)
+        """Return the members' predictions, float64 (n_rows, n_members)."""
+        return np.stack(self._member_predictions(X), axis=1)
 
     def get_feature_names_out(self, input_features=None):  # noqa: ARG002 - scikit-learn's signature
         """Return the names of the columns of `transform`."""
@@ -274,15 +278,15 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
 
 def names_of(blend):
-    """Return the names of the members that take part, after the name of the class."""
+    """Return the names of the members that are not dropped, prefixed by the class name."""
     prefix = type(blend).__name__.lower()
     return [f"{prefix}_{name}" for name, member in blend.estimators if not is_dropped(member)]
 
 
 def build(spec):
-    """Return the voting of a harness spec: our own algorithms blend by learned weights."""
+    """Return the voting estimator of a harness spec, with our own algorithms as members."""
     params = dict(spec.params)
-    members = own_members(params.pop("members"), spec)
+    members = make_members(params.pop("members"), spec)
     if spec.task.is_classification:
         return VotingClassifier(members, voting="soft").set_params(**params)
     return VotingRegressor(members).set_params(**params)
@@ -290,7 +294,7 @@ def build(spec):
 
 @hookimpl
 def register_algorithms(register):
-    """Offer linear blending to the harness."""
+    """Register voting with the harness."""
     register(
         Algorithm(
             "voting",
@@ -298,12 +302,12 @@ def register_algorithms(register):
             ALL_TASKS,
             accepts=Accepts(),
             params={
-                "members": BOTH_WAYS,
+                "members": DEFAULT_MEMBERS,
                 "weights": "nonnegative",
                 "cv": 3,
             },
             libraries=("numpy", "scipy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1007/BF00117832",
-            summary="our random forest and gradient boosting, weighted by what is held out",
+            summary="our random forest and gradient boosting, weights learned on held-out folds",
         )
     )

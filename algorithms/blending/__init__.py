@@ -1,1 +1,1 @@
-"""Voting and stacking: named members, held-out predictions, linear weights."""
+"""Voting and stacking: named members, out-of-fold predictions, linear weights."""

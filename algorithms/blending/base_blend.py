@@ -1,4 +1,4 @@
-"""What voting and stacking share: named members, on all rows and on rows held out."""
+"""Base class of voting and stacking: named members, trained on all rows and out of fold."""
 
 from copy import deepcopy
 from typing import ClassVar
@@ -30,12 +30,12 @@ ONE_COLUMN = ("binary", "multiclass")
 
 
 class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
-    """An ensemble of members of different kinds, each with a name."""
+    """Base class of an ensemble of named members of different kinds."""
 
     _parameter_constraints: ClassVar = {"estimators": [list], "n_jobs": [None, Integral]}
 
     def get_params(self, deep=True):
-        """Return the parameters; with ``deep`` those of the members too, as ``name__parameter``."""
+        """Return the parameters; with ``deep`` also those of members, as ``name__parameter``."""
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params):
@@ -45,17 +45,17 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
 
     @property
     def named_estimators(self):
-        """The unfitted members by name."""
+        """Return the unfitted members by name."""
         return Bunch(**dict(self.estimators))
 
     def _members(self, params):
-        """Return the (name, estimator) pairs that take part.
+        """Return the (name, estimator) pairs of the members that are not dropped.
 
         Raises
         ------
         ValueError
-            Where the members are no such pairs or of the wrong kind, or where `fit` is given
-            ``params`` other than ``sample_weight`` without metadata routing.
+            If the members are not such pairs or of the wrong kind, or if `fit` gets ``params``
+            other than ``sample_weight`` without metadata routing.
         """
         _raise_for_params(params, self, "fit", allow=["sample_weight"])
         pairs = isinstance(self.estimators, list) and all(
@@ -76,7 +76,7 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
         return kept
 
     def _check_kinds(self, members):
-        """Raise ValueError where a member is a classifier and should be a regressor, or so."""
+        """Raise ValueError if a member is a classifier instead of a regressor, or the reverse."""
         pairs = {True: (is_classifier, "classifier"), False: (is_regressor, "regressor")}
         right, kind = pairs[is_classifier(self)]
         for member in members:
@@ -84,9 +84,9 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
                 raise ValueError(f"The estimator {type(member).__name__} should be a {kind}.")
 
     def _route(self, members, params):
-        """Return what each member's ``fit`` is given, by the names of the members.
+        """Return the parameters of each member's ``fit``, by member name.
 
-        Without scikit-learn's metadata routing that is ``sample_weight`` alone, for all of them.
+        Without scikit-learn's metadata routing each member gets ``sample_weight`` only.
         """
         if _routing_enabled():
             routed = process_routing(self, "fit", **params)
@@ -98,7 +98,7 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
         return {name: given for name, _ in members}
 
     def get_metadata_routing(self):
-        """Return scikit-learn's router: what `fit` is given goes on to the members' ``fit``."""
+        """Return scikit-learn's router, which passes parameters of `fit` to each member's fit."""
         router = MetadataRouter(owner=self)
         for name, member in self.estimators:
             router.add(
@@ -107,7 +107,7 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
         return router
 
     def _fit_members(self, members, X, y, routed):
-        """Train a copy of each member on all rows, with what `_route` gives it."""
+        """Train a clone of each member on all rows, with the parameters from `_route`."""
         total = len(members)
         source = self._progress_name if self.verbose else None
         fitted = Parallel(n_jobs=self.n_jobs)(
@@ -116,10 +116,10 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
             )
             for i, (name, member) in enumerate(members, 1)
         )
-        self._keep(members, fitted)
+        self._store_fitted(members, fitted)
 
-    def _keep(self, members, fitted):
-        """Write down the fitted members, by order and by name."""
+    def _store_fitted(self, members, fitted):
+        """Store the fitted members, in order and by name."""
         self.estimators_ = fitted
         by_name = dict(zip([name for name, _ in members], fitted, strict=True))
         self.named_estimators_ = Bunch(**{n: by_name.get(n, "drop") for n, _ in self.estimators})
@@ -129,14 +129,14 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
 
     @property
     def n_features_in_(self):
-        """Number of columns of X; AttributeError before `fit`."""
+        """Return the number of columns of X; raise AttributeError before `fit`."""
         if not hasattr(self, "estimators_"):
             name = type(self).__name__
             raise AttributeError(f"{name} object has no attribute n_features_in_")
         return self.estimators_[0].n_features_in_
 
-    def _ask(self, X, methods):
-        """Return what each fitted member tells of the rows, by a method each."""
+    def _predict_members(self, X, methods):
+        """Return the predictions of each fitted member; ``methods`` has one method per member."""
         check_is_fitted(self, "estimators_")
         pairs = zip(self.estimators_, methods, strict=True)
         return [getattr(member, method)(X) for member, method in pairs]
@@ -145,44 +145,47 @@ class BaseBlend(TransformerMixin, MetaEstimatorMixin, _BaseComposition):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         try:
-            asked = [get_tags(member) for _, member in self.estimators if not is_dropped(member)]
-        except (AttributeError, TypeError, ValueError):  # no list of pairs: `fit` says so
+            member_tags = [
+                get_tags(member) for _, member in self.estimators if not is_dropped(member)
+            ]
+        # Not a list of pairs: `fit` raises the error.
+        except (AttributeError, TypeError, ValueError):
             return tags
-        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in asked)
-        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in asked)
+        tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in member_tags)
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in member_tags)
         return tags
 
 
 def is_dropped(member):
-    """Return whether a member was taken out by its name."""
+    """Return whether a member is "drop"."""
     return isinstance(member, str) and member == "drop"
 
 
 def check_takes_weights(member):
-    """Raise TypeError where a member's ``fit`` takes no sample weights."""
+    """Raise TypeError if a member's ``fit`` does not accept sample weights."""
     if not has_fit_parameter(member, "sample_weight"):
         name = type(member).__name__
         raise TypeError(f"Underlying estimator {name} does not support sample weights.")
 
 
 def fit_one(member, X, y, params, source=None, message=None):
-    """Train one member; where there is a source, print it, the message and the time it took."""
+    """Train one member; if ``source`` is set, print it, the message and the elapsed time."""
     with _print_elapsed_time(source, message if source else None):
         member.fit(X, y, **params)
     return member
 
 
 def out_of_fold(blend, members, X, y, routed, methods):
-    """Return what each member tells of each row when trained on the other folds.
+    """Return each member's prediction of each row when trained on the other folds.
 
     The folds are the same for all members.
 
     Parameters
     ----------
-    blend : with ``cv`` and ``n_jobs``
+    blend : estimator with ``cv`` and ``n_jobs``
     members : list of (name, estimator)
-    routed : dict of what each member's ``fit`` is given
-    methods : list of str, the method asked of each
+    routed : dict, the parameters of each member's ``fit``
+    methods : list of str, the prediction method of each member
 
     Returns
     -------
@@ -200,14 +203,14 @@ def out_of_fold(blend, members, X, y, routed, methods):
 
 
 def encode_labels(blend, y):
-    """Return class codes, int64; keep the labels as ``classes_``.
+    """Return class codes, int64; store the labels as ``classes_``.
 
     Raises
     ------
     ValueError
-        Where y holds numbers that are no classes.
+        If y holds continuous numbers.
     NotImplementedError
-        Where y has several columns.
+        If y has several columns.
     """
     kind = type_of_target(y, input_name="y")
     if kind in ("unknown", "continuous"):

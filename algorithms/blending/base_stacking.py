@@ -1,4 +1,4 @@
-"""What the two stackings share: held-out answers of the members, and the model on top."""
+"""Base class of the two stacking estimators: out-of-fold predictions and the final model."""
 
 from typing import ClassVar
 
@@ -26,19 +26,19 @@ IN_TURN = ["predict_proba", "decision_function", "predict"]
 TWO = 2
 
 
-def decider_has(method):
-    """Return a check that the deciding model has a method."""
+def final_estimator_has(method):
+    """Return a check that the final model has a method."""
 
     def check(self):
-        decider = getattr(self, "final_estimator_", self.final_estimator)
-        getattr(self._default() if decider is None else decider, method)
+        model = getattr(self, "final_estimator_", self.final_estimator)
+        getattr(self._default() if model is None else model, method)
         return True
 
     return check
 
 
 class BaseStacking(BaseBlend):
-    """What both stackings share: held-out answers of the members, and the model on top."""
+    """Base class of the two stacking estimators: out-of-fold predictions and the final model."""
 
     _progress_name = "Stacking"
 
@@ -53,7 +53,7 @@ class BaseStacking(BaseBlend):
     def _train(self, X, y, params):
         members = self._members(params)
         self._passes_through = self.passthrough
-        self.final_estimator_ = self._make_decider()
+        self.final_estimator_ = self._make_final_estimator()
         is_fitted = self.cv == "prefit"
         routed = {} if is_fitted and not _routing_enabled() else self._route(members, params)
         weight = read_weight(params, y)
@@ -61,32 +61,32 @@ class BaseStacking(BaseBlend):
         if is_fitted:
             for _, member in members:
                 check_is_fitted(member)
-            self._keep(members, [member for _, member in members])
-            told = self._ask(X, self.stack_method_)
+            self._store_fitted(members, [member for _, member in members])
+            predictions = self._predict_members(X, self.stack_method_)
         else:
             self._fit_members(members, X, y, routed)
-            told = out_of_fold(self, members, X, y, routed, self.stack_method_)
+            predictions = out_of_fold(self, members, X, y, routed, self.stack_method_)
         given = {}
         if weight is not None:
             check_takes_weights(self.final_estimator_)
             given["sample_weight"] = weight
-        self._widths = [block.shape[1] for block in self._blocks(told)]
-        fit_one(self.final_estimator_, self._side_by_side(X, told), y, given)
+        self._widths = [block.shape[1] for block in self._blocks(predictions)]
+        fit_one(self.final_estimator_, self._concatenate(X, predictions), y, given)
         return self
 
-    def _make_decider(self):
-        """Return the unfitted model on top; raise ValueError where it is of the wrong kind."""
-        decider = self._default() if self.final_estimator is None else clone(self.final_estimator)
+    def _make_final_estimator(self):
+        """Return the unfitted final model; raise ValueError if it is of the wrong kind."""
+        model = self._default() if self.final_estimator is None else clone(self.final_estimator)
         right = is_classifier if is_classifier(self) else is_regressor
-        if not right(decider):
+        if not right(model):
             kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(
                 f"`final_estimator` parameter should be a {kind}. Got {self.final_estimator}"
             )
-        return decider
+        return model
 
     def _method(self, name, member):
-        """Return the name of the method that a member is asked by."""
+        """Return the name of a member's prediction method."""
         wanted = getattr(self, "stack_method", "predict")
         try:
             method = _check_response_method(member, IN_TURN if wanted == "auto" else wanted)
@@ -96,21 +96,24 @@ class BaseStacking(BaseBlend):
             ) from error
         return method.__name__
 
-    def _blocks(self, told):
-        """Return a block of columns a member: one a class, of two classes the second."""
+    def _blocks(self, predictions):
+        """Return one block of columns per member.
+
+        A block has one column per class; for two classes only that of the second class.
+        """
         blocks = []
-        for method, answer in zip(self.stack_method_, told, strict=True):
+        for method, answer in zip(self.stack_method_, predictions, strict=True):
             if answer.ndim == 1:
                 blocks.append(answer[:, None])
             elif method == "predict_proba" and len(self.classes_) == TWO:
-                blocks.append(answer[:, 1:])  # the first is 1 − the second
+                blocks.append(answer[:, 1:])  # column 0 is 1 − column 1
             else:
                 blocks.append(answer)
         return blocks
 
-    def _side_by_side(self, X, told):
-        """Return z: the members' blocks, and X after them where it is passed through."""
-        blocks = self._blocks(told)
+    def _concatenate(self, X, predictions):
+        """Return z: the members' blocks, followed by X with ``passthrough``."""
+        blocks = self._blocks(predictions)
         if not self._passes_through:
             return np.hstack(blocks)
         if sparse.issparse(X):
@@ -118,21 +121,21 @@ class BaseStacking(BaseBlend):
         return np.hstack([*blocks, X])
 
     def get_metadata_routing(self):
-        """Return scikit-learn's router; what `predict` is given goes on to G's."""
+        """Return scikit-learn's router, which passes parameters of `predict` to G's ``predict``."""
         router = super().get_metadata_routing()
-        decider = getattr(self, "final_estimator_", self.final_estimator)
+        model = getattr(self, "final_estimator_", self.final_estimator)
         mapping = MethodMapping().add(caller="predict", callee="predict")
-        return router.add(final_estimator_=decider, method_mapping=mapping)
+        return router.add(final_estimator_=model, method_mapping=mapping)
 
     def transform(self, X):
-        """Return z of each row: what the members tell, and X where it is passed through.
+        """Return z of each row: the members' predictions, followed by X with ``passthrough``.
 
         Returns
         -------
-        float64 (n_rows, n_columns); sparse where X is and is passed through
+        float64 (n_rows, n_columns); sparse if X is sparse and ``passthrough`` is set
         """
         check_is_fitted(self)
-        return self._side_by_side(X, self._ask(X, self.stack_method_))
+        return self._concatenate(X, self._predict_members(X, self.stack_method_))
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of `transform`."""

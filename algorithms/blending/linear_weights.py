@@ -1,4 +1,4 @@
-"""The weights α of linear blending: least squares on out-of-fold votes."""
+"""Least-squares weights α of a linear combination, from out-of-fold votes."""
 
 import numpy as np
 from scipy.optimize import nnls
@@ -22,7 +22,7 @@ def equations(votes, target, sample_weight):
 
 
 def learn_weights(votes, target, sample_weight):
-    """Return α = argmin Σ w ‖y − Σ α f‖², the shortest where many are equally good."""
+    """Return α = argmin Σ w ‖y − Σ α f‖²; the solution of smallest norm if there are several."""
     matrix, right = equations(votes, target, sample_weight)
     return np.linalg.lstsq(matrix, right, rcond=None)[0]
 
@@ -34,7 +34,10 @@ def learn_nonnegative_weights(votes, target, sample_weight):
 
 
 def as_shares(scores):
-    """Return scores as probabilities: below 0 is 0, rows sum to 1; all 0 means all equal."""
+    """Return scores as probabilities.
+
+    Negative values become 0, rows are scaled to sum 1, and rows of zeros become uniform.
+    """
     scores = np.maximum(scores, 0.0)
     total = scores.sum(axis=1, keepdims=True)
     even = 1.0 / scores.shape[1]

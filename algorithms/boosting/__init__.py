@@ -1,1 +1,1 @@
-"""AdaBoost and gradient boosting above the kernels."""
+"""AdaBoost and gradient boosting, except for the kernels."""

@@ -1,7 +1,7 @@
-"""A round of AdaBoost for classes: train a model on the weights, then change the weights.
+"""One round of the AdaBoost classifier: train a model on the weights, then update the weights.
 
-`ModelRounds` takes any model; `TreeRounds` our own small gini trees, where sums of weights, trees
-and new weights are all made by kernels on columns that were sorted once.
+`ModelRounds` works with any model. `TreeRounds` works with our own small gini trees: kernels
+compute the weight sums, the trees and the new weights on columns that are sorted once.
 """
 
 from warnings import warn
@@ -18,16 +18,16 @@ EPSILON = np.finfo(np.float64).eps
 
 
 class ModelRounds:
-    """Rounds of any model.
+    """Rounds with any model.
 
     Parameters
     ----------
     learner : AnyLearner or TreeLearner
     y : (n_rows,) labels
     weight : (n_rows,) float64, of sum 1
-    resample : whether a model is trained on rows drawn, and not on weights
+    resample : whether a model is trained on drawn rows instead of weights
     parity : "scikit-learn" or None
-        Whether new weights are rounded as that library rounds them.
+        "scikit-learn" rounds new weights as scikit-learn does.
     """
 
     def __init__(self, learner, y, weight, *, resample, parity):
@@ -51,7 +51,7 @@ class ModelRounds:
         return np.average(self._wrong, weights=weight)
 
     def reweigh(self, vote):
-        """Raise the weights of rows that were wrong; return False where they became infinite."""
+        """Increase the weights of wrongly predicted rows; return False if they became infinite."""
         weight, wrong = self._weight, self._wrong
         with np.errstate(over="ignore", divide="ignore"):
             if self._parity is None:
@@ -65,7 +65,7 @@ class ModelRounds:
 
 
 class TreeRounds:
-    """Rounds of our own trees that `class_growing.fits`.
+    """Rounds with our own trees that `class_grower.fits` accepts.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class TreeRounds:
         self._grower = ClassGrower(X, codes, len(labels), weight, workers, name)
         self._n_features = X.shape[1]
 
-    def train(self, model, random):  # noqa: ARG002 - no rows are drawn, as `ModelRounds` may
+    def train(self, model, random):  # noqa: ARG002 - the signature of `ModelRounds.train`
         """Fit a model to the weights; return its error ε, a share of the weight."""
         grower = self._grower
         limits = ClassLimits(
@@ -103,7 +103,7 @@ class TreeRounds:
         return self._missed / grower.total
 
     def reweigh(self, vote):
-        """Raise the weights of rows that were wrong; return False where they became infinite."""
+        """Increase the weights of wrongly predicted rows; return False if they became infinite."""
         with np.errstate(over="ignore"):
             factor = np.exp(vote)
             total = self._grower.total - self._missed + self._missed * factor
@@ -113,12 +113,12 @@ class TreeRounds:
 
 
 def clip(weight):
-    """Lift weights to the machine's epsilon in place, as scikit-learn does; zeros stay zeros."""
+    """Raise positive weights to at least the machine epsilon, in place, as scikit-learn does."""
     np.clip(weight, EPSILON, None, out=weight, where=weight != 0.0)
 
 
 def relative_losses(off, loss):
-    """Return L of each row from its absolute error, (n_rows,); of whole numbers, too."""
+    """Return L of each row from its absolute error, (n_rows,); integer errors work, too."""
     worst = off.max()
     if worst != 0.0:
         off = off / worst
@@ -132,7 +132,7 @@ def relative_losses(off, loss):
 
 
 def warn_of_infinite_weights(t):
-    """Warn that the weights after a round cannot be told."""
+    """Warn that the weights after a round are infinite."""
     warn(
         f"Sample weights have reached infinite values, at iteration {t}, causing overflow. "
         "Iterations stopped. Try lowering the learning rate.",
@@ -141,7 +141,7 @@ def warn_of_infinite_weights(t):
 
 
 def check_any_model(models):
-    """Raise scikit-learn's error where the first model is no better than chance."""
+    """Raise scikit-learn's error if the first model is no better than chance."""
     if not models:
         raise ValueError(
             "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not "

@@ -1,4 +1,4 @@
-"""What the two AdaBoosts share: models trained one after the other, and what they tell together."""
+"""Base class of the two AdaBoost estimators: trains the models in sequence and combines them."""
 
 from numbers import Integral, Real
 from typing import ClassVar
@@ -24,7 +24,7 @@ from algorithms.trees.base_tree import BaseDecisionTree
 from algorithms.trees.presorted_table import check_sparse
 
 TWO = 2
-ROWS_OF_PART = 1 << 16  # that are predicted at once
+ROWS_OF_PART = 1 << 16  # rows predicted per block
 BOOSTING_CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -36,15 +36,15 @@ BOOSTING_CONSTRAINTS = {
 
 
 class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
-    """Models that are trained one after the other on weighted rows.
+    """Base class of models trained in sequence on weighted rows.
 
-    A subclass names its own tree and that tree's depth, and says what a round does.
+    A subclass defines its tree class, the depth of the default tree, and a round.
     """
 
     _parameter_constraints: ClassVar = BOOSTING_CONSTRAINTS
 
     def _read(self, X, y, sample_weight, *, numeric):
-        """Return X, y and weights of sum 1, checked as scikit-learn does; set ``estimator_``."""
+        """Return X, y and weights of sum 1, checked as in scikit-learn; set ``estimator_``."""
         given = X
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=None, allow_nd=True, y_numeric=numeric
@@ -65,14 +65,14 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         return X, y, weight
 
     def _choose_model(self):
-        """Return the model to train; our own trees follow the library that the boosting follows."""
+        """Return the model to train; our own trees get the ensemble's ``parity``."""
         model = self._default_tree() if self.estimator is None else self.estimator
         if self.parity is not None and isinstance(model, BaseDecisionTree):
             return clone(model).set_params(parity=self.parity)
         return model
 
     def _learner(self, X, y, labels, workers):
-        """Return what trains a model of this fit.
+        """Return the learner that trains a model of this fit.
 
         Parameters
         ----------
@@ -85,67 +85,67 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         return AnyLearner(X, y)
 
     def _takes_our_trees(self, X):
-        """Return whether the models are our trees, of this kind, on a plain array of numbers."""
+        """Return whether the models are our own trees, of the right kind, on a numeric array."""
         plain = isinstance(X, np.ndarray) and X.ndim == TWO and X.dtype.kind in "biuf"
         return plain and self._is_ours
 
     @property
     def _is_ours(self):
-        """Whether the model is a tree of ours that can share a table with others."""
+        """Return whether the model is one of our trees and can share a table with others."""
         return self._is_own(self.estimator_)
 
     def _is_own(self, model):
-        """Return whether a model is such a tree; a class derived from it may predict otherwise."""
+        """Return whether a model is our tree class itself; a subclass may predict differently."""
         return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
 
     def _begin(self):
-        """Forget what an earlier fit has found."""
+        """Reset the results of an earlier fit."""
         self.estimators_ = []
         self._walker = None
         self.estimator_weights_ = np.zeros(self.n_estimators)
         self.estimator_errors_ = np.ones(self.n_estimators)
 
     def _next_model(self, random):
-        """Return a copy of the model, its random states drawn as scikit-learn does."""
+        """Return a clone of the model, with random states drawn as in scikit-learn."""
         model = clone(self.estimator_)
         names = [n for n in model.get_params() if n.split("__")[-1] == "random_state"]
         if names == ["random_state"]:
-            model.random_state = random.randint(SEEDS)  # set_params takes longer than a stump
+            model.random_state = random.randint(SEEDS)  # set_params is slower than growing a stump
         elif names:
             model.set_params(**{name: random.randint(SEEDS) for name in sorted(names)})
         return model
 
-    def _keep(self, model, vote, error):
-        """Take a model into the ensemble."""
+    def _append_model(self, model, vote, error):
+        """Add a model to the ensemble."""
         t = len(self.estimators_)
         self.estimators_.append(model)
         self.estimator_weights_[t] = vote
         self.estimator_errors_[t] = error
 
     def _read_rows(self, X):
-        """Return X as the models take it: C-contiguous float32 where all are our own trees."""
+        """Return X as the models accept it: C-contiguous float32 if all are our own trees."""
         check_is_fitted(self)
         any_shape = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
         X = validate_data(self, X, **any_shape, dtype=None, reset=False)
-        return as_read(X) if self._is_trees else X
+        return as_float32_rows(X) if self._is_trees else X
 
     def _parts(self, X):
-        """Yield X as our own trees read it, many rows by parts: a copy of all would be large."""
+        """Yield X as float32 in blocks of rows: one copy of all rows would be large."""
         check_is_fitted(self)
         if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
             yield few
             return
         X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
         for start in range(0, X.shape[0], ROWS_OF_PART):
-            yield as_read(X[start : start + ROWS_OF_PART])
+            yield as_float32_rows(X[start : start + ROWS_OF_PART])
 
     def _trees_and_votes(self):
-        """Return the trees, where all models are our own, and the votes of all models."""
+        """Return the trees, if all models are our own trees, and the votes of all models."""
         trees = [model.tree_ for model in self.estimators_] if self._is_trees else []
         return trees, self.estimator_weights_[: len(self.estimators_)]
 
     def _each(self, X):
-        """Yield the predictions of each model; our own trees get X as they read it."""
+        """Yield the predictions of each model; our own trees get X as float32."""
         X = self._read_rows(X)
         checked = {"check_input": False} if self._is_trees else {}
         for model in self.estimators_:
@@ -153,7 +153,7 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
     @property
     def _is_trees(self):
-        """Whether all models are our own trees, and know all classes: one is told by its place."""
+        """Return whether all models are our own trees and know all classes."""
         n_classes = getattr(self, "n_classes_", 0)
         return all(
             self._is_own(model) and len(getattr(model, "classes_", ())) == n_classes
@@ -162,12 +162,12 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
     @property
     def feature_importances_(self):
-        """The mean of the models' importances, weighted by their votes, float64 (n_features,).
+        """Return the models' mean importances, weighted by their votes, float64 (n_features,).
 
         Raises
         ------
         AttributeError
-            Where the models have none.
+            If the models have no importances.
         """
         check_is_fitted(self)
         if not hasattr(self.estimators_[0], "feature_importances_"):
@@ -176,11 +176,11 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
                 "feature_importances_ attribute"
             )
         votes = self.estimator_weights_[: len(self.estimators_)]
-        found = [model.feature_importances_ for model in self.estimators_]
-        return votes @ np.array(found) / votes.sum()
+        importances = [model.feature_importances_ for model in self.estimators_]
+        return votes @ np.array(importances) / votes.sum()
 
     def _export(self, classes, **rest):
-        """Return the trees as a `harness.TreeEnsemble`; AttributeError where there are others."""
+        """Return the trees as a `harness.TreeEnsemble`; raise AttributeError for other models."""
         from harness import TreeEnsemble
 
         check_is_fitted(self)
@@ -213,6 +213,6 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         return tags
 
 
-def as_read(X):
-    """Return X as our own trees read it, C-contiguous float32; raise scikit-learn's errors."""
+def as_float32_rows(X):
+    """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
     return check_array(X.toarray() if issparse(X) else X, dtype=np.float32, order="C")

@@ -1,4 +1,4 @@
-"""What the two gradient boostings share: rounds, steps, early stopping, prediction."""
+"""Base class of the two gradient boosting estimators: rounds, steps, early stopping, prediction."""
 
 from numbers import Integral, Real
 from typing import ClassVar
@@ -123,19 +123,19 @@ class BaseGradientBoosting(BoostedModel):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, monitor=None):
-        """Boost.
+        """Train the rounds.
 
         Parameters
         ----------
         X : array-like, frame or sparse matrix of numbers (n_rows, n_features)
-            Rounded to float32; a sparse one is made dense.
+            Rounded to float32; a sparse matrix is converted to dense.
         y : array-like (n_rows,)
-            Labels of any kind, or numbers.
+            Labels of any type, or numbers.
         sample_weight : array-like (n_rows,), optional
         monitor : callable, optional
-            Called after each round with its number, the estimator, and a dict of the variables of
-            the rounds (``y``, ``raw_predictions``, ``sample_weight``, ``sample_mask``); training
-            ends where it returns True.
+            Called after each round with the round's index, the estimator, and a dict of variables
+            (``y``, ``raw_predictions``, ``sample_weight``, ``sample_mask``). Training stops if it
+            returns True.
 
         Returns
         -------
@@ -144,10 +144,10 @@ class BaseGradientBoosting(BoostedModel):
         Raises
         ------
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+            As in scikit-learn, if parameters, X, y or weights are invalid.
         """
         if not self.warm_start:
-            self._forget()
+            self._reset()
         if self.criterion != "deprecated":
             warn(
                 "The parameter `criterion` is deprecated and has no effect: trees are grown by "
@@ -157,7 +157,7 @@ class BaseGradientBoosting(BoostedModel):
             )
         warn_of_other_version(self.parity, stacklevel=3)
         self._check_base_learner()
-        # The copy in float32 is of the size of all that is kept of X: it is made where it is used.
+        # A float32 copy is as large as all other data kept of X, so it is made only if needed.
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
         )
@@ -167,13 +167,13 @@ class BaseGradientBoosting(BoostedModel):
         weighted = sample_weight is not None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if not (self.parity or self.leaf_penalty or self.l2_regularization):
-            weight, _ = bring_near_one(weight)  # penalties are on the scale of the weights
+            weight, _ = bring_near_one(weight)  # penalties depend on the scale of the weights
         y = column_or_1d(self._read_y(y, weight if weighted else None), warn=True)
         if weighted and self.parity is None:
             X, y, weight, weighted = self._drop_unweighted(X, y, weight)
         check_warm_start(self)
         self.max_features_ = count_features(self.max_features, self.n_features_in_)
-        self._check_goes_on()
+        self._check_same_learner()
         self.learning_rate_, self._has_trees = self.learning_rate, self.estimator is None
         self._loss = self._make_loss()
         self._walker = BoostedWalker()
@@ -189,7 +189,7 @@ class BaseGradientBoosting(BoostedModel):
         return self
 
     def _drop_unweighted(self, X, y, weight):
-        """Return the rows whose weight is not 0, their weights, and whether these differ."""
+        """Return the rows with nonzero weight, their weights, and whether these differ."""
         if (weight >= 0.0).all():
             weight, X, y = drop_unweighted(weight, X, y)
         if self.leaf_penalty or self.l2_regularization:
@@ -200,14 +200,16 @@ class BaseGradientBoosting(BoostedModel):
         return X, y, weight, True
 
     def _check_base_learner(self):
-        """Raise ValueError where an estimator is given together with what shapes our own trees."""
+        """Raise ValueError if an estimator is given together with parameters of our own trees."""
         names = ("leaf_penalty", "l2_regularization", "parity")
         given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
         if self.estimator is not None and given:
-            raise ValueError(f"{', '.join(given)} cannot be had with an estimator: trees have it")
+            raise ValueError(
+                f"{', '.join(given)} cannot be used with an estimator, only with trees"
+            )
 
-    def _check_goes_on(self):
-        """Raise ValueError where a warm start would put members of another kind behind trees."""
+    def _check_same_learner(self):
+        """Raise ValueError if a warm start would mix trees and other models."""
         if self._is_trained() and self._has_trees != (self.estimator is None):
             raise ValueError(
                 "estimator is of another kind than in the fit that this one goes on from: with "
@@ -215,7 +217,7 @@ class BaseGradientBoosting(BoostedModel):
             )
 
     def _hold_out(self, X, y, weight):
-        """Return the rows to train on, and those to validate on, or None."""
+        """Return the training rows, and the validation rows or None."""
         if self.n_iter_no_change is None:
             return X, y, weight, None
         X, X_out, y, y_out, weight, weight_out = train_test_split(
@@ -234,7 +236,7 @@ class BaseGradientBoosting(BoostedModel):
         return np.ascontiguousarray(X), y, weight, (np.ascontiguousarray(X_out), y_out, weight_out)
 
     def _begin(self, X, y, weight, *, weighted):
-        """Return the scores to start from; forget what was trained unless starts are warm."""
+        """Return the initial scores; drop the earlier rounds unless ``warm_start`` is set."""
         if not self._is_trained():
             self._rng = check_random_state(self.random_state)
             self.estimators_ = np.empty((0, self.n_trees_per_iteration_), object)
@@ -251,7 +253,7 @@ class BaseGradientBoosting(BoostedModel):
         return self._raw(X)
 
     def _fit_init(self, X, y, weight):
-        """Fit the model that boosting starts from, or the best constant."""
+        """Fit the initial model, or the best constant."""
         self.init_ = self.init
         self._constant = np.zeros(self.n_trees_per_iteration_)
         if self.init is None:
@@ -273,13 +275,13 @@ class BaseGradientBoosting(BoostedModel):
     def _is_trained(self):
         return len(getattr(self, "estimators_", ())) > 0
 
-    def _forget(self):
+    def _reset(self):
         names = ("estimators_", "train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
         for name in (*names, "steps_", "init_", "_rng", "_constant"):
             self.__dict__.pop(name, None)
 
     def _walks_rows(self):
-        """Return whether X is asked for whole rows: by other models, or by trees that walk them."""
+        """Return whether whole rows of X are needed, by other models or to predict by trees."""
         return (
             self._is_trained()
             or self.n_iter_no_change is not None
@@ -313,10 +315,11 @@ class BaseGradientBoosting(BoostedModel):
 
 
 def takes_no_weight(error):
-    """Return whether an error says that an estimator's fit takes no weights."""
-    told = str(error)
+    """Return whether an error means that an estimator's fit accepts no weights."""
+    message = str(error)
     if isinstance(error, TypeError):
-        return "unexpected keyword argument 'sample_weight'" in told
+        return "unexpected keyword argument 'sample_weight'" in message
     return (
-        "pass parameters to specific steps of your pipeline using the stepname__parameter" in told
+        "pass parameters to specific steps of your pipeline using the stepname__parameter"
+        in message
     )

@@ -1,4 +1,4 @@
-"""What boosted trees predict together: sums of votes, and weighted medians, rows by blocks."""
+"""Predictions of boosted trees in blocks of rows: sums of votes, and weighted medians."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from algorithms.forest.bagged_trees import Walker
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import find_leaves
 from algorithms.runtime.threads import Workers
-from algorithms.trees.tree import may_lack
+from algorithms.trees.tree import may_have_missing
 
-ROWS_AT_ONCE = 4096  # rows whose predictions by all trees are held
+ROWS_AT_ONCE = 4096  # rows per block; all trees' predictions of a block are stored
 
 
 class VotingTree:
-    """A tree whose leaves hold what they add to the score, in the form that a `Walker` sums.
+    """A tree whose leaf values are its contributions to the score, as a `Walker` sums them.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class VotingTree:
 
     @property
     def steps(self):
-        """The nodes in the form that prediction walks, and the node of each step."""
+        """Return the nodes in the layout used for prediction, and the node of each step."""
         return self._tree.steps
 
 
 def voting_walker(trees, votes, n_features):
-    """Return what sums the votes: of two classes those for the second, of more those for each."""
+    """Return the `Walker` that sums the votes: of the second of two classes, or of each class."""
     voting = [VotingTree(tree, vote) for tree, vote in zip(trees, votes, strict=True)]
     return Walker(voting, [np.arange(n_features)] * len(trees), n_features)
 
@@ -52,7 +52,7 @@ def median_of_trees(trees, votes, X, threads):
     Raises
     ------
     ValueError
-        Where X has not as many columns as the trees know.
+        If X has a different number of columns.
     """
     for tree in trees:
         check_columns(X, tree.n_features)
@@ -63,29 +63,29 @@ def median_of_trees(trees, votes, X, threads):
     def walk(first, last):
         for start in range(first * ROWS_AT_ONCE, min(last * ROWS_AT_ONCE, len(X)), ROWS_AT_ONCE):
             end = min(start + ROWS_AT_ONCE, len(X))
-            found = np.empty((end - start, len(trees)))
-            missing = may_lack(X, start, end, depth)
+            predictions = np.empty((end - start, len(trees)))
+            missing = may_have_missing(X, start, end, depth)
             for t, tree in enumerate(trees):
                 workers.check()
                 find_leaves(*tree.steps, X, missing, leaves, start, end)
-                found[:, t] = tree.values[leaves[start:end], 0]
-            out[start:end] = weighted_median(found, votes)
+                predictions[:, t] = tree.values[leaves[start:end], 0]
+            out[start:end] = weighted_median(predictions, votes)
 
     with Workers(threads) as workers:
         workers.share(walk, -(-len(X) // ROWS_AT_ONCE))
     return out
 
 
-def weighted_median(found, votes):
-    """Return, a row, the least prediction at which half of the votes is reached.
+def weighted_median(predictions, votes):
+    """Return the smallest prediction of each row at which half of the votes is reached.
 
     Parameters
     ----------
-    found : float64 (n_rows, n_models)
+    predictions : float64 (n_rows, n_models), predictions
     votes : float64 (n_models,)
     """
-    order = np.argsort(found, axis=1)
+    order = np.argsort(predictions, axis=1)
     reached = np.cumsum(votes[order], axis=1)
     middle = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(found))
-    return found[rows, order[rows, middle]]
+    rows = np.arange(len(predictions))
+    return predictions[rows, order[rows, middle]]

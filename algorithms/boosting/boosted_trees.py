@@ -1,4 +1,4 @@
-"""Prediction with boosted trees: scores plus the learning rate times each row's leaves."""
+"""Prediction with boosted trees: scores plus the learning rate times each row's leaf values."""
 
 from itertools import pairwise
 
@@ -9,34 +9,34 @@ from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import STEP
 from algorithms.runtime.threads import Workers, threads_worth
 
-WALKS_AT_ONCE = 1 << 22  # that take a fraction of a second: Ctrl-C waits for them
+WALKS_AT_ONCE = 1 << 22  # a fraction of a second; Ctrl-C is handled between blocks
 FEWEST_ROWS = 1024
-WALKS_OF_A_THREAD = 1 << 16  # of small trees, that take longer than a thread takes to start
+WALKS_OF_A_THREAD = 1 << 16  # of small trees; fewer do not pay for starting a thread
 
 
 class BoostedWalker:
-    """Adds up the trees of a model, joined when first used, and again where they are others."""
+    """Adds up a model's trees; joins them on first use, and again if the trees have changed."""
 
     def __init__(self):
-        self._joined = [], ()  # trees, and what `join_steps` returns of them
+        self._joined = [], ()  # trees, and the result of `join_steps` for them
 
     def __getstate__(self):
         return {"_joined": ([], ())}
 
     def add(self, stages, rate, X, raw, threads):
-        """Add what trees say, in their order, to the scores.
+        """Add the trees' predictions, in their order, to the scores.
 
         Parameters
         ----------
         stages : (n_rounds, n_outputs) object array of fitted trees
         rate : learning rate
         X : (n_rows, n_features) float32, C-contiguous, finite
-        raw : (n_rows, n_outputs) float64, Fortran order, written
+        raw : (n_rows, n_outputs) float64, Fortran order, updated
 
         Raises
         ------
         ValueError
-            Where X has not as many columns as the trees know.
+            If X has a different number of columns.
         """
         if not len(stages):
             return
@@ -57,7 +57,7 @@ class BoostedWalker:
 
 
 def join_steps(trees, n_outputs):
-    """Return what `BoostedWalker` walks of a list of Tree, ``n_outputs`` of them a round."""
+    """Return the arrays that `BoostedWalker` walks; ``n_outputs`` trees per round."""
     ends = np.cumsum([0] + [tree.node_count for tree in trees])
     steps, values = np.empty(ends[-1], STEP), np.empty(ends[-1])
     for tree, (root, end) in zip(trees, pairwise(ends.tolist()), strict=True):

@@ -1,6 +1,6 @@
-"""How boosted models predict together: by weighted votes for classes, or by a weighted median.
+"""Prediction methods of AdaBoost: weighted votes for classes, weighted median for regression.
 
-The methods stand here, the training in `algorithms.adaboost`; formulas and names are those of it.
+`algorithms.adaboost` trains the models; formulas and names are as there.
 """
 
 import numpy as np
@@ -17,20 +17,20 @@ TWO = 2
 
 
 class VotedClasses:
-    """Predictions of a `BaseAdaBoost` of classifiers."""
+    """Prediction methods of the AdaBoost classifier."""
 
     def _finish(self):
-        """Make what sums the votes of our own trees; to predict then changes nothing."""
+        """Build the walker that sums our own trees' votes, so that predict changes no state."""
         if self._is_trees:
             trees, votes = self._trees_and_votes()
             self._walker = voting_walker(trees, votes, self.n_features_in_)
 
     def _votes(self, X):
-        """Yield, for each model, the vote of each row's class and of the others, (n_rows, K)."""
+        """Yield each model's votes, (n_rows, K): of the predicted class and of the others."""
         check_is_fitted(self)
         others = max(1, self.n_classes_ - 1)
-        for vote, found in zip(self.estimator_weights_, self._each(X), strict=False):
-            chosen = found[:, None] == self.classes_
+        for vote, predictions in zip(self.estimator_weights_, self._each(X), strict=False):
+            chosen = predictions[:, None] == self.classes_
             yield vote, np.where(chosen, vote, -1.0 / others * vote)
 
     def staged_decision_function(self, X):
@@ -41,13 +41,13 @@ class VotedClasses:
             yield self._shape(total / votes)  # F_k
 
     def _shape(self, score):
-        """Return F_k as scikit-learn shapes it: of two classes one column, F_1 − F_0."""
+        """Return F_k in scikit-learn's shape: for two classes one column, F_1 − F_0."""
         if self.n_classes_ == 1:
             return np.zeros((len(score), 1))
         return score[:, 1] - score[:, 0] if self.n_classes_ == TWO else score
 
     def decision_function(self, X):
-        """Return F_k of each class, float64 (n_rows, n_classes); of two, F_1 − F_0 (n_rows,)."""
+        """Return F_k, float64 (n_rows, n_classes); for two classes F_1 − F_0, (n_rows,)."""
         check_is_fitted(self)
         votes = self.estimator_weights_.sum()
         if self._walker is None:
@@ -58,7 +58,7 @@ class VotedClasses:
         return 2.0 * score[:, 0] if self.n_classes_ == TWO else self._shape(score)  # F_0 = −F_1
 
     def predict(self, X):
-        """Return the label with the largest F_k, the first if equal."""
+        """Return the label with the largest F_k; the first one if equal."""
         return self._label(self.decision_function(X))
 
     def staged_predict(self, X):
@@ -67,7 +67,7 @@ class VotedClasses:
             yield self._label(score)
 
     def _label(self, score):
-        """Return the labels that decisions mean."""
+        """Convert decision values to labels."""
         if self.n_classes_ == TWO:
             return self.classes_.take(score > 0)
         return self.classes_.take(score.argmax(axis=1))
@@ -82,12 +82,12 @@ class VotedClasses:
             yield self._proba(score)
 
     def _proba(self, score):
-        """Return the probabilities that decisions mean."""
+        """Convert decision values to probabilities."""
         if self.n_classes_ == 1:
             return np.ones((len(score), 1))
         if self.n_classes_ == TWO:
             return softmax_of_two(score)
-        # laid out by columns, as scikit-learn's are: rows are then added up in the same order
+        # Fortran order, as in scikit-learn, so that rows are summed in the same order
         return softmax(np.asfortranarray(score / (self.n_classes_ - 1)))
 
     def predict_log_proba(self, X):
@@ -96,15 +96,15 @@ class VotedClasses:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield the accuracy after each round."""
-        for found in self.staged_predict(X):
-            yield accuracy_score(y, found, sample_weight=sample_weight)
+        for predictions in self.staged_predict(X):
+            yield accuracy_score(y, predictions, sample_weight=sample_weight)
 
     def margins(self, X, y):
-        """Return how surely the ensemble is right on each row, float64 (n_rows,) in −1 … 1.
+        """Return the margin of each row, float64 (n_rows,) in −1 … 1.
 
-        The share of the votes that the true class got, less the largest share of another class
-        (Schapire, Freund, Bartlett and Lee: Boosting the margin, 1998); below 0 where the
-        prediction is wrong. Of one class alone it is 1.
+        The margin is the vote share of the true class minus the largest vote share of another class
+        (Schapire, Freund, Bartlett and Lee: Boosting the margin, 1998). It is below 0 if the
+        prediction is wrong. With a single class it is 1.
         """
         check_is_fitted(self)
         codes = codes_among(self.classes_, y, "y has labels that the model was not trained on")
@@ -121,7 +121,7 @@ class VotedClasses:
 
     @property
     def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble` that votes."""
+        """Return the trees as a `harness.TreeEnsemble` that votes."""
         check_is_fitted(self)
         others = max(1, self.n_classes_ - 1)
         integer = np.issubdtype(self.classes_.dtype, np.integer)
@@ -136,13 +136,13 @@ class VotedClasses:
 
 
 class MedianOfValues:
-    """Predictions of a `BaseAdaBoost` of regressors."""
+    """Prediction methods of the AdaBoost regressor."""
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""
-        found = np.column_stack(list(self._each(X)))
+        predictions = np.column_stack(list(self._each(X)))
         for t in range(1, len(self.estimators_) + 1):
-            yield weighted_median(found[:, :t], self.estimator_weights_[:t])
+            yield weighted_median(predictions[:, :t], self.estimator_weights_[:t])
 
     def predict(self, X):
         """Return the weighted median of the models' predictions, float64 (n_rows,)."""
@@ -158,10 +158,10 @@ class MedianOfValues:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield R² after each round."""
-        for found in self.staged_predict(X):
-            yield r2_score(y, found, sample_weight=sample_weight)
+        for predictions in self.staged_predict(X):
+            yield r2_score(y, predictions, sample_weight=sample_weight)
 
     @property
     def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble` whose weighted median predicts."""
+        """Return the trees as a `harness.TreeEnsemble` that predicts a weighted median."""
         return self._export((), combination="median")

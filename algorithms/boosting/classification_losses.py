@@ -1,4 +1,4 @@
-"""The losses of gradient boosting for classes; `losses` says what a loss offers."""
+"""Gradient boosting losses for classification; `losses` describes the interface of a loss."""
 
 import numpy as np
 from scipy.special import logit, softmax
@@ -9,7 +9,7 @@ from algorithms.prediction.binary_probabilities import logistic_of_two
 
 
 def clip(p):
-    """Return probabilities kept away from 0 and 1, so that their logits are finite."""
+    """Return probabilities clipped away from 0 and 1, so that their logits are finite."""
     eps = np.finfo(np.float64).eps
     return np.clip(p, eps, 1.0 - eps)
 
@@ -78,7 +78,7 @@ class Exponential(KernelLoss):
 
 
 class Multinomial(Binomial):
-    """The logarithmic loss of many classes, a score each; probabilities are their softmax."""
+    """The logarithmic loss of several classes, one score per class, with softmax."""
 
     scale = 1.0
     inverse = "softmax"
@@ -97,7 +97,7 @@ class Multinomial(Binomial):
         return np.log(p / np.exp(np.mean(np.log(p), axis=1))[:, None])
 
     def negative_gradient(self, y, raw):
-        """Return g, float64 (n_rows, n_classes), each class's contiguous."""
+        """Return g, float64 (n_rows, n_classes), Fortran order."""
         out = np.empty((self.n_outputs, len(y)))
         scores = np.ascontiguousarray(raw.T)
 

@@ -1,4 +1,4 @@
-"""Find the number of rounds by cross-validation."""
+"""Choice of the number of rounds by cross-validation."""
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -7,15 +7,15 @@ from sklearn.utils import Bunch
 
 
 def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
-    """Return the number of rounds with the least loss on rows held out.
+    """Return the number of rounds with the smallest loss on held-out rows.
 
-    The model is trained once on each fold's rows, with all its rounds; the loss it is trained on
-    is then measured on the fold's other rows after each round.
+    The model is trained once on each fold's training rows, with all its rounds. After each round
+    its training loss is measured on the fold's held-out rows.
 
     Parameters
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
-        Its ``n_estimators`` is the most rounds that are tried. It is not changed.
+        Its ``n_estimators`` is the maximum number of rounds. The model is not changed.
     X : (n_rows, n_features) array of numbers
     y : (n_rows,) array
     cv : int, splitter or iterable of (train, test)
@@ -25,8 +25,8 @@ def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
     Returns
     -------
     Bunch
-        ``n_estimators``, the first with the least mean loss, and ``losses``, float64
-        (n_folds, n_rounds): the scale of `train_score_`.
+        ``n_estimators``, the first one with the smallest mean loss, and ``losses``, float64
+        (n_folds, n_rounds), on the scale of `train_score_`.
     """
     X, y = np.asarray(X), np.asarray(y)
     folds = check_cv(cv, y, classifier=is_classifier(model))

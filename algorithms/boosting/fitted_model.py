@@ -1,4 +1,4 @@
-"""What fitted gradient boosting tells: scores, stages, leaves, importances, its common form."""
+"""Fitted gradient boosting model: scores, stages, leaves, importances, export."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,10 +13,10 @@ from algorithms.trees.ensemble_export import export_boosted
 
 
 class BoostedModel(BaseEstimator):
-    """A model that starts from a constant, or another model, and adds members' steps.
+    """Base class of a fitted model: an initial constant or model plus the members' steps.
 
-    ``learning_rate_`` is the learning rate of the last fit, and ``_has_trees`` says whether its
-    members are our own trees: parameters that are set later change no prediction.
+    ``learning_rate_`` is the learning rate of the last fit. ``_has_trees`` is whether its members
+    are our own trees. Parameters changed after the fit do not change predictions.
     """
 
     def __sklearn_tags__(self):
@@ -25,7 +25,7 @@ class BoostedModel(BaseEstimator):
         return tags
 
     def _start_scores(self, X):
-        """Return the scores before the first round, float64 (n_rows, n_outputs), by columns."""
+        """Return the scores before the first round, float64 (n_rows, n_outputs), Fortran order."""
         raw = np.zeros((len(X), self.n_trees_per_iteration_), order="F")
         if isinstance(self.init_, str):
             raw += self._constant
@@ -36,13 +36,13 @@ class BoostedModel(BaseEstimator):
         return raw
 
     def _raw(self, X, rounds=None):
-        """Return the scores after all rounds, or after so many."""
+        """Return the scores after all rounds, or after ``rounds`` rounds."""
         raw = self._start_scores(X)
         self._add(0, len(self.estimators_) if rounds is None else rounds, X, raw)
         return raw
 
     def _add(self, first, last, X, raw):
-        """Add what the rounds first … last − 1 say."""
+        """Add the predictions of the rounds first … last − 1."""
         stages = self.estimators_[first:last]
         if self._has_trees:
             self._walker.add(
@@ -54,7 +54,7 @@ class BoostedModel(BaseEstimator):
                 raw[:, k] += self.learning_rate_ * step * member.predict(X)
 
     def _read_rows(self, X):
-        """Return X as C-contiguous float32; raise scikit-learn's errors."""
+        """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
         check_is_fitted(self)
         if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
             return few
@@ -88,18 +88,20 @@ class BoostedModel(BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """The mean decrease of the squared error by each feature, float64, summing to 1."""
+        """Return each feature's mean decrease of the squared error, float64, summing to 1."""
         check_is_fitted(self)
         trees = [member.tree_ for member in self.estimators_.ravel()]
-        found = [t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1]
-        if not found:
+        importances = [
+            t.compute_feature_importances(normalize=False) for t in trees if t.node_count > 1
+        ]
+        if not importances:
             return np.zeros(self.n_features_in_)
-        mean = np.mean(found, axis=0)
+        mean = np.mean(importances, axis=0)
         return mean / mean.sum()
 
     @property
     def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble`."""
+        """Return the trees as a `harness.TreeEnsemble`."""
         check_is_fitted(self)
         loss = self._loss
         if not self._has_trees or not isinstance(self.init_, str):

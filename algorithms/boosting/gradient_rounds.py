@@ -1,4 +1,4 @@
-"""The rounds of gradient boosting: gradients, a model of them, a step, and what is recorded."""
+"""Rounds of gradient boosting: compute gradients, fit a model, find its step, record losses."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from algorithms.boosting.kernels.leaf_sums import draw_mask
 from algorithms.boosting.line_search import search_steps
-from algorithms.boosting.losses import Groups, KernelLoss, share_alone
+from algorithms.boosting.losses import Groups, KernelLoss, share_in_caller
 from algorithms.estimator.bootstrap import SEEDS, seeded_clones
 from algorithms.estimator.verbose import Report
 from algorithms.trees.target_scale import find_target_scale, is_small
@@ -22,8 +22,8 @@ class Rounds:
     X : (n_rows, n_features) array; float32 and C-contiguous unless trees grow by levels
     y : (n_rows,) float64
     weight : (n_rows,) float64, or None
-    raw : (n_rows, n_outputs) float64, Fortran order, the scores to start from; written
-    held_out : (X, y, weight) to validate on, or None
+    raw : (n_rows, n_outputs) float64, Fortran order, the initial scores; updated
+    held_out : (X, y, weight) for validation, or None
     workers : Workers
     """
 
@@ -42,11 +42,11 @@ class Rounds:
             self.trees = model.tree_maker(X, workers)
 
     def run(self, monitor):
-        """Train until there are as many rounds as wanted, or the monitor or the loss says stop."""
+        """Train until all rounds are done, or the monitor or the validation loss stops training."""
         model = self.model
-        self._make_room()
+        self._extend_arrays()
         report = Report(model, self.first) if model.verbose else None
-        patience = Patience(self) if self.held_out is not None else None
+        early_stopping = EarlyStopping(self) if self.held_out is not None else None
         done = self.first
         for i in range(self.first, model.n_estimators):
             done = i + 1
@@ -57,14 +57,14 @@ class Rounds:
                 report.tell(i)
             if monitor is not None and monitor(i, model, self._variables()):
                 break
-            if patience is not None and patience.ends_at(i):
+            if early_stopping is not None and early_stopping.ends_at(i):
                 break
         self._trim(done)
 
     def end(self):
-        """Return the loss, with nothing of the fit's threads."""
+        """Return the loss, without references to the fit's threads."""
         if isinstance(self.loss, KernelLoss):
-            self.loss.share = share_alone
+            self.loss.share = share_in_caller
         return self.loss
 
     def _variables(self):
@@ -76,8 +76,8 @@ class Rounds:
             "sample_mask": self.mask,
         }
 
-    def _make_room(self):
-        """Lengthen what is written a round."""
+    def _extend_arrays(self):
+        """Extend the arrays with one entry per round."""
         model = self.model
         more, width = model.n_estimators - self.first, model.n_trees_per_iteration_
         model.estimators_ = np.vstack([model.estimators_, np.empty((more, width), object)])
@@ -89,7 +89,7 @@ class Rounds:
                 setattr(model, name, np.append(known, np.zeros(more)))
 
     def _trim(self, done):
-        """Shorten it to the rounds that were trained."""
+        """Shorten these arrays to the trained rounds."""
         model = self.model
         model.n_estimators_ = done
         names = ("estimators_", "steps_", "train_score_", "oob_improvement_", "oob_scores_")
@@ -100,7 +100,7 @@ class Rounds:
             model.oob_score_ = model.oob_scores_[-1]
 
     def _draw(self, i):
-        """Draw the rows of a round; return the loss of the others before it."""
+        """Draw the rows of a round; return the loss of the other rows before it."""
         model = self.model
         if model.subsample == 1.0:
             return None
@@ -110,14 +110,14 @@ class Rounds:
         return self._mean_loss(~self.mask) if i == 0 else model.oob_scores_[i - 1]
 
     def _mean_loss(self, mask):
-        """Return the loss, of some rows only where told."""
+        """Return the mean loss of all rows, or of the rows in ``mask``."""
         if mask is None:
             return self.loss(self.y, self.raw, self.weight)
         weight = None if self.weight is None else self.weight[mask]
         return self.loss(self.y[mask], np.asfortranarray(self.raw[mask]), weight)
 
     def _record(self, i, before):
-        """Write the losses after a round."""
+        """Store the losses after a round."""
         model = self.model
         model.train_score_[i] = self._mean_loss(self.mask)
         if self.mask is not None:
@@ -134,24 +134,24 @@ class Rounds:
             self.trees.scale = replace(find_target_scale(self.y, self.weight), shift=0.0)
         for k in range(model.n_trees_per_iteration_):
             seed = self.random.randint(SEEDS)
-            own = np.ascontiguousarray(gradient[:, k])  # g
+            gradient_k = np.ascontiguousarray(gradient[:, k])  # g
             if self.trees is not None:
-                model.estimators_[i, k] = self._train_tree(own, gradient, k, seed)
+                model.estimators_[i, k] = self._train_tree(gradient_k, gradient, k, seed)
             else:
-                model.estimators_[i, k] = member = self._train_other(own, seed)
-                said = member.predict(self.X)
-                model.steps_[i, k] = self._search_step(said, k)
-                self.raw[:, k] += model.learning_rate_ * model.steps_[i, k] * said
+                model.estimators_[i, k] = member = self._train_other(gradient_k, seed)
+                prediction = member.predict(self.X)
+                model.steps_[i, k] = self._search_step(prediction, k)
+                self.raw[:, k] += model.learning_rate_ * model.steps_[i, k] * prediction
 
     def _gradient(self, raw):
         """Return the negative gradients, float64 (n_rows, n_outputs)."""
         g = np.asarray(self.loss.negative_gradient(self.y, raw), np.float64)
         return g.reshape(len(self.y), -1)
 
-    def _train_tree(self, own, gradient, k, seed):
-        """Return the tree of an output; add its leaves to the scores."""
+    def _train_tree(self, gradient_k, gradient, k, seed):
+        """Return the tree of an output; add its leaf values to the scores."""
         model = self.model
-        tree, leaf = self.trees.grow(own, self.weight, self.mask, seed)
+        tree, leaf = self.trees.grow(gradient_k, self.weight, self.mask, seed)
         means = tree.values[:, 0]
         if model.step == "global":
             values = self._search_step(means[leaf], k) * means  # ρ h
@@ -167,7 +167,7 @@ class Rounds:
         self.raw[:, k] += model.learning_rate_ * values.take(leaf)  # F + ν ρ
         return model.member(tree)
 
-    def _train_other(self, own, seed):
+    def _train_other(self, gradient_k, seed):
         """Return a base learner trained on the negative gradient."""
         member = seeded_clones(self.model.estimator, [seed])[0]
         rows = slice(None) if self.mask is None else self.mask
@@ -176,26 +176,26 @@ class Rounds:
             if not has_fit_parameter(member, "sample_weight"):
                 raise ValueError(f"{type(member).__name__} does not support sample weights")
             given["sample_weight"] = self.weight[rows]
-        return member.fit(self.X[rows], own[rows], **given)
+        return member.fit(self.X[rows], gradient_k[rows], **given)
 
     def _weigh(self, values):
-        """Return values times weight, 0 where a row was not drawn."""
+        """Return values times weight; 0 for rows that were not drawn."""
         if self.weight is not None:
             values = values * self.weight
         return values if self.mask is None else np.where(self.mask, values, 0.0)
 
-    def _search_step(self, said, k):
+    def _search_step(self, prediction, k):
         """Return ρ = argmin Σ w L(y, F + ρ h): the one-variable regression of y on h."""
 
         def slope(step):
             raw = self.raw.copy(order="F")
-            raw[:, k] += step[0] * said
-            return np.array([self._weigh(self._gradient(raw)[:, k] * said).sum()])
+            raw[:, k] += step[0] * prediction
+            return np.array([self._weigh(self._gradient(raw)[:, k] * prediction).sum()])
 
         return search_steps(slope, 1)[0]
 
     def _search_leaves(self, groups):
-        """Return the step of each leaf by line search, for a loss that does not say."""
+        """Return the step of each leaf by line search, for a loss without ``leaf_values``."""
         k, n = groups.output, len(groups.means)
 
         def slope(steps):
@@ -206,8 +206,8 @@ class Rounds:
         return search_steps(slope, n, groups.l2)
 
 
-class Patience:
-    """Ends training when the validation loss no longer falls."""
+class EarlyStopping:
+    """Early stopping by the validation loss."""
 
     def __init__(self, rounds):
         self.model, self.loss = rounds.model, rounds.loss
@@ -217,7 +217,7 @@ class Patience:
         self.history = np.full(self.model.n_iter_no_change, np.inf)
 
     def ends_at(self, i):
-        """Return whether no loss of the last rounds is beaten by more than the tolerance."""
+        """Return whether the loss has improved by at most the tolerance in the last rounds."""
         self.model._add(i, i + 1, self.X, self.raw)  # noqa: SLF001
         loss = self.loss(self.y, self.raw, self.weight)
         if (loss + self.model.tol < self.history).any():

@@ -1,4 +1,4 @@
-"""The trees of gradient boosting: regression trees on gradients, all on columns sorted once."""
+"""Regression trees on gradients, all grown on columns that are sorted once."""
 
 from functools import cached_property
 from heapq import heappop, heappush
@@ -14,31 +14,31 @@ from algorithms.trees.pruning import prune
 from algorithms.trees.target_scale import TargetScale
 from algorithms.trees.tree import Tree
 
-DEEPEST_CHOICE = 7  # levels that are grown whole so that the best leaves can be chosen
+DEEPEST_CHOICE = 7  # maximum depth of a full tree from which the best leaves are chosen
 
 SIDES = ("left", "right")
 
 
 class TreeMaker:
-    """Grows one regression tree after another; all of them on gradients divided by ``scale``.
+    """Grows a sequence of regression trees on gradients divided by ``scale``.
 
-    Level by level where all columns are searched; a node at a time where columns are drawn, or
-    where trees are deep; by scikit-learn's rules where asked.
+    Trees grow level by level if all columns are searched. They grow node by node if columns are
+    sampled or trees are deep. With ``as_library`` they grow by scikit-learn's rules.
 
     Parameters
     ----------
     model : DecisionTreeRegressor, unfitted, with the parameters of the trees
-    X : (n_rows, n_features) array of finite numbers; it must stay as it is
+    X : (n_rows, n_features) array of finite numbers; it must not change
     workers : Workers
     name : name of the ensemble, for error messages
     leaf_penalty : float, γ, in units of the squared error
     l2 : float, λ
-    as_library : whether trees are scikit-learn's own
+    as_library : whether to build exactly scikit-learn's trees
 
     Raises
     ------
     ValueError
-        Where penalties are asked of trees that cannot have them.
+        If penalties are set for trees that do not support them.
     """
 
     def __init__(self, model, X, workers, name, *, leaf_penalty, l2, as_library):
@@ -68,7 +68,7 @@ class TreeMaker:
         ----------
         gradient : (n_rows,) float64, contiguous
         weight : (n_rows,) float64, or None
-        used : (n_rows,) bool, the rows to grow on, or None
+        used : (n_rows,) bool, the training rows, or None
         seed : integer below 2³¹, for the order of features
         """
         total = weight
@@ -93,12 +93,12 @@ class TreeMaker:
 
     @cached_property
     def _rows(self):
-        """X as trees walk it: float32, C-contiguous."""
+        """Return X for prediction by trees: float32, C-contiguous."""
         return np.ascontiguousarray(self._X, np.float32)
 
     @cached_property
     def _table(self):
-        """The columns of X, for trees that are not grown by levels."""
+        """Return the columns of X, for trees that do not grow by levels."""
         make_table = unsorted_table if self._as_library else sort_table
         return make_table(self._X, self._workers, self._name)
 
@@ -129,7 +129,7 @@ class TreeMaker:
 
 
 def level_depth(model, n_features):
-    """Return how deep trees are grown level by level; 0 where they are not."""
+    """Return the depth of level-by-level growth; 0 if trees grow node by node."""
     if count_features(model.max_features, n_features) < n_features:
         return 0
     depth, deepest = model.max_depth, DEEPEST
@@ -140,10 +140,10 @@ def level_depth(model, n_features):
 
 
 def choose_leaves(grown, most, l2):
-    """Return the tree of at most so many leaves that best-first growth makes, and the leaves.
+    """Return the tree with at most ``most`` leaves that best-first growth builds, and the leaves.
 
-    How a node is split does not depend on the order of splits, so the splits that improve most
-    are taken from a tree that is grown whole. Nodes are numbered as they are made.
+    The split of a node does not depend on the order of splits. So the splits that improve most are
+    taken from a fully grown tree. Nodes are numbered in the order in which they are made.
     """
     left, right = grown.nodes["left"], grown.nodes["right"]
     score = grown.values**2 * (grown.nodes["weight"] + l2)  # s² / (w + λ)
@@ -171,11 +171,11 @@ def choose_leaves(grown, most, l2):
         is_classifier=False,
         max_depth=max(depth),
     )
-    return tree, fall_to_kept(grown, kept)[grown.leaf]
+    return tree, map_to_kept(grown, kept)[grown.leaf]
 
 
-def fall_to_kept(grown, kept):
-    """Return the new number of each node, or of the leaf above it where it is not kept."""
+def map_to_kept(grown, kept):
+    """Return the new number of each node, or of its nearest kept ancestor if it is not kept."""
     number = np.full(len(grown.nodes), -1)
     number[kept] = np.arange(len(kept))
     for node, (left, right) in enumerate(zip(*(grown.nodes[s] for s in SIDES), strict=True)):

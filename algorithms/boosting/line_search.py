@@ -1,10 +1,10 @@
-"""Find the step that lessens a loss the most, along a direction, for groups of rows at once.
+"""Line search: the step that minimises a loss along a direction, for many groups of rows at once.
 
     ρ = argmin Σ w L(y, F + ρ d)
 
-The derivative −Σ w d g(F + ρ d) grows with ρ where L is convex. A bracket is widened until it
-changes sign; then the secant of its ends, with the stale end's value halved (the Illinois rule),
-and every third time the middle, close in on its zero.
+The derivative −Σ w d g(F + ρ d) grows with ρ if L is convex. A bracket is widened until the
+derivative changes sign. Then its zero is approached by the secant of the bracket's ends, with the
+value at the stale end halved (the Illinois rule), and by bisection in every third step.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def search_steps(slope, n_groups, l2=0.0):
     Parameters
     ----------
     slope : callable
-        Takes ρ of every group, returns Σ w d g(F + ρ d) of every group: minus the derivative.
+        Takes ρ of every group; returns Σ w d g(F + ρ d) of every group, the negative derivative.
     l2 : float
         λ; ½ λ ρ² is added to the loss.
     """
@@ -43,7 +43,7 @@ def search_steps(slope, n_groups, l2=0.0):
 
 
 def close_in(fall, near, at_near, far, at_far):
-    """Return the zeros between the ends of brackets."""
+    """Return the zeros inside the brackets."""
     for turn in range(TRIES):
         width = abs(far - near)
         done = (at_near == 0.0) | (at_far == 0.0) | (np.sign(at_near) == np.sign(at_far))
@@ -55,9 +55,9 @@ def close_in(fall, near, at_near, far, at_far):
         inside = (at > np.minimum(near, far)) & (at < np.maximum(near, far))
         at = np.where(inside & (turn % 3 < 2), at, 0.5 * (near + far))
         at = np.where(done, far, at)
-        found = fall(at)
-        crossed = np.sign(found) != np.sign(at_far)
+        value = fall(at)
+        crossed = np.sign(value) != np.sign(at_far)
         near = np.where(done, near, np.where(crossed, far, near))
         at_near = np.where(done, at_near, np.where(crossed, at_far, 0.5 * at_near))
-        far, at_far = np.where(done, far, at), np.where(done, at_far, found)
+        far, at_far = np.where(done, far, at), np.where(done, at_far, value)
     return np.where(at_near == 0.0, near, far)

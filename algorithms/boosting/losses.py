@@ -1,4 +1,4 @@
-"""The losses of gradient boosting, and what a loss of your own must offer.
+"""Losses of gradient boosting, and the interface of a custom loss.
 
 A loss is any object with
 
@@ -6,17 +6,17 @@ A loss is any object with
     negative_gradient(y, raw)     −dL/dF: float64 (n_rows, n_outputs), or (n_rows,) for one
     __call__(y, raw, weight)      Σ w L / Σ w, a float
 
-and, where wanted,
+and, optionally,
 
-    n_outputs                     scores a row, and so trees a round; 1 if absent
-    begin_round(y, raw, weight)   called before each round, to set what depends on the residuals
+    n_outputs                     scores per row, and trees per round; 1 if absent
+    begin_round(y, raw, weight)   called before each round, to set state that depends on residuals
     leaf_values(groups)           the best step of each leaf; by default found by line search
-    predict(raw)                  what a regressor predicts; by default the score itself
-    predict_proba(raw)            what a classifier needs, float64 (n_rows, n_classes)
-    link(proba)                   a classifier's scores of probabilities, to start from an estimator
+    predict(raw)                  a regressor's prediction; by default the score itself
+    predict_proba(raw)            required for a classifier, float64 (n_rows, n_classes)
+    link(proba)                   scores of a classifier's probabilities, for ``init`` estimators
 
-``raw`` is float64 (n_rows, n_outputs), ``weight`` float64 (n_rows,) or None. y of a classifier
-are class codes, float64.
+``raw`` is float64 (n_rows, n_outputs), ``weight`` float64 (n_rows,) or None. For a classifier y
+holds class codes, float64.
 """
 
 from dataclasses import dataclass
@@ -30,26 +30,26 @@ from algorithms.levelwise.kernels.level_arrays import BLOCK_ROWS
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 ALL_CLASSES = -1
-MOST_SUMS = 1 << 20  # of all nodes in all blocks of rows; two floats each
-SMALLEST = 1e-150  # a curvature below it allows no step
+MOST_SUMS = 1 << 20  # limit of nodes × blocks of rows; two floats each
+SMALLEST = 1e-150  # below this curvature the step is 0
 HALF = 0.5
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The leaves of one tree, with all that their steps depend on.
+    """The leaves of one tree, with the data needed to compute their steps.
 
     Attributes
     ----------
     leaf : integers (n_rows,), each row's leaf
-    means : float64 (n_nodes,), what the tree itself says
-    used : bool (n_rows,) or None, which rows the tree was grown on
+    means : float64 (n_nodes,), the tree's own values
+    used : bool (n_rows,) or None, the training rows of the tree
     y : float64 (n_rows,)
     raw, gradient : float64 (n_rows, n_outputs), scores and negative gradients
-    output : int, which of them the tree adds to
+    output : int, the output that the tree belongs to
     weight : float64 (n_rows,) or None
-    l2 : float, λ, the price of leaf squares
-    as_library : bool, whether sums are made in scikit-learn's order, bit for bit
+    l2 : float, λ, penalty of squared leaf values
+    as_library : bool, whether to sum in scikit-learn's order, bit for bit
     """
 
     leaf: np.ndarray
@@ -64,12 +64,12 @@ class Groups:
     as_library: bool = False
 
     def by_leaf(self):
-        """Yield each leaf and the rows in it that the tree was grown on."""
+        """Yield each leaf and its training rows."""
         return rows_of_groups(self.leaf, None if self.used is None else np.flatnonzero(self.used))
 
 
-def share_alone(task, count):
-    """Call a task for all of its parts, in this thread."""
+def share_in_caller(task, count):
+    """Call a task for all parts, in the current thread."""
     task(0, count)
 
 
@@ -78,24 +78,24 @@ class KernelLoss:
 
     Attributes
     ----------
-    share : callable that divides kernels' work among threads; this thread alone by default
+    share : callable that divides kernel work among threads; by default the current thread only
     """
 
     n_outputs = 1
-    scale = 1.0  # scikit-learn tells some losses twice as large
+    scale = 1.0  # scikit-learn's value of some losses is twice as large
     kind = -1
-    inverse = "identity"  # what turns scores, divided by the temperature, into predictions
+    inverse = "identity"  # function of (scores / temperature) that gives predictions
     temperature = 1.0
 
     def __init__(self, parameter=0.0):
         self.parameter = parameter
-        self.share = share_alone
+        self.share = share_in_caller
 
     def __getstate__(self):
-        return {**self.__dict__, "share": share_alone}
+        return {**self.__dict__, "share": share_in_caller}
 
     def begin_round(self, y, raw, weight):
-        """Set what depends on the residuals: nothing."""
+        """Do nothing: no state depends on the residuals."""
 
     def negative_gradient(self, y, raw):
         """Return g, float64 (n_rows, 1)."""
@@ -125,17 +125,17 @@ class KernelLoss:
 
 
 def count_blocks(y):
-    """Return into how many blocks of rows the work is divided."""
+    """Return the number of blocks of rows."""
     return -(-len(y) // BLOCK_ROWS)
 
 
 def newton_steps(loss, groups, own=ALL_CLASSES, factor=1.0):
-    """Return Σ w g / (Σ w h + λ) of each leaf; 0 where the curvature vanishes.
+    """Return Σ w g / (Σ w h + λ) of each leaf; 0 if the curvature vanishes.
 
     Parameters
     ----------
-    own : the class whose tree it is; ALL_CLASSES where y is as it is
-    factor : of the numerator
+    own : the class of the tree; ALL_CLASSES if y is used unchanged
+    factor : factor of the numerator
     """
     if groups.as_library:
         g, h = average_leaves(loss, groups, own)
@@ -149,7 +149,7 @@ def newton_steps(loss, groups, own=ALL_CLASSES, factor=1.0):
 def sum_leaves(loss, groups, own):
     """Return Σ w g and Σ w h of each node, float64 (2, n_nodes).
 
-    Which of the two ways depends on rows and nodes alone, never on threads.
+    The choice between the two methods depends on rows and nodes only, never on threads.
     """
     if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
         return count_leaves(loss, groups, own)
@@ -168,7 +168,7 @@ def sum_leaves(loss, groups, own):
 
 
 def count_leaves(loss, groups, own):
-    """Return what `sum_leaves` does, row after row: blocks would need too many sums."""
+    """Return the same as `sum_leaves`, row by row: blocks would need too many sums."""
     rows = slice(None) if groups.used is None else np.flatnonzero(groups.used)
     leaf, gradient = groups.leaf[rows], groups.gradient[rows, groups.output]
     y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
@@ -178,7 +178,7 @@ def count_leaves(loss, groups, own):
 
 
 def average_leaves(loss, groups, own):
-    """Return the means of g and h of each node, summed leaf by leaf as scikit-learn does."""
+    """Return the means of g and h of each node, summed leaf by leaf as in scikit-learn."""
     g, h = np.zeros((2, len(groups.means)))
     for leaf, rows in groups.by_leaf():
         gradient = groups.gradient[rows, groups.output]
@@ -190,7 +190,7 @@ def average_leaves(loss, groups, own):
 
 
 def location_steps(groups, fit):
-    """Return what ``fit(residuals, weights)`` finds for each leaf; 0 at other nodes."""
+    """Return ``fit(residuals, weights)`` of each leaf; 0 at other nodes."""
     values = np.zeros(len(groups.means))
     raw = groups.raw[:, groups.output]
     for leaf, rows in groups.by_leaf():
@@ -205,7 +205,7 @@ def average(values, weight):
 
 
 class SquaredError(KernelLoss):
-    """½ (y − F)²; a leaf's step is the mean of its gradients, which the tree has already."""
+    """½ (y − F)²; a leaf's step is the mean of its gradients, the tree's own value."""
 
     kind = kernels.SQUARED
     scale = 2.0
@@ -215,27 +215,27 @@ class SquaredError(KernelLoss):
         return np.array([average(y, weight)])
 
     def leaf_values(self, groups):
-        """Keep the tree's means."""
+        """Return the tree's means."""
         return groups.means
 
 
 class LocationLoss(KernelLoss):
-    """A loss of y − F whose best constant is a quantile of it, or near one."""
+    """A loss of y − F whose best constant is a quantile, or close to one."""
 
     level = HALF
 
     def start(self, y, weight):
-        """Return the quantile, between two values where rows weigh the same."""
+        """Return the quantile; an average of two values is possible if all weights are equal."""
         if weight is None:
             return np.array([np.percentile(y, 100.0 * self.level)])
         return np.array([weighted_quantile(y, weight, self.level)])
 
     def fit_constant(self, values, weight):
-        """Return the constant that fits residuals best."""
+        """Return the best constant for residuals."""
         return weighted_quantile(values, weight, self.level)
 
     def leaf_values(self, groups):
-        """Return the constant that fits each leaf's residuals best."""
+        """Return the best constant of each leaf's residuals."""
         return location_steps(groups, self.fit_constant)
 
 
@@ -246,7 +246,7 @@ class AbsoluteError(LocationLoss):
 
 
 class Quantile(LocationLoss):
-    """α r, or (α − 1) r where r = y − F is negative: its minimum is the α-quantile."""
+    """α r, or (α − 1) r if r = y − F is negative; minimised by the α-quantile."""
 
     kind = kernels.QUANTILE
 
@@ -256,7 +256,7 @@ class Quantile(LocationLoss):
 
 
 class Huber(LocationLoss):
-    """½ r², or δ (|r| − δ/2) where |r| is above δ, the α-quantile of all |r| in each round."""
+    """½ r², or δ (|r| − δ/2) if |r| > δ; δ is the α-quantile of all |r| in each round."""
 
     kind = kernels.HUBER
 
@@ -269,7 +269,7 @@ class Huber(LocationLoss):
         self.parameter = float(weighted_quantile(abs(y - raw[:, 0]), weight, self.alpha))
 
     def fit_constant(self, values, weight):
-        """Return Friedman's one step from the median: the mean of what is left, clipped at δ."""
+        """Return Friedman's single step from the median: the mean remainder, clipped at δ."""
         median = weighted_quantile(values, weight, HALF)
         rest = values - median
         return median + average(np.sign(rest) * np.minimum(self.parameter, abs(rest)), weight)

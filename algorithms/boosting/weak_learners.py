@@ -1,4 +1,4 @@
-"""How one model of a boosted ensemble is trained: any estimator, or our trees on sorted columns."""
+"""Training of one model of a boosted ensemble: any estimator, or our trees on sorted columns."""
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -27,14 +27,14 @@ class AnyLearner:
         self.X, self.y = X, y
 
     def train(self, model, weight, rows=None):
-        """Train a model on weighted rows, or on copies of the rows drawn; return predictions.
+        """Train a model on weighted rows, or on copies of drawn rows; return its predictions.
 
         Parameters
         ----------
         model : estimator, fitted here
         weight : (n_rows,) float64
         rows : (n_drawn,) int64, optional
-            Rows to train on instead, each as often as it stands here, without weights.
+            Training rows to use instead, without weights; a row drawn k times occurs k times.
         """
         if rows is None:
             model.fit(self.X, self.y, sample_weight=weight)
@@ -44,11 +44,11 @@ class AnyLearner:
 
 
 class TreeLearner:
-    """Grows our own trees, all of them on columns that are sorted once.
+    """Grows our own trees on columns that are sorted once.
 
     Parameters
     ----------
-    model : our tree, as it is to be grown in each round
+    model : our tree, with the parameters of every round
     X : (n_rows, n_features) array of numbers
     y : (n_rows,) labels or values
     labels : (n_classes,) array, sorted, or None for regression
@@ -85,11 +85,11 @@ class TreeLearner:
             predicted = self._predict(model)
         if rows is not None:
             nodes = model.tree_.nodes
-            nodes["n"] = nodes["weight"]  # a copy of a row is a row
+            nodes["n"] = nodes["weight"]  # each copy counts as one row
         return predicted
 
     def _grow_by_levels(self, model, weight):
-        """Grow a tree of values on all columns; return its predictions."""
+        """Grow a regression tree on all columns; return its predictions."""
         total, scale = float(weight.sum()), find_target_scale(self._y, weight)
         limits = Limits(
             min_samples_split=max(2, rows_or_share(model.min_samples_split, len(weight))),
@@ -107,19 +107,19 @@ class TreeLearner:
         return model.tree_.values[grown.leaf, 0]
 
     def _predict(self, model):
-        """Return what a tree tells of all rows."""
+        """Return a tree's predictions of all rows."""
         if self._rows is None:
             self._rows = np.ascontiguousarray(self._raw, np.float32)
         return model.predict(self._rows, check_input=False)
 
 
 def codes_of(y, labels):
-    """Return the place of each label among the sorted labels, int64."""
+    """Return the index of each label among the sorted labels, int64."""
     return np.searchsorted(labels, y)
 
 
 def counts_copies(model):
-    """Return whether a row drawn k times may stand once with weight k: no rule counts rows."""
+    """Return whether k copies of a row equal one row of weight k: no rule counts rows."""
     return (
         model.parity is None
         and model.min_samples_leaf == 1
@@ -129,7 +129,7 @@ def counts_copies(model):
 
 
 def grows_by_levels(model):
-    """Return whether a tree of values is shallow, and grown on all columns without conditions."""
+    """Return whether a regression tree is shallow, and grown on all columns without conditions."""
     return (
         model.parity is None
         and model.splitter == "best"

@@ -1,1 +1,1 @@
-"""What the estimators declare to the harness: search spaces and variants."""
+"""Declarations of the estimators for the harness: search spaces and variants."""

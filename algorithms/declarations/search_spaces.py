@@ -1,12 +1,12 @@
-"""What the tuned track searches: one space for an algorithm and for the reference it answers to.
+"""Search spaces of the tuned track: one per algorithm, shared with its reference library.
 
-A list is chosen from; ``low`` and ``high`` bound a number, a whole one where both are, on a
-logarithmic scale with ``log``. Ranges are about those of published studies of tuned trees
-(Grinsztajn, Oyallon & Varoquaux 2022; McElfresh et al. 2023), narrowed to what a search of ten
-configurations can use.
+A list holds the choices. ``low`` and ``high`` bound a number; it is an integer if both bounds are,
+and on a logarithmic scale with ``log``. The ranges are about those of published studies of tuned
+trees (Grinsztajn, Oyallon & Varoquaux 2022; McElfresh et al. 2023), narrowed for a search of ten
+configurations.
 """
 
-FEWEST = {"low": 1, "high": 30, "log": True}  # rows of a leaf
+FEWEST = {"low": 1, "high": 30, "log": True}  # rows per leaf
 RATE = {"low": 0.02, "high": 0.3, "log": True}
 ROUNDS = {"low": 50, "high": 400, "log": True}
 SHARE = {"low": 0.5, "high": 1.0}

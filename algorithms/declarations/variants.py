@@ -1,7 +1,7 @@
-"""Params under which an algorithm compiles what it does not with its own: see `Algorithm.variants`.
+"""Variants of an algorithm's params that compile additional kernels: see `Algorithm.variants`.
 
-They are for `harness doctor --deep`, which compiles all kernels. So they stand for ways of
-growing, not for results: rounds are few, and shares are whatever makes a table of sixty rows large.
+`harness doctor --deep` runs them to compile all kernels. They cover the ways of growing trees, not
+accuracy: there are few rounds, and shares are large enough for a table of sixty rows.
 """
 
 PARITY = {"parity": "scikit-learn"}

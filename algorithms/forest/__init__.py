@@ -1,1 +1,1 @@
-"""Bagging and random forests above the kernels."""
+"""Bagging and random forests, except for the kernels."""

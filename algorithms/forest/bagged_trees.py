@@ -1,4 +1,4 @@
-"""The fast path of bagging: our own trees, grown on columns that are sorted once for all."""
+"""Fast path of bagging: our own trees, grown on columns that are sorted once for all trees."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -7,21 +7,22 @@ from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
 from algorithms.trees.presorted_table import make_table, row_blocks
-from algorithms.trees.tree import may_lack
+from algorithms.trees.tree import may_have_missing
 
-ROWS_AT_ONCE = 16384  # rows that pass a tree while it is in the cache
-WALKS_OF_A_THREAD = 4096  # down full trees, that take longer than a thread takes to start
+ROWS_AT_ONCE = 16384  # rows that are predicted by a tree while its nodes are in the cache
+WALKS_OF_A_THREAD = 4096  # walks down full trees; fewer do not pay for starting a thread
 
 
 def grow_bag(models, draw, n_columns, X, y, threads, name):
-    """Grow trees side by side.
+    """Grow trees in parallel.
 
     Parameters
     ----------
-    models : list of our trees, unfitted, their seeds set; written to
-    draw : callable, number of a tree → (columns, rows): what it is trained on, rows as often as
-        drawn; asked when the tree's turn comes, as all rows of all trees fill a memory
-    n_columns : how many columns a tree has
+    models : list of our trees, unfitted, with their seeds set; fitted in place
+    draw : callable, index of a tree → (columns, rows) that it is trained on; a row drawn k times
+        occurs k times. Called just before the tree is grown: the rows of all trees at once would
+        not fit in memory.
+    n_columns : number of columns of a tree
     X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
     y : (n_rows,) class codes, or float64 values
     """
@@ -38,12 +39,14 @@ def grow_bag(models, draw, n_columns, X, y, threads, name):
 
 
 class Walker:
-    """Sums the leaves that rows fall into, over all trees, in their order."""
+    """Sums the values of each row's leaves over all trees, in the order of the trees."""
 
     def __init__(self, trees, columns, n_columns):
         self.trees = trees
         self.n_columns = n_columns
-        self._columns = [None if np.array_equal(own, range(n_columns)) else own for own in columns]
+        self._columns = [
+            None if np.array_equal(features, range(n_columns)) else features for features in columns
+        ]
         self._steps = []
 
     def __getstate__(self):
@@ -51,16 +54,16 @@ class Walker:
 
     @property
     def steps(self):
-        """Each tree's steps, asking for columns of X, and their nodes; made when first used."""
+        """Return each tree's steps, with features as columns of X, and their nodes; cached."""
         if not self._steps:
             self._steps = [
-                tree.steps if own is None else moved(*tree.steps, own)
-                for tree, own in zip(self.trees, self._columns, strict=True)
+                tree.steps if features is None else map_features(*tree.steps, features)
+                for tree, features in zip(self.trees, self._columns, strict=True)
             ]
         return self._steps
 
     def sum(self, X, threads):
-        """Return the sum of the leaves' values, float64 (n_rows, n_values).
+        """Return the sum of the leaf values, float64 (n_rows, n_values).
 
         Parameters
         ----------
@@ -69,7 +72,7 @@ class Walker:
         Raises
         ------
         ValueError
-            Where X has not as many columns.
+            If X has a different number of columns.
         """
         check_columns(X, self.n_columns)
         if issparse(X):
@@ -82,7 +85,7 @@ class Walker:
         def walk(first, last):
             for start in range(first, last, ROWS_AT_ONCE):
                 end = min(start + ROWS_AT_ONCE, last)
-                missing = may_lack(X, start, end, depth)
+                missing = may_have_missing(X, start, end, depth)
                 for tree, steps in zip(self.trees, all_steps, strict=True):
                     workers.check()
                     find_leaves(*steps, X, missing, leaves, start, end)
@@ -94,19 +97,19 @@ class Walker:
         return out
 
     def values(self, i, X):
-        """Return the values of the leaves of one tree, float64 (n_rows, n_values)."""
+        """Return the leaf values of one tree, float64 (n_rows, n_values)."""
         check_columns(X, self.n_columns)
         if issparse(X):
             parts = [self.values(i, block) for block in row_blocks(X)]
             return np.concatenate(parts) if parts else self.trees[i].values[:0]
         leaves = np.empty(len(X), np.int64)
-        missing = may_lack(X, 0, len(X), self.trees[i].max_depth)
+        missing = may_have_missing(X, 0, len(X), self.trees[i].max_depth)
         find_leaves(*self.steps[i], X, missing, leaves, 0, len(X))
         return self.trees[i].values[leaves]
 
 
-def moved(steps, order, columns):
-    """Return a tree's steps with its features told as columns of X, and their nodes."""
+def map_features(steps, order, columns):
+    """Return a tree's steps with its features replaced by columns of X, and their nodes."""
     found = np.empty(len(steps), STEP)
     found[:] = steps
     feature = columns.astype(np.uint32)[steps["feature"] & FEATURE]

@@ -1,4 +1,4 @@
-"""What the two baggings share: draws of rows and features, and models trained on them."""
+"""Base class of the two bagging estimators: draws rows and features, trains the models."""
 
 from numbers import Integral
 from typing import ClassVar
@@ -91,10 +91,10 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features)
-            What the model takes; for our trees numbers, NaN where missing.
+            Any input that the model accepts; for our trees numbers, NaN where missing.
         y : array-like (n_rows,)
         sample_weight : array-like (n_rows,), optional
-            Rows are drawn with probabilities in proportion to it.
+            Rows are drawn with probabilities proportional to it.
 
         Returns
         -------
@@ -130,11 +130,11 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         if self.oob_score:
             self._score_out_of_bag(X, y)
         elif hasattr(self, "oob_score_"):
-            del self.oob_score_  # it was that of an earlier fit
+            del self.oob_score_  # the score of an earlier fit
         return self
 
     def _choose_model(self):
-        """Return the model to train; our own trees follow the library that the bag follows."""
+        """Return the model to train; our own trees get the ensemble's ``parity``."""
         model = self._own_tree() if self.estimator is None else self.estimator
         if self.parity is not None and isinstance(model, BaseDecisionTree):
             return clone(model).set_params(parity=self.parity)
@@ -147,7 +147,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError("Out of bag estimate only available if warm_start=False")
 
     def _seeds_to_train(self):
-        """Return the seeds of the models that are missing; forget the old ones unless warm."""
+        """Return the seeds of the missing models; drop the old ones without ``warm_start``."""
         if not self.warm_start or not hasattr(self, "estimators_"):
             self.estimators_, self.estimators_features_, self._seeds = [], [], []
         have = len(self.estimators_)
@@ -166,7 +166,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         return random.randint(SEEDS, size=self.n_estimators - have)
 
     def _draw(self, seed):
-        """Return the features and the rows that the model of a seed is trained on."""
+        """Return the features and the rows drawn with a model's seed."""
         random = check_random_state(seed)
         repeats_columns, repeats_rows = self._draws
         columns = draw(random, repeats_columns, self.n_features_in_, self._n_columns)
@@ -176,7 +176,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         return columns, random.choice(self._n_rows, self._n_drawn, replace=repeats_rows, p=share)
 
     def _train(self, X, y, seeds):
-        """Add the models of some seeds."""
+        """Train and add one model per seed."""
         models = seeded_clones(self.estimator_, seeds)
         columns = [None] * len(seeds)
 
@@ -187,7 +187,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         if self._takes_our_trees(X):
             check_sparse(X, type(self).__name__)
             models[0]._validate_params()  # noqa: SLF001 - scikit-learn's convention
-            self._tell_classes(models)
+            self._set_class_codes(models)
             own = self._n_columns, X, y, count_threads(self.n_jobs), type(self).__name__
             grow_bag(models, draw_for, *own)
         else:
@@ -202,23 +202,23 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         self._walker = self._make_walker()
 
     def _takes_our_trees(self, X):
-        """Return whether the models are our trees, of this kind, on an array of numbers."""
+        """Return whether the models are our own trees, of the right kind, on a numeric array."""
         plain = (isinstance(X, np.ndarray) or issparse(X)) and X.dtype.kind in "biuf"
         return plain and self._is_ours(self.estimator_)
 
     def _is_ours(self, model):
-        """Return whether a model is a tree of ours that can share a table with others."""
+        """Return whether a model is one of our trees and can share a table with other trees."""
         return type(model) is self._own_tree and model._shares_tables  # noqa: SLF001 - the package's own
 
     @property
     def estimators_samples_(self):
-        """The rows that each model was trained on, drawn again whenever asked for."""
+        """Return the rows of each model, drawn again on each access."""
         return [self._draw(seed)[1] for seed in self._seeds]
 
     def _make_walker(self):
-        """Return the walker of our own trees, or None where the models are others.
+        """Return the walker of our own trees, or None for other models.
 
-        A class derived from our trees may predict in another way.
+        A subclass of our trees may predict differently, so it gets None, too.
         """
         if not all(self._is_ours(model) for model in self.estimators_):
             return None
@@ -226,7 +226,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         return Walker(trees, self.estimators_features_, self.n_features_in_)
 
     def _read_rows(self, X):
-        """Return X as the models take it: C-contiguous float32 for our own trees."""
+        """Return X as the models accept it: C-contiguous float32 for our own trees."""
         check_is_fitted(self)
         if self._walker is not None and (few := plain_rows(self, X, np.float32)) is not None:
             return few
@@ -239,7 +239,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         return validate_data(self, X, reset=False, **options)
 
     def _out_of_bag(self, X):
-        """Yield, for each model, the rows that it did not draw and what it votes for them."""
+        """Yield, for each model, the rows that it did not draw and its predictions of them."""
         walker = self._walker
         if walker is not None:
             X = as_rows(X)
@@ -252,16 +252,16 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
                 yield rows, walker.values(i, X[rows])
 
     def _mean(self, X, method):
-        """Return the mean over the models of what their ``method`` returns."""
+        """Return the mean of the models' results of ``method``."""
         members = zip(self.estimators_, self.estimators_features_, strict=True)
         found = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(ask)(model, method, X, columns) for model, columns in members
+            delayed(call_method)(model, method, X, columns) for model, columns in members
         )
         return sum(found) / len(self.estimators_)
 
     @property
     def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble`, where all models are our own trees."""
+        """Return the trees as a `harness.TreeEnsemble`; only if all models are our own trees."""
         check_is_fitted(self)
         if self._walker is None:
             raise AttributeError("ensemble_ needs models that are trees of this package")
@@ -290,15 +290,15 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def train_one(model, X, y, columns, rows, weighted):
-    """Train a model on the rows drawn: as weights where it takes them, else as copies."""
+    """Train a model on the drawn rows: as weights if it accepts them, else as copies."""
     part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
     if weighted:
         model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
     else:
         model.fit(part[rows], y[rows])
-    return model  # what `fit` returns is not always the model
+    return model  # some `fit` methods do not return the model
 
 
-def ask(model, method, X, columns):
-    """Return what a method of a model tells of its columns of X."""
+def call_method(model, method, X, columns):
+    """Return the result of a model's method on the model's columns of X."""
     return getattr(model, method)(X[:, columns])

@@ -1,4 +1,4 @@
-"""What the two forests share: draws of rows, trees that grow side by side, and their mean."""
+"""Base class of the two forests: draws rows, grows trees in parallel, averages them."""
 
 from numbers import Integral
 from typing import ClassVar
@@ -25,7 +25,7 @@ from algorithms.trees.cart import TREE_CONSTRAINTS
 from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.presorted_table import as_rows, check_sparse, make_table
 
-OF_TREES = (
+TREE_PARAMETERS = (
     "criterion",
     "max_depth",
     "min_samples_split",
@@ -39,7 +39,7 @@ OF_TREES = (
     "parity",
 )
 FOREST_CONSTRAINTS = {
-    **{name: TREE_CONSTRAINTS[name] for name in OF_TREES if name != "criterion"},
+    **{name: TREE_CONSTRAINTS[name] for name in TREE_PARAMETERS if name != "criterion"},
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "bootstrap": ["boolean"],
     "oob_score": ["boolean", callable],
@@ -56,7 +56,7 @@ FOREST_CONSTRAINTS = {
 
 
 class BaseForest(BaseEstimator):
-    """What the classifier and the regressor share."""
+    """Base class of the forest classifier and the forest regressor."""
 
     _parameter_constraints: ClassVar = FOREST_CONSTRAINTS
 
@@ -67,12 +67,13 @@ class BaseForest(BaseEstimator):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
-            Rounded to float32. A sparse one is made dense, and must have no missing values.
+            Rounded to float32. A sparse matrix is converted to dense and must have no missing
+            values.
         y : array-like (n_rows,)
-            Labels of any kind, or numbers.
+            Labels of any type, or numbers.
         sample_weight : array-like (n_rows,), optional
-            Rows are drawn with probabilities in proportion to it; without bootstrap it weighs
-            them.
+            With bootstrap, rows are drawn with probabilities proportional to it; without, it is the
+            weight of the rows.
 
         Returns
         -------
@@ -81,7 +82,7 @@ class BaseForest(BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+            As in scikit-learn, if parameters, X, y or weights are invalid.
         """
         warn_of_other_version(self.parity, stacklevel=3)
         if issparse(y):
@@ -111,7 +112,9 @@ class BaseForest(BaseEstimator):
         self._sample_weight = self._weigh(y, sample_weight)
         self._draws_rows = self.bootstrap
         self._n_drawn = self._count_drawn()
-        self.estimator_ = self._own_tree().set_params(**{k: getattr(self, k) for k in OF_TREES})
+        self.estimator_ = self._own_tree().set_params(
+            **{k: getattr(self, k) for k in TREE_PARAMETERS}
+        )
         more = self._make_trees()
         if more:
             self._grow(more, X, y)
@@ -120,7 +123,7 @@ class BaseForest(BaseEstimator):
         return self
 
     def _check_poisson(self, y):
-        """Raise ValueError where a target cannot be a mean of counts."""
+        """Raise ValueError if y is invalid for the criterion "poisson"."""
         if self.criterion != "poisson":
             return
         if (y < 0).any():
@@ -133,17 +136,17 @@ class BaseForest(BaseEstimator):
             )
 
     def _warn_of_presets(self):
-        """Warn where class weights would follow from each call's own rows."""
+        """Warn if class weights would be computed from the rows of each call."""
         if self.warm_start and isinstance(getattr(self, "class_weight", None), str):
             warn(
                 'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
-                "warm_start: rows of another call have other shares of the classes. Give weights "
+                "warm_start: the rows of each call have different class shares. Pass weights "
                 'from compute_class_weight("balanced", ...) on a large sample instead.',
                 stacklevel=4,
             )
 
     def _count_drawn(self):
-        """Return how many rows each tree draws; 0 where rows are not drawn."""
+        """Return the number of rows that each tree draws; 0 without bootstrap."""
         if self.bootstrap:
             return count_rows(self.max_samples, self._n_rows, self._sample_weight, bootstrap=True)
         if self.max_samples is not None:
@@ -156,7 +159,7 @@ class BaseForest(BaseEstimator):
         return 0
 
     def _make_trees(self):
-        """Return the unfitted trees that are missing; forget the old ones unless warm."""
+        """Return the missing trees, unfitted; drop the old ones unless ``warm_start`` is set."""
         if not self.warm_start or not hasattr(self, "estimators_"):
             self.estimators_ = []
         have = len(self.estimators_)
@@ -179,9 +182,9 @@ class BaseForest(BaseEstimator):
         ]
 
     def _grow(self, trees, X, y):
-        """Grow trees side by side on columns that are sorted once, and add them."""
+        """Grow trees in parallel on columns that are sorted once, and add them."""
         name = type(self).__name__
-        self._tell_classes(trees)
+        self._set_class_codes(trees)
         columns = np.arange(X.shape[1])
         with Workers(count_threads(self.n_jobs)) as workers:
             table = make_table(self.estimator_, X, X.shape[1], workers, name)
@@ -204,7 +207,7 @@ class BaseForest(BaseEstimator):
         )
 
     def _draw(self, seed):
-        """Return the rows that the tree of a seed is grown on, int32, as often as drawn."""
+        """Return the rows drawn with a tree's seed, int32; a row drawn k times occurs k times."""
         if not self._draws_rows:
             return np.arange(self._n_rows, dtype=np.int32)
         random = check_random_state(seed)
@@ -214,7 +217,7 @@ class BaseForest(BaseEstimator):
         return random.choice(self._n_rows, self._n_drawn, replace=True, p=share).astype(np.int32)
 
     def _weigh_draw(self, seed, y):
-        """Return the weight of each row for the tree of a seed, float64 (n_rows,), or None."""
+        """Return each row's weight for the tree with a given seed, float64 (n_rows,), or None."""
         if not self.bootstrap:
             return self._sample_weight
         rows = self._draw(seed)
@@ -222,11 +225,11 @@ class BaseForest(BaseEstimator):
 
     @property
     def estimators_samples_(self):
-        """The rows that each tree was grown on, drawn again whenever asked for."""
+        """Return the rows of each tree, drawn again on each access."""
         return [self._draw(tree.random_state) for tree in self.estimators_]
 
     def _read_rows(self, X):
-        """Return X as C-contiguous float32, or as CSR; raise scikit-learn's errors."""
+        """Return X as C-contiguous float32, or as CSR; raise the same errors as scikit-learn."""
         check_is_fitted(self)
         if (few := plain_rows(self, X, np.float32)) is not None:
             return few
@@ -236,7 +239,7 @@ class BaseForest(BaseEstimator):
         return X
 
     def _predict(self, X):
-        """Return the mean of the values of the leaves, float64 (n_rows, n_values)."""
+        """Return the mean of the leaf values, float64 (n_rows, n_values)."""
         X = self._read_rows(X)
         return self._walker.sum(X, count_threads(self.n_jobs, X.shape[0])) / len(self.estimators_)
 
@@ -263,12 +266,12 @@ class BaseForest(BaseEstimator):
         return np.array([tree.tree_.apply(X) for tree in self.estimators_]).T
 
     def decision_path(self, X):
-        """Return which nodes each row passes, and where the nodes of each tree begin.
+        """Return the nodes that each row passes, and the first column of each tree.
 
         Returns
         -------
         sparse CSR array of ones (n_rows, number of nodes of all trees)
-        int64 (n_trees + 1,), its columns of tree i being those from entry i to entry i + 1
+        int64 (n_trees + 1,): the columns of tree i are entry i to entry i + 1 (exclusive)
         """
         X = self._read_rows(X)
         paths = [tree.tree_.decision_path(X) for tree in self.estimators_]
@@ -277,7 +280,7 @@ class BaseForest(BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
+        """Return each feature's decrease of impurity, float64 (n_features,), summing to 1."""
         check_is_fitted(self)
         each = [tree.feature_importances_ for tree in self.estimators_ if tree.tree_.node_count > 1]
         if not each:
@@ -287,7 +290,7 @@ class BaseForest(BaseEstimator):
 
     @property
     def ensemble_(self):
-        """The trees as a `harness.TreeEnsemble`."""
+        """Return the trees as a `harness.TreeEnsemble`."""
         check_is_fitted(self)
         trees = [tree.tree_ for tree in self.estimators_]
         return export_trees(trees, self.n_features_in_, getattr(self, "classes_", None))

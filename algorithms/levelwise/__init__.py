@@ -1,1 +1,1 @@
-"""Small exact trees grown level by level; used by AdaBoost, gradient and second-order boosting."""
+"""Small exact trees grown level by level, for AdaBoost, gradient and second-order boosting."""

@@ -1,45 +1,45 @@
-"""Sort the columns of X and put them into bins, in five bytes a value, for growth by levels.
+"""Sorted and binned columns of X for level-wise growth, in five bytes per value.
 
-What is kept of a value is its place in the order and its bin; X itself, which the caller holds
-anyway, is asked for the few values that must be compared.
+Only each value's place in the sort order and its bin are stored. The few values that must be
+compared are read from X itself, which the caller keeps anyway.
 """
 
 import numpy as np
 
-from algorithms.levelwise.kernels.binning import code_columns
+from algorithms.levelwise.kernels.binning import bin_columns
 from algorithms.levelwise.kernels.level_arrays import MOST, CodedTable, Codes
 from algorithms.trees.kernels.presort import sort_columns
 from algorithms.trees.kernels.tree_arrays import CLOSE
 from algorithms.trees.presorted_table import read_columns, sort_scratch
 
 FEWEST_BINS = 16
-ROWS_PER_BIN = 8  # at least, for there are few rows to gain
+ROWS_PER_BIN = 8  # minimum; smaller bins save few rows
 
 
 def count_bins(n_rows):
-    """Return into how many bins columns of many values are cut."""
+    """Return the number of bins of a column with many values."""
     return min(MOST, max(FEWEST_BINS, n_rows // ROWS_PER_BIN))
 
 
 def sort_coded(X, workers, name, close=CLOSE):
     """Return the `CodedTable` and the `Codes` of X.
 
-    Each column is copied and sorted, and its order then written over the copy.
+    Each column is copied and sorted; its order then overwrites the copy.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
+    X : (n_rows, n_columns) array of numbers, NaN where missing; it must not change
     workers : Workers
     name : name of the estimator, for error messages
-    close : values at most so far apart are held for one
+    close : values at most this far apart count as equal
 
     Raises
     ------
     ValueError
-        Where a value is infinite, or too large for float32.
+        If a value is infinite, or too large for float32.
     """
     n, n_columns = X.shape
-    close = np.float32(close)  # of one type, so that kernels are compiled once
+    close = np.float32(close)  # a single dtype, so that kernels are compiled once
     values = read_columns(X, workers, name)
     order = values.view(np.uint32)
     wanted = count_bins(n)
@@ -53,21 +53,21 @@ def sort_coded(X, workers, name, close=CLOSE):
 
     def sort(first, last):
         scratch = sort_scratch(n)
-        own, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
+        column_order, kind = np.empty((1, n), np.uint32), np.empty(1, np.int64)
         for f in range(first, last):
             column = values[f : f + 1]
             absent = missing[f : f + 1]
-            sort_columns(column, own, kind, absent, scratch, 0, 1)
-            found = Codes(*(a[f : f + 1] for a in codes))
-            code_columns(column, own, absent, found, wanted, close, 0, 1)
-            order[f] = own[0]
+            sort_columns(column, column_order, kind, absent, scratch, 0, 1)
+            column_codes = Codes(*(a[f : f + 1] for a in codes))
+            bin_columns(column, column_order, absent, column_codes, wanted, close, 0, 1)
+            order[f] = column_order[0]
 
     workers.share(sort, n_columns)
     return lay_flat(X, order, missing, close), codes
 
 
 def lay_flat(X, order, missing, close):
-    """Return the `CodedTable` of X: a view of it where it can be, else a float32 copy."""
+    """Return the `CodedTable` of X: a flat view of X if possible, else a float32 copy."""
     if X.dtype not in (np.float32, np.float64) or not (
         X.flags.c_contiguous or X.flags.f_contiguous
     ):

@@ -1,16 +1,16 @@
-"""Grow small gini trees on weighted classes, level by level, on columns that are sorted once.
+"""Level-wise grower of small gini trees on weighted classes, on columns that are sorted once.
 
-For AdaBoost, whose rounds change nothing but the weights of the rows: ::
+Used by AdaBoost, whose rounds change only the weights of the rows: ::
 
     with Workers(threads) as workers:
         grower = ClassGrower(X, codes, n_classes, weight, workers, name)
         tree, wrong = grower.grow(limits, max_depth, seed)
-        grower.reweigh(1.0, 2.0)           # of the rows it is right on, and wrong
+        grower.reweigh(1.0, 2.0)           # factors of correctly and wrongly predicted rows
 
-Every distinct threshold of every column is tried. Of equal scores that of the column which
-scikit-learn's tree of the same seed visits first at its root is taken, and in it the lowest. Which
-rows are summed in which order is fixed, so the tree is the same to the bit for any number of
-threads. docs/decisions/boosted-stumps.md compares the ways that were measured.
+Every distinct threshold of every column is tried. Of equal scores, the column that scikit-learn's
+tree of the same seed visits first at its root is taken, and in it the lowest threshold. The order
+of summation is fixed, so the tree is the same bit for bit for any number of threads.
+docs/decisions/boosted-stumps.md compares the methods that were measured.
 """
 
 import numpy as np
@@ -29,19 +29,19 @@ from algorithms.levelwise.kernels.nodes import number_nodes
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
-LANES = 256  # most lanes of a level: cells of a column must stay small
-BIG = 1 << 17  # values from which on sharing the work pays for the threads
+LANES = 256  # maximum number of lanes per level; limits the size of a column's sums
+BIG = 1 << 17  # minimum number of values for which several threads are used
 
 
 class ClassGrower:
-    """Grows trees on rows whose weights change from one to the next.
+    """Grows trees on the same rows with changing weights.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array of numbers, none missing; it must stay as it is
+    X : (n_rows, n_columns) array of numbers, none missing; it must not change
     kind : (n_rows,) class codes 0 … n_classes − 1
     n_classes : at most 256
-    weight : (n_rows,) float64, all positive; lifted to the machine's epsilon
+    weight : (n_rows,) float64, all positive; raised to at least the machine epsilon
     workers : Workers, alive as long as trees are grown
     name : name of the estimator, for error messages
     """
@@ -65,11 +65,11 @@ class ClassGrower:
 
     @property
     def total(self):
-        """The weight of all rows."""
+        """Return the weight of all rows."""
         return float(self._root[0, :-1].sum())
 
     def reweigh(self, right, wrong):
-        """Multiply the weights of rows on which the last tree was right, and of the others."""
+        """Multiply the weights of rows the last tree predicts correctly, and of the others."""
         blocks = np.empty((self._n_blocks, 1, self._n_classes + 1))
         factors = np.array([right, wrong], np.float64)
         self._share(reweigh, self._n_blocks, self._rows, self._votes, factors, blocks)
@@ -77,14 +77,14 @@ class ClassGrower:
         add_blocks(blocks, self._root)
 
     def grow(self, limits, max_depth, seed):
-        """Return a grown `Tree`, and the weight of the rows it is wrong on.
+        """Return a grown `Tree`, and the weight of the rows that it predicts wrongly.
 
-        It is to be called once after each `reweigh`.
+        Call it once after each `reweigh`.
 
         Parameters
         ----------
-        limits : class_layout.ClassLimits
-        max_depth : most questions on the way to a leaf, so that `fits` holds
+        limits : class_arrays.ClassLimits
+        max_depth : maximum depth; `fits` must hold
         seed : state of the random stream, an integer below 2³¹
         """
         columns = self._draw(seed)
@@ -123,7 +123,7 @@ class ClassGrower:
         return self._finish(nodes, values, depth), wrong
 
     def _draw(self, seed):
-        """Return the columns in the order in which they are visited, from the end."""
+        """Return the columns in the order of scikit-learn's draws; the last is visited first."""
         columns = np.arange(self._n_columns)
         state = np.zeros(tree_arrays.STATES, np.int64)
         state[tree_arrays.RANDOM] = seed
@@ -152,15 +152,15 @@ class ClassGrower:
         self._share(scan, n_columns)
         best = level.score.max(axis=0)
 
-        def look(first, last):
+        def search_bins(first, last):
             left = np.empty((2, self._n_classes))
             search_inside(self._table, codes, limits, rows, level, best, left, first, last)
 
-        self._share(look, n_columns)
+        self._share(search_bins, n_columns)
         return level
 
     def _route(self, plan, base, n_splits):
-        """Send the rows to the sides of the splits; return the sides' totals."""
+        """Move the rows to the sides of the splits; return the sides' totals."""
         blocks = np.empty((self._n_blocks, 2 * n_splits, self._n_classes + 1))
         code = self._codes.code
         self._share(route_rows, self._n_blocks, self._table, code, self._rows, plan, blocks, base)
@@ -169,7 +169,7 @@ class ClassGrower:
         return totals
 
     def _share(self, kernel, count, *arguments):
-        """Call a kernel for parts of ``range(count)``, one in each thread; for few rows, in one."""
+        """Call a kernel for parts of ``range(count)``, one per thread; few rows: one thread."""
         if self._is_small:
             kernel(*arguments, 0, count)
         else:
@@ -189,7 +189,7 @@ class ClassGrower:
 
 
 def fits(tree, n_classes):
-    """Return whether a `DecisionTreeClassifier` can be grown so: small, by gini, on all columns."""
+    """Return whether this grower supports a `DecisionTreeClassifier`: small, gini, no sampling."""
     return (
         tree.parity is None
         and tree.splitter == "best"

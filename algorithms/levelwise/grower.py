@@ -1,27 +1,27 @@
-"""Grow small trees on weighted values, level by level, on columns that are sorted once a fit.
+"""Level-wise grower of small trees on weighted values, on columns that are sorted once per fit.
 
-For boosting, which grows many shallow trees on the same table: ::
+Boosting grows many shallow trees on the same table: ::
 
     with Workers(threads) as workers:
         grower = LevelGrower(X, workers, name)
         for round in rounds:
             grown = grower.grow(value, weight, limits, max_depth)
             tree = grown.tree()                # algorithms.trees.tree.Tree
-            means = grown.values[grown.leaf]   # of every row's leaf, rows of weight 0 too
+            means = grown.values[grown.leaf]   # of every row's leaf, also for weight 0
 
-A tree parts the rows so that Σ s² / (w + λ) over its leaves is as large as one step at a time can
-make it; w is a leaf's weight and s its Σ w v. With λ = 0 that is the squared error. Other uses:
+A tree splits the rows greedily to maximise Σ s² / (w + λ) over its leaves, where w is a leaf's
+weight and s its Σ w v. With λ = 0 this minimises the squared error. Other uses:
 
-- Two classes by gini: let v be the code 0 or 1; the weighted variance p (1 − p) is half of gini
-  2 p (1 − p), so the splits are the same; ``grown.tree(gini=True)`` tells shares and gini.
+- Two classes by gini: let v be the code 0 or 1. The weighted variance p (1 − p) is half of gini
+  2 p (1 − p), so the splits are the same; ``grown.tree(gini=True)`` holds shares and gini.
 - Second order: with gradients g and hessians h > 0 let w = h and v = −g / h. Then s = −G, the
   score of a side is G² / (H + λ), a leaf's value is −G / (H + λ), and ``min_weight_leaf`` is the
-  least H. Improvements are told divided by ``total_weight``; with 1 there they are as they are.
+  minimum of H. Improvements are divided by ``total_weight``; with 1 they are unscaled.
 
-Every distinct threshold is tried; of equal scores the first column's, and in it the lowest
-threshold, is taken. Which rows are summed in which order is fixed, so the tree is the same to the
-bit for any number of threads. Weights must not be negative. All columns are searched in every
-node; a tree that draws columns, or grows best first, is `growing.grow_tree`'s.
+Every distinct threshold is tried. Of equal scores the first column is taken, and in it the lowest
+threshold. The order of summation is fixed, so the tree is the same bit for bit for any number of
+threads. Weights must not be negative. All columns are searched in every node; for sampled columns
+or best-first growth use `algorithms.trees.grower.grow_tree`.
 """
 
 import math
@@ -38,27 +38,27 @@ from algorithms.levelwise.kernels.within_bin_search import DRAWN, InsideSpace, s
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
-DEEPEST = 10  # levels of splits: sums of all slots and bins must stay small
-FEWEST = 1024  # bins of all planes that are no reason to make them coarser
+DEEPEST = 10  # maximum depth; limits the size of the sums of all slots and bins
+FEWEST = 1024  # bins of all planes; up to this number, bins are not merged
 LINE_OF_CACHE = 8  # float64
-FEW_PLANES = 4  # that are summed into at once, of four columns: their cells fit the cache
-MOST_DOUBTS = 1 << 16  # bins to look into that a thread notes before it does, 64 bytes each
-ROWS_PER_DOUBT = 8  # of the table; there are fewer doubts
+FEW_PLANES = 4  # planes of four columns summed at once; their entries fit in the cache
+MAX_CANDIDATES = 1 << 16  # candidate bins that a thread stores before searching, 64 bytes each
+ROWS_PER_CANDIDATE = 8  # rows of the table per stored candidate bin
 NO_FLOATS = np.empty(0)
 NO_FLAGS = np.empty(0, bool)
 
 
 def plain_limits(total_weight):
-    """Return `Limits` that let a tree grow as deep as it may."""
+    """Return `Limits` without any restriction on the tree."""
     return level_arrays.Limits(2, 1, 0.0, 0.0, float(total_weight), 0.0)
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree, and where it puts the rows it was grown on.
+    """A tree, and the leaf of each row.
 
-    ``nodes`` are NODE, depth first as scikit-learn numbers them; ``values`` float64 (n_nodes,)
-    are s / (w + λ); ``leaf`` uint16 (n_rows,) is the leaf of every row, of those of weight 0 too.
+    ``nodes`` are NODE, depth first as scikit-learn numbers them. ``values`` float64 (n_nodes,) are
+    s / (w + λ). ``leaf`` uint16 (n_rows,) is the leaf of every row, also of rows of weight 0.
     """
 
     nodes: np.ndarray
@@ -68,7 +68,7 @@ class Grown:
     n_features: int
 
     def tree(self, *, gini=False):
-        """Return the `Tree`: of values, or of the shares of two classes."""
+        """Return the `Tree`: with values, or with the shares of two classes."""
         nodes, values = self.nodes, self.values[:, None]
         if gini:
             nodes = nodes.copy()
@@ -80,14 +80,14 @@ class Grown:
 
 
 class LevelGrower:
-    """Grows trees on the same X, all of them with the same space and threads.
+    """Grows trees on the same X, with the same scratch space and threads.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) array of numbers, NaN where missing; it must stay as it is
+    X : (n_rows, n_columns) array of numbers, NaN where missing; it must not change
     workers : Workers, alive as long as trees are grown
     name : name of the estimator, for error messages
-    close : values at most so far apart are held for one, as scikit-learn does
+    close : values at most this far apart count as equal, as in scikit-learn
     """
 
     def __init__(self, X, workers, name, close=tree_arrays.CLOSE):
@@ -110,13 +110,13 @@ class LevelGrower:
         ----------
         value : (n_rows,) float64
         weight : (n_rows,) float64, none negative and one positive; None: every row weighs 1.
-            Rows of weight 0 are no part of the tree, but are told their leaf.
-        limits : level_layout.Limits
-        max_depth : most questions on the way to a leaf, at most `DEEPEST`
+            The tree is not trained on rows of weight 0, but their leaves are returned.
+        limits : level_arrays.Limits
+        max_depth : maximum depth, at most `DEEPEST`
         used : (n_rows,) bool, optional
-            Rows that are a part of the tree, at least one; faster than weights of 0 and 1.
+            The training rows, at least one; faster than weights of 0 and 1.
         """
-        self._make_room(max_depth)
+        self._allocate_planes(max_depth)
         level = self._begin(value, NO_FLOATS if weight is None else weight, used)
         capacity = min(2 ** (max_depth + 1) - 1, 2 * len(value) - 1)
         nodes, values = np.empty(capacity, tree_arrays.NODE), np.empty(capacity)
@@ -137,18 +137,18 @@ class LevelGrower:
             depth += 1
         return self._finish(nodes[: base + k], values[: base + k], depth)
 
-    def _make_room(self, max_depth):
-        """Make room for the planes of all levels but the last, and for those it adds to them."""
+    def _allocate_planes(self, max_depth):
+        """Allocate the planes of all levels but the last."""
         planes = 1 << max(max_depth - 2, 0)
         coarse = max(len(self._at), FEWEST, planes * (level_arrays.CODES >> level_arrays.COARSEST))
         room = level_arrays.CELL * min(planes * level_arrays.CODES, coarse)
-        room += LINE_OF_CACHE  # columns a power of two apart would keep each other from the cache
+        room += LINE_OF_CACHE  # columns a power of two apart would evict each other from the cache
         if self._sums.shape[1] < room:
             self._many = FOUR if planes <= FEW_PLANES else 1
             self._sums = aligned((self._n_columns + self._many * self._workers.threads, room))
 
     def _begin(self, value, weight, used):
-        """Return the level of the root."""
+        """Return the level that holds the root."""
         level = level_arrays.Level(
             at=self._at,
             slot=self._slot,
@@ -201,29 +201,35 @@ class LevelGrower:
         many = self._many if is_last else FOUR
         many = many if len(level.small) <= FEW_PLANES else 1
         threads = self._workers.threads
-        together = n_columns - n_columns % (many * threads)  # the rest singly: loads stay even
+        # The others one by one, to balance the load.
+        together = n_columns - n_columns % (many * threads)
         n_tickets = together // many + n_columns - together
-        found = [self._spaces[0].doubts[:0]] * threads  # no doubts of threads that do not run
-        tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # how many are drawn
+        # No candidate bins for threads that do not run.
+        candidate_lists = [self._spaces[0].candidates[:0]] * threads
+        tickets, bins = np.zeros((2, LINE_OF_CACHE), np.int64)  # number of items taken so far
         drawn = many, together, tickets
 
         def scan(rank, _):
-            space, own = self._spaces[rank], n_columns + self._many * rank
+            space, thread_row = self._spaces[rank], n_columns + self._many * rank
             space.known[:k] = -np.inf
-            found[rank] = space.doubts[: search_columns(*where, space, own, *drawn)]
+            candidate_lists[rank] = space.candidates[
+                : search_columns(*where, space, thread_row, *drawn)
+            ]
 
         self._workers.share(scan, min(threads, n_tickets))
         best = level.score.max(axis=0)
-        doubts = np.concatenate([own.view(np.uint64) for own in found]).view(level_arrays.DOUBT)
+        candidates = np.concatenate(
+            [thread_row.view(np.uint64) for thread_row in candidate_lists]
+        ).view(level_arrays.CANDIDATE)
 
         def look_inside(rank, _):
-            search_inside(*where, doubts, best, self._spaces[rank].inside, bins)
+            search_inside(*where, candidates, best, self._spaces[rank].inside, bins)
 
-        self._workers.share(look_inside, min(threads, -(-len(doubts) // DRAWN)))
+        self._workers.share(look_inside, min(threads, -(-len(candidates) // DRAWN)))
         return level
 
     def _route(self, level, plan, base, n_splits, goes_on):
-        """Return the next level: rows sent to their sides, and the sides' totals."""
+        """Return the next level, with each row in its side and the totals of the sides."""
         blocks = np.empty((self._n_blocks, 2 * n_splits, level_arrays.TOTALS))
         inner = np.flatnonzero(plan["feature"] >= 0)
         small = plan["first_side"][inner].astype(np.int64) + plan["small"][inner]
@@ -244,7 +250,7 @@ class LevelGrower:
         )
 
     def _share(self, kernel, count, *arguments):
-        """Call a kernel for parts of ``range(count)``, one in each thread."""
+        """Call a kernel for parts of ``range(count)``, one per thread."""
 
         def part(first, last):
             kernel(*arguments, first, last)
@@ -265,7 +271,7 @@ class LevelGrower:
 
 
 def aligned(shape):
-    """Return a float64 array whose first entry begins a line of the cache."""
+    """Return a float64 array whose first entry starts a cache line."""
     size = math.prod(shape)
     raw = np.empty(size + LINE_OF_CACHE - 1)
     first = -(raw.ctypes.data // raw.itemsize) % LINE_OF_CACHE
@@ -273,21 +279,21 @@ def aligned(shape):
 
 
 def new_space(n_rows):
-    """Return scratch space of a thread for a table of so many rows."""
+    """Return a thread's scratch space for a table with ``n_rows`` rows."""
     codes = level_arrays.CODES
-    n_doubts = max(2 * codes, min(MOST_DOUBTS, n_rows // ROWS_PER_DOUBT))
+    n_candidates = max(2 * codes, min(MAX_CANDIDATES, n_rows // ROWS_PER_CANDIDATE))
     rows, sums = np.empty((2, codes), np.int64), np.empty((2, codes))
     return Space(
         line=np.empty((LINE, codes)),
         bins=np.empty(codes, np.int64),
         known=np.empty(1 << DEEPEST),
-        doubts=np.empty(n_doubts, level_arrays.DOUBT),
+        candidates=np.empty(n_candidates, level_arrays.CANDIDATE),
         inside=InsideSpace(*rows, *sums, np.empty(codes, np.uint8)),
     )
 
 
 def choose_shift(n_planes, n_rows):
-    """Return by how much codes are shifted, so that planes have at most as many bins as rows."""
+    """Return the shift of the codes for which planes have at most as many bins as rows."""
     shift, most = 0, max(n_rows, FEWEST)
     while shift < level_arrays.COARSEST and n_planes * (level_arrays.CODES >> shift) > most:
         shift += 1

@@ -1,1 +1,1 @@
-"""The reference libraries as plugins, one file a library, each imported only when used."""
+"""The reference libraries as plugins: one file per library, each imported only when used."""

@@ -1,4 +1,4 @@
-"""The codes of classes that a library's model was trained on."""
+"""Class codes of the labels that a library's model was trained on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def codes_of_labels(labels):
-    """Return a code for each label: itself where all are whole numbers, else its place."""
+    """Return a code for each label: the label itself if all are integers, else its index."""
     labels = np.asarray(labels)
     is_code = labels.dtype.kind in "iub"
     return tuple(int(label) for label in labels) if is_code else tuple(range(len(labels)))

@@ -1,9 +1,9 @@
-"""CatBoost's model as a TreeEnsemble, read from its JSON form.
+"""Export of a CatBoost model as a TreeEnsemble, read from its JSON format.
 
-X is rounded to float32; a value above a border, or a category equal to the one asked for, goes
-right. Leaves are float64 and the bias is added last. Symmetric trees are expanded into full
-ones, level by level. Statistics of categories (CTRs) ask for no threshold on a column of X, so
-a model that uses them has no common form.
+X is rounded to float32. A value above a border, or a category equal to the split's category, goes
+right. Leaves are float64, and the bias is added last. Symmetric trees are expanded into full trees,
+level by level. Category statistics (CTRs) have no threshold on a column of X, so a model with CTRs
+cannot be exported.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LINKS = {
     "CrossEntropy": "sigmoid",
     "MultiClass": "softmax",
 }
-MAX_CODE = 1 << 20  # codes are tried up to here; training on other values than codes ends there
+MAX_CODE = 1 << 20  # largest code that is tried; hashes of other values are not found
 
 
 def export(model):
-    """Return a fitted model's trees; raise HarnessError where they cannot be held."""
+    """Return a fitted model's trees; raise HarnessError if they cannot be exported."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.json")
         model.save_model(str(path), format="json")
@@ -43,8 +43,8 @@ def export(model):
         raise HarnessError(f"trees are not exportable: {loss} or the tree shape has no common form")
     scale, bias = saved["scale_and_bias"]
     features = saved["features_info"]
-    asked = Features(features)
-    trees = [one_tree(t, asked, len(bias)) for t in saved["oblivious_trees"]]
+    feature_map = Features(features)
+    trees = [one_tree(t, feature_map, len(bias)) for t in saved["oblivious_trees"]]
     return TreeEnsemble.join(
         trees,
         n_features=len(model.feature_names_),
@@ -61,7 +61,7 @@ def export(model):
 
 
 class Features:
-    """The columns of X behind the features that splits name, and the codes behind hashes."""
+    """The column of X of each feature in a split, and the category code of each hash."""
 
     def __init__(self, info):
         numeric = info.get("float_features", [])
@@ -82,31 +82,32 @@ class Features:
             kind = split["split_type"]
             raise HarnessError(f"trees are not exportable: a split on {kind}, a category statistic")
         if split["value"] not in self.codes:
-            raise HarnessError("trees are not exportable: a category's code cannot be told")
+            raise HarnessError("trees are not exportable: a category's code is unknown")
         code = self.codes[split["value"]]
         column = self.categorical[split["cat_feature_index"]]
         return column, 0.0, code != -1, ([] if code == -1 else [code], False)
 
 
 def codes_of(hashes):
-    """Return the category code behind each hash, the smallest where several share it."""
-    found = {}
+    """Return the category code of each hash; the smallest one if several share it."""
+    code_by_hash = {}
     for code in range(-1, MAX_CODE):
-        if len(found) == len(hashes):
+        if len(code_by_hash) == len(hashes):
             break
         value = category_hash(code)
         if value in hashes:
-            found.setdefault(value, code)
-    return found
+            code_by_hash.setdefault(value, code)
+    return code_by_hash
 
 
 def one_tree(saved, features, width):
-    """Return a symmetric tree as a full one: children of node i are 2i + 1 and 2i + 2."""
+    """Return a symmetric tree as a full tree: the children of node i are 2i + 1 and 2i + 2."""
     splits = [features.split(s) for s in saved.get("splits") or []]
     depth = len(splits)
     n_inner, n_leaves = 2**depth - 1, 2**depth
     level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
-    order = np.zeros(n_leaves, np.int64)  # CatBoost counts the first split as the lowest bit
+    # CatBoost's first split is the lowest bit of the leaf index.
+    order = np.zeros(n_leaves, np.int64)
     for k in range(depth):
         order |= ((np.arange(n_leaves) >> (depth - 1 - k)) & 1) << k
     value = np.full((n_inner + n_leaves, width), np.nan)
@@ -118,9 +119,9 @@ def one_tree(saved, features, width):
     inner = np.arange(n_inner)
 
     def column(which, leaf, dtype):
-        """Return one entry of each node's split, and a constant at the leaves."""
-        asked = np.array([s[which] for s in splits], dtype)[level]
-        return np.concatenate([asked, np.full(n_leaves, leaf, dtype)])
+        """Return one field of each node's split, and a constant at the leaves."""
+        inner_values = np.array([s[which] for s in splits], dtype)[level]
+        return np.concatenate([inner_values, np.full(n_leaves, leaf, dtype)])
 
     return Tree(
         feature=column(0, -1, np.int32),
@@ -136,20 +137,21 @@ def one_tree(saved, features, width):
 
 
 def category_hash(code):
-    """Return CatBoost's hash of a category code: 32 bits of CityHash 1.0 of its digits.
+    """Return CatBoost's hash of a category code: 32 bits of CityHash 1.0 of its decimal digits.
 
-    The int32 that CatBoost writes; digits are at most 8 bytes, so two branches of it suffice.
+    The result is int32, as in CatBoost. Codes have at most 8 digits, so two branches of CityHash
+    suffice.
     """
     text, mask = str(code).encode(), (1 << 64) - 1
     size, k2, k3 = len(text), 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
     if size >= 4:
         first, last = (int.from_bytes(part, "little") for part in (text[:4], text[-4:]))
-        found = _hash_16(size + (first << 3), last)
+        digest = _hash_16(size + (first << 3), last)
     else:
         y, z = text[0] + (text[size >> 1] << 8), size + (text[-1] << 2)
         mixed = (y * k2 ^ z * k3) & mask
-        found = (mixed ^ mixed >> 47) * k2 & mask
-    return (found & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+        digest = (mixed ^ mixed >> 47) * k2 & mask
+    return (digest & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
 def _hash_16(u, v):

@@ -1,4 +1,4 @@
-"""LightGBM's booster as a TreeEnsemble, by way of its text form."""
+"""Export of a LightGBM booster as a TreeEnsemble, read from its text format."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def export(booster, n_classes=None):
     ----------
     booster : lightgbm.Booster
     n_classes : int, optional
-        0 for regression; what the objective says by default.
+        0 for regression; by default given by the objective.
 
     Raises
     ------
     HarnessError
-        Where the model has no such form: averaged (rf), linear leaves, an unknown objective.
+        If the model cannot be exported: averaged (rf), linear leaves, an unknown objective.
     """
     try:
         ensemble, _, _ = read(booster.model_to_string(num_iteration=-1))

@@ -1,7 +1,7 @@
-"""scikit-learn's fitted estimators as a TreeEnsemble.
+"""Export of fitted scikit-learn estimators as a TreeEnsemble.
 
-Exact trees round X to float32 and compare it with a float64 threshold; histogram trees compare
-in float64. All sums are float64, in the order of the members.
+Exact trees round X to float32 and compare it with a float64 threshold. Histogram trees compare in
+float64. All sums are float64, in the order of the members.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXACT = {**ABOUT, "input_dtype": "float32", "cover_kind": "weight"}
 
 
 def export(model):
-    """Return a fitted estimator's trees; raise HarnessError where they cannot be held."""
+    """Return a fitted estimator's trees; raise HarnessError if they cannot be exported."""
     name = type(model).__name__.removesuffix("Classifier").removesuffix("Regressor")
     if name not in EXPORTS:
         raise not_exportable(f"no rule for {type(model).__name__}")
@@ -28,7 +28,7 @@ def export(model):
 
 
 def not_exportable(reason):
-    """Return the error that says why a model has no common form."""
+    """Return the error with the reason why a model cannot be exported."""
     return HarnessError(f"trees are not exportable: {reason}")
 
 
@@ -40,9 +40,9 @@ def exact_tree(fitted, columns=None, n_classes=None):
     fitted
         DecisionTreeClassifier or DecisionTreeRegressor with one output.
     columns : (n_features,) int array, optional
-        Column of X that each of the tree's features is, where it saw only some.
+        Column of X of each of the tree's features, if the tree was trained on some columns only.
     n_classes : int, optional
-        Number of classes of the ensemble, where ``fitted.classes_`` are codes of some of them.
+        Number of classes of the ensemble, if ``fitted.classes_`` are codes of some of them.
     """
     if not isinstance(fitted, tree.BaseDecisionTree) or fitted.n_outputs_ != 1:
         raise not_exportable(f"a member is a {type(fitted).__name__}")
@@ -69,7 +69,7 @@ def exact_tree(fitted, columns=None, n_classes=None):
 
 
 def single(model):
-    """Return a lone tree."""
+    """Return a single tree."""
     return TreeEnsemble.join(
         [exact_tree(model)], n_features=model.n_features_in_, classes=codes(model), **EXACT
     )
@@ -87,7 +87,7 @@ def forest(model):
 
 
 def bagging(model):
-    """Return the mean of bagged trees, each on its own columns and maybe without some class."""
+    """Return the mean of bagged trees, each on its own columns, possibly without some classes."""
     n_classes = model.n_classes_ if is_classifier(model) else None
     members = zip(model.estimators_, model.estimators_features_, strict=True)
     return TreeEnsemble.join(
@@ -102,8 +102,8 @@ def bagging(model):
 def adaboost(model):
     """Return SAMME's weighted vote, or R2's weighted median.
 
-    A vote gives its weight to one class and takes weight / (K - 1) from the others; probabilities
-    are the softmax of the mean over K - 1.
+    A vote gives its weight to one class and subtracts weight / (K - 1) from the others.
+    Probabilities are the softmax of the mean over K - 1.
     """
     rest = {"combination": "median"}
     if is_classifier(model):
@@ -126,7 +126,7 @@ def gradient_boosting(model):
     if not constant:
         raise not_exportable(f"its initial model is a {type(model.init_).__name__}")
     rounds, width = model.estimators_.shape
-    # private, and the only place where the initial scores can be read exactly
+    # private; the only way to read the exact initial scores
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]  # noqa: SLF001
     exponential = is_classifier(model) and model.loss == "exponential"
     return TreeEnsemble.join(
@@ -143,9 +143,9 @@ def gradient_boosting(model):
 
 
 def hist_gradient_boosting(model):
-    """Return the sum of histogram trees, their columns and categories as they were given."""
+    """Return the sum of histogram trees, with the original columns and categories."""
     columns, categories = encoded_columns(model)
-    # private: predictors, base score and loss have no public name
+    # private: predictors, base score and loss have no public attribute
     rounds = model._predictors  # noqa: SLF001
     base = model._baseline_prediction.ravel()  # noqa: SLF001
     logarithmic = not is_classifier(model) and model.loss in ("gamma", "poisson")
@@ -162,10 +162,10 @@ def hist_gradient_boosting(model):
 
 
 def encoded_columns(model):
-    """Return the column of X behind each inner feature, and category codes by inner feature.
+    """Return the column of X of each inner feature, and the category codes of each inner feature.
 
-    The model reorders columns, categorical ones first, and numbers the categories of the
-    training rows anew.
+    The model reorders columns, categorical ones first, and renumbers the categories of the training
+    rows.
     """
     preprocessor = model._preprocessor  # noqa: SLF001 - holds the order of columns and categories
     if preprocessor is None:
@@ -177,7 +177,7 @@ def encoded_columns(model):
 
 
 def hist_tree(predictor, columns, categories):
-    """Return one tree; a category unknown to training goes where missing values go."""
+    """Return one tree; an unknown category goes where missing values go."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     default_left = nodes["missing_go_to_left"].astype(bool)
@@ -187,7 +187,7 @@ def hist_tree(predictor, columns, categories):
         known = categories[int(nodes["feature_idx"][i])]
         numbers = np.arange(len(known))
         left = (words[numbers // 32] >> (numbers % 32).astype(np.uint32)) & 1 == 1
-        # the side that is listed is the one that unknown categories do not take
+        # the listed side is the one that unknown categories do not take
         listed = known[~left] if default_left[i] else known[left]
         sets[i] = (listed.tolist(), not default_left[i])
     return Tree(

@@ -1,4 +1,4 @@
-"""XGBoost's booster as a TreeEnsemble, by way of its JSON form."""
+"""Export of an XGBoost booster as a TreeEnsemble, read from its JSON format."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def export(booster, n_classes=None):
     ----------
     booster : xgboost.Booster
     n_classes : int, optional
-        0 for regression; what the objective says by default.
+        0 for regression; by default given by the objective.
 
     Raises
     ------
     HarnessError
-        Where the model has no such form: vector leaves, linear, an unknown objective.
+        If the model cannot be exported: vector leaves, linear booster, an unknown objective.
     """
     try:
         ensemble, _ = read(json.loads(booster.save_raw("json")))

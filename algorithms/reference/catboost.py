@@ -1,7 +1,7 @@
-"""CatBoost with plain boosting, on a pool that is quantised in ``prepare``.
+"""CatBoost adapter: plain boosting on a Pool that is quantised in ``prepare``.
 
-Params carry CatBoost's own names and aliases (``n_estimators``, ``depth``, ``l2_leaf_reg``, …).
-A missing category is a category of its own, which is how CatBoost is meant to be given it.
+Params have CatBoost's own names and aliases (``n_estimators``, ``depth``, ``l2_leaf_reg``, …). A
+missing category is a category of its own, as CatBoost's documentation recommends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ QUANTISING = ("border_count", "feature_border_type", "nan_mode")
 
 
 class CatBoostAdapter:
-    """Drive CatBoost through the estimators that carry its native interface."""
+    """Adapter of CatBoost's estimators, trained on a native Pool."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -31,7 +31,7 @@ class CatBoostAdapter:
         self.share = self.params.pop("validation_fraction", 0.0)
 
     def prepare(self, X, y, weight):
-        """Build and quantise the Pool; one to watch beside it where training stops early."""
+        """Build and quantise the Pool; with early stopping also a validation Pool."""
         if self.share:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
@@ -82,8 +82,8 @@ class CatBoostAdapter:
         else:
             yield from self.model.staged_predict(coded(X), **threads)
 
-    def _spread(self, found):
-        return spread(found, self.model.classes_, self.spec.n_classes)
+    def _spread(self, predicted):
+        return spread(predicted, self.model.classes_, self.spec.n_classes)
 
     def export_trees(self):
         """Return the fitted trees in the common form."""
@@ -93,7 +93,7 @@ class CatBoostAdapter:
 
 
 def coded(X):
-    """Return a frame with category codes for categories, -1 for a missing one."""
+    """Return a frame with categories replaced by codes, -1 for a missing one."""
     import pandas as pd
 
     if not isinstance(X, pd.DataFrame):
@@ -118,11 +118,13 @@ def register_algorithms(register):
             capacity={
                 "trees": Argument("n_estimators"),
                 "rate": Argument("learning_rate"),
-                "depth": Argument("depth", "approximate", "every node of a level asks the same"),
+                "depth": Argument(
+                    "depth", "approximate", "every node of a level has the same split"
+                ),
                 "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
                 "bins": Argument("border_count", convert=lambda bins: bins - 1),
-                "min_samples": Argument("", "impossible", "not held in symmetric trees"),
-                "min_hessian": Argument("", "impossible", "not held in symmetric trees"),
+                "min_samples": Argument("", "impossible", "not applied to symmetric trees"),
+                "min_hessian": Argument("", "impossible", "not applied to symmetric trees"),
                 "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
             },
             estimators=("catboost.CatBoostClassifier", "catboost.CatBoostRegressor"),

@@ -1,7 +1,7 @@
-"""LightGBM through its native interface, binned once in ``prepare``.
+"""LightGBM adapter: the native interface, with a Dataset that is binned once in ``prepare``.
 
-Params carry the names of its scikit-learn interface (``n_estimators``, ``min_child_samples``, …),
-which its trainer knows as aliases; ``n_estimators`` becomes the number of rounds.
+Params have the names of LightGBM's scikit-learn interface (``n_estimators``, ``min_child_samples``,
+…), which its trainer accepts as aliases; ``n_estimators`` is the number of rounds.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ OBJECTIVES = {
 }
 
 
-class Unknown:
-    """LightGBM's log, of which only complaints about unknown params are kept."""
+class UnknownParamLogger:
+    """LightGBM logger that keeps only warnings about unknown params."""
 
     def __init__(self):
         self.params = {}
 
     def info(self, message):
-        """Take a line of the library."""
+        """Receive one line of the log."""
         if "Unknown parameter" in message:
             self.params[message.rsplit(":", 1)[1].strip()] = None
 
@@ -34,7 +34,7 @@ class Unknown:
 
 
 class LightGBMAdapter:
-    """Drive one flavour of LightGBM; a param that it does not know is an error."""
+    """Adapter of one LightGBM variant; an unknown param is an error."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -52,7 +52,7 @@ class LightGBMAdapter:
         }
 
     def prepare(self, X, y, weight):
-        """Build and bin the library's Dataset; it keeps the raw data so that it can be reused."""
+        """Build and bin the Dataset; it keeps the raw data so that it can be reused."""
         if self.patience:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
@@ -63,7 +63,7 @@ class LightGBMAdapter:
     def _binned(self, X, y, weight, train=None):
         import lightgbm
 
-        unknown = Unknown()
+        unknown = UnknownParamLogger()
         lightgbm.register_logger(unknown)
         native = lightgbm.Dataset(
             X,
@@ -76,7 +76,7 @@ class LightGBMAdapter:
         ).construct()
         if unknown.params:
             names = ", ".join(unknown.params)
-            raise HarnessError(f"LightGBM does not know the params {names}: mend or remove them")
+            raise HarnessError(f"LightGBM does not know the params {names}: correct or remove them")
         return native
 
     def fit(self, native):
@@ -108,8 +108,12 @@ class LightGBMAdapter:
             yield self._rounds(X, rounds)
 
     def _rounds(self, X, rounds):
-        found = self.booster.predict(X, num_iteration=rounds, num_threads=self.spec.threads)
-        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+        predicted = self.booster.predict(X, num_iteration=rounds, num_threads=self.spec.threads)
+        return (
+            np.column_stack([1 - predicted, predicted])
+            if self.spec.task is Task.BINARY
+            else predicted
+        )
 
     def export_trees(self):
         """Return the fitted trees in the common form."""
@@ -124,7 +128,7 @@ CAPACITY = {
     "depth": Argument("max_depth", convert=lambda depth: depth or -1),
     "leaves": Argument("num_leaves"),
     "bins": Argument("max_bin"),
-    "min_samples": Argument("min_child_samples", "approximate", "held against estimated counts"),
+    "min_samples": Argument("min_child_samples", "approximate", "compared with estimated counts"),
     "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }

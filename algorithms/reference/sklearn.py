@@ -1,8 +1,8 @@
-"""scikit-learn's trees and ensembles, driven through their own estimators.
+"""scikit-learn adapters: trees and ensembles, used through their own estimators.
 
-Params are the estimators' own; those of a member tree are said as ``estimator__max_depth``.
-HistGradientBoosting's early stopping, which starts by itself above 10 000 rows, is off unless
-asked for, so that every library grows the number of trees it is told.
+Params are those of the estimators; those of a member tree are ``estimator__max_depth`` etc.
+HistGradientBoosting turns early stopping on by itself above 10 000 rows. Here it is off unless
+requested, so that every library builds the requested number of trees.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RATE = {"rate": Argument("learning_rate")}
 
 
 class SklearnAdapter(EstimatorAdapter):
-    """Drive one estimator; a lone row is predicted without the cost of starting threads."""
+    """Adapter of one estimator; a single row is predicted without starting threads."""
 
     def fit(self, native):
         """Build a new estimator and train it."""
@@ -59,7 +59,7 @@ class SklearnAdapter(EstimatorAdapter):
 
 
 class BaggingAdapter(SklearnAdapter):
-    """Bag in threads: by itself it starts processes, whose memory nobody would see."""
+    """Bagging in threads: by default joblib starts processes, whose memory is not measured."""
 
     def fit(self, native):
         """Build a new estimator and train it."""
@@ -69,7 +69,7 @@ class BaggingAdapter(SklearnAdapter):
             super().fit(native)
 
     def predict(self, X):
-        """Return values, or probabilities with one column a class of the whole dataset."""
+        """Return values, or probabilities with one column per class of the whole dataset."""
         from joblib import parallel_config
 
         with parallel_config("threading"):
@@ -77,14 +77,14 @@ class BaggingAdapter(SklearnAdapter):
 
 
 class HistAdapter(SklearnAdapter):
-    """Spare it what it fails on: columns without a value, and those of over 255 categories.
+    """Adapter that replaces the columns that HistGradientBoosting rejects.
 
-    The first become constant, the second their codes. It has no ``n_jobs``: its threads are
-    those of OpenMP, for the whole process.
+    Columns without any value become constant; those with over 255 categories become numeric codes.
+    The estimator has no ``n_jobs``; its threads are those of OpenMP, set for the whole process.
     """
 
     def prepare(self, X, y, weight):
-        """Set the threads and keep the rows, as scikit-learn has no training form of its own."""
+        """Set the threads and keep the rows: scikit-learn has no training format of its own."""
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(self.spec.threads, user_api="openmp")
@@ -92,7 +92,7 @@ class HistAdapter(SklearnAdapter):
         return super().prepare(self.accepted(X), y, weight)
 
     def predict(self, X):
-        """Return values, or probabilities with one column a class of the whole dataset."""
+        """Return values, or probabilities with one column per class of the whole dataset."""
         return super().predict(self.accepted(X))
 
     def staged(self, X):
@@ -100,7 +100,7 @@ class HistAdapter(SklearnAdapter):
         return super().staged(self.accepted(X))
 
     def accepted(self, X):
-        """Return X, or a copy of it in which it takes every column."""
+        """Return X, or a copy of it with the rejected columns replaced."""
         if not (self.empty or self.many):
             return X
         X = X.copy()
@@ -147,7 +147,7 @@ def driver(module, stem, *, adapter=SklearnAdapter, threads=False, base_depths=N
 
 
 def sparse_without_missing(dataset):
-    """Give the reason why the exact trees skip a dataset, or None."""
+    """Return the reason why the exact trees skip a dataset, or None."""
     both = dataset.sparse and dataset.missing
     return "its trees take no missing values in sparse data" if both else None
 

@@ -1,4 +1,4 @@
-"""Take the trees out of a fitted model of scikit-learn, XGBoost, LightGBM or CatBoost."""
+"""Trees of a fitted model of scikit-learn, XGBoost, LightGBM or CatBoost."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ def trees_of(model, *, missing=None):
     ----------
     model
         A tree, forest or booster of scikit-learn; an estimator or a Booster of XGBoost or LightGBM;
-        a model of CatBoost with symmetric trees. Of one that stopped early, the rounds that it
-        predicts by.
+        a CatBoost model with symmetric trees. After early stopping, the rounds used for prediction
+        are returned.
     missing : float, optional
-        Value that stands for a missing one, besides NaN. An estimator of XGBoost says it itself;
-        for a Booster give the ``missing`` of the ``DMatrix`` that it was trained on.
+        Value that stands for a missing one, besides NaN. An XGBoost estimator stores it; for a
+        Booster pass the ``missing`` of the ``DMatrix`` that it was trained on.
 
     Returns
     -------
     harness.TreeEnsemble
-        What `serve` and `write_model` take. Probabilities have a column for each of the model's
-        ``classes_``, in their order; categories are asked for by their codes.
+        Input of `serve` and `write_model`. Probabilities have one column per entry of the model's
+        ``classes_``, in the same order; categories are represented by their codes.
 
     Raises
     ------
     HarnessError
-        Where the model is of none of these, or of a kind that has no such form.
+        If the model is of another type, or of a kind that cannot be exported.
     sklearn.exceptions.NotFittedError
-        Where it is not fitted; CatBoost's own error for its models.
+        If the model is not fitted; CatBoost models raise CatBoost's own error.
 
     Examples
     --------
@@ -79,7 +79,8 @@ def of_lightgbm(model):
     from algorithms.reference._export_lightgbm import export
 
     booster = model if isinstance(model, lightgbm.Booster) else model.booster_
-    return export(lightgbm.Booster(model_str=booster.model_to_string()))  # its best rounds
+    # Keeps the best rounds only.
+    return export(lightgbm.Booster(model_str=booster.model_to_string()))
 
 
 def of_catboost(model):

@@ -1,7 +1,7 @@
-"""XGBoost through its native interface: exact, approx, and hist on its QuantileDMatrix.
+"""XGBoost adapter, native interface: exact, approx, and hist on a QuantileDMatrix.
 
-Params carry the names of its scikit-learn interface (``n_estimators``, ``reg_lambda``, …), which
-its trainer knows as aliases; ``n_estimators`` becomes the number of rounds.
+Params have the names of XGBoost's scikit-learn interface (``n_estimators``, ``reg_lambda``, …),
+which its trainer accepts as aliases; ``n_estimators`` is the number of rounds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OBJECTIVES = {
 
 
 class XGBoostAdapter:
-    """Drive one tree method of XGBoost."""
+    """Adapter of one tree method of XGBoost."""
 
     def __init__(self, spec, method):
         self.spec = spec
@@ -40,7 +40,7 @@ class XGBoostAdapter:
         }
 
     def prepare(self, X, y, weight):
-        """Build the quantised matrix of hist, or the plain one of the other two."""
+        """Build the QuantileDMatrix for hist, or a plain DMatrix for the other methods."""
         if self.patience:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
@@ -59,7 +59,7 @@ class XGBoostAdapter:
         return xgboost.QuantileDMatrix(X, max_bin=max_bin, ref=train, **given)
 
     def fit(self, native):
-        """Train a new booster; a param that XGBoost does not know is an error."""
+        """Train a new booster; an unknown param is an error."""
         import xgboost
 
         with warnings.catch_warnings(record=True) as said:
@@ -76,11 +76,13 @@ class XGBoostAdapter:
         for warning in said:
             if "are not used" in str(warning.message):
                 names = str(warning.message).split("{")[1].split("}")[0].strip()
-                raise HarnessError(f"XGBoost does not know the params {names}: mend or remove them")
+                raise HarnessError(
+                    f"XGBoost does not know the params {names}: correct or remove them"
+                )
             warnings.warn(warning.message, stacklevel=2)
 
     def predict(self, X):
-        """Return values or probabilities, in place: no DMatrix is built."""
+        """Return values or probabilities with inplace_predict: no DMatrix is built."""
         return self._rounds(X, 0)
 
     def predict_one(self, x):
@@ -93,8 +95,12 @@ class XGBoostAdapter:
             yield self._rounds(X, rounds)
 
     def _rounds(self, X, rounds):
-        found = self.booster.inplace_predict(X, iteration_range=(0, rounds)).astype(np.float64)
-        return np.column_stack([1 - found, found]) if self.spec.task is Task.BINARY else found
+        predicted = self.booster.inplace_predict(X, iteration_range=(0, rounds)).astype(np.float64)
+        return (
+            np.column_stack([1 - predicted, predicted])
+            if self.spec.task is Task.BINARY
+            else predicted
+        )
 
     def export_trees(self):
         """Return the fitted trees in the common form."""

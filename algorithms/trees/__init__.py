@@ -1,1 +1,1 @@
-"""Decision trees above the kernels: tables, growth, pruning, drawing."""
+"""Decision trees, except for the kernels: tables, growth, pruning, export."""

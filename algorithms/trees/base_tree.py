@@ -1,4 +1,4 @@
-"""What the two decision trees share: from parameters and rows to a tree, and what it tells."""
+"""Base class of the two decision trees: parameters and rows to a tree, and the tree's methods."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -38,7 +38,7 @@ SEEDS = 2**31 - 1
 
 
 class BaseDecisionTree(BaseEstimator):
-    """What the classifier and the regressor share."""
+    """Base class of the tree classifier and the tree regressor."""
 
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
     __metadata_request__predict: ClassVar = {"check_input": UNUSED}
@@ -51,14 +51,14 @@ class BaseDecisionTree(BaseEstimator):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
-            Rounded to float32. A sparse one is made dense, column by column, and must have no
-            missing values. Columns of ``categorical_features`` hold values of any kind.
+            Rounded to float32. A sparse matrix is converted to dense, column by column, and must
+            have no missing values. Columns of ``categorical_features`` hold values of any type.
         y : array-like (n_rows,)
-            Labels of any kind, or numbers.
+            Labels of any type, or numbers.
         sample_weight : array-like (n_rows,), optional
             Rows of weight 0 are left out.
         check_input : bool
-            False: X and y are arrays known to be right, and are not looked at.
+            False skips the validation of X and y, which must be valid arrays.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class BaseDecisionTree(BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+            As in scikit-learn, if parameters, X, y or weights are invalid.
         """
         X = read_categories(self, X, reset=True)
         if check_input:
@@ -97,7 +97,7 @@ class BaseDecisionTree(BaseEstimator):
         return self
 
     def _make_table(self, X, workers):
-        """Return the table of X, and how many codes each feature has, or None without any."""
+        """Return the table of X, and the number of codes of each feature or None."""
         name = type(self).__name__
         if not self.categories_:
             return make_table(self, X, X.shape[1], workers, name), None
@@ -106,18 +106,18 @@ class BaseDecisionTree(BaseEstimator):
         return table, counts
 
     def grow_on(self, table, columns, y, weight, workers, *, keep, counts=None):
-        """Grow the tree on a table, which trees may share; in parity mode it need not be sorted.
+        """Grow the tree on a table that trees may share; in parity mode it need not be sorted.
 
         Parameters
         ----------
-        table : layout.Table
+        table : tree_arrays.Table
         columns : (n_features,) int64, the table's column of each feature
         y : (n_rows,) class codes, integers, or values, float64
         weight : (n_rows,) float64, or None
         workers : Workers
-        keep : whether the table must stay as it is
+        keep : whether the table must not change
         counts : (n_features,) int64, optional
-            How many codes each feature has, 0 where it holds numbers.
+            Number of codes of each feature, 0 for a numeric feature.
         """
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
@@ -152,17 +152,17 @@ class BaseDecisionTree(BaseEstimator):
 
     @property
     def _sorts_in_nodes(self):
-        """Whether the tree is grown as scikit-learn grows it, and not on sorted columns."""
+        """Return whether rows are sorted in every node, as in scikit-learn, instead of once."""
         sorts = self.criterion in {"absolute_error", "poisson"}
         return sorts or self.parity is not None or self.splitter == "random"
 
     @property
     def _shares_tables(self):
-        """Whether ensembles may grow it with others on the same table, and walk it with them."""
+        """Return whether ensembles may grow this tree on a table shared with other trees."""
         return self.categorical_features is None
 
     def _read_rows(self, X, check_input):
-        """Return X as C-contiguous float32, or as CSR where it is sparse; raise the errors."""
+        """Return X as C-contiguous float32, or as CSR if it is sparse; raise the errors of fit."""
         check_is_fitted(self, "tree_")
         X = read_categories(self, X, reset=False)
         if not check_input:
@@ -193,16 +193,17 @@ class BaseDecisionTree(BaseEstimator):
         return self.tree_.predict(X, self._threads_for(X))
 
     def _threads_for(self, X):
-        few = X.shape[0] < 2 * ROWS_OF_A_THREAD  # asking takes longer than to walk one row
+        # Counting processors takes longer than walking one row.
+        few = X.shape[0] < 2 * ROWS_OF_A_THREAD
         return 1 if few else count_threads(self.n_jobs)
 
     def decision_path(self, X, check_input=True):
-        """Return which nodes each row passes: CSR of ones (n_rows, n_nodes)."""
+        """Return the nodes that each row passes: CSR of ones (n_rows, n_nodes)."""
         X = self._read_rows(X, check_input)
         return self.tree_.decision_path(X)
 
     def get_depth(self):
-        """Return the number of questions on the longest way from the root to a leaf."""
+        """Return the number of splits on the longest path from the root to a leaf."""
         check_is_fitted(self, "tree_")
         return self.tree_.max_depth
 
@@ -217,7 +218,7 @@ class BaseDecisionTree(BaseEstimator):
         Returns
         -------
         Bunch
-            ``ccp_alphas``, from which on the next branch is cut, and ``impurities``, the sum of
+            ``ccp_alphas``, the alpha from which each branch is cut, and ``impurities``, the sum of
             the leaves' impurities weighted by their share of the rows.
         """
         grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
@@ -228,8 +229,8 @@ class BaseDecisionTree(BaseEstimator):
         """Prune the grown tree by its error on rows that it was not grown on.
 
         Reduced-error pruning (Quinlan: Simplifying decision trees, 1987): from the leaves up, a
-        branch becomes a leaf where that does not raise the error, so what is left is the smallest
-        subtree with the least error on X and y: of weighted wrong labels, or of squares.
+        branch becomes a leaf if that does not raise the error. The result is the smallest subtree
+        with the smallest error on X and y: the weight of wrong labels, or the sum of squares.
 
         Parameters
         ----------
@@ -237,7 +238,7 @@ class BaseDecisionTree(BaseEstimator):
 
         Returns
         -------
-        The estimator, its ``tree_`` replaced.
+        The estimator, with its ``tree_`` replaced.
         """
         X = self._read_rows(X, check_input=True)
         y = self._read_more_y(column_or_1d(y))
@@ -247,35 +248,35 @@ class BaseDecisionTree(BaseEstimator):
         return self
 
     def export_text(self, feature_names=None, *, max_depth=10, spacing=3, decimals=2):
-        """Return the tree as text: a line a question, a line a leaf, as scikit-learn writes them.
+        """Return the tree as text, one line per split or leaf, in scikit-learn's format.
 
         Parameters
         ----------
         feature_names : sequence of str, optional
             By default those of X, else feature_0, feature_1, ….
         max_depth : int
-            Level from which on branches are only named.
+            Level below which branches are truncated.
         spacing : int
-            Width of a level.
+            Indentation per level.
         decimals : int
-            Of thresholds and values.
+            Decimals of thresholds and values.
         """
         names, classes = self._names(feature_names)
-        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
-        return tree_text.export_text(questions, classes, max_depth=max_depth, spacing=spacing)
+        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.export_text(splits, classes, max_depth=max_depth, spacing=spacing)
 
     def draw(self, feature_names=None, *, max_depth=None, decimals=2):
-        """Return a drawing of the tree, a text of SVG; parameters are as in `export_text`.
+        """Return a drawing of the tree as SVG text; parameters are as in `export_text`.
 
-        A branch below ``max_depth`` levels is not drawn: it ends in a dashed box.
+        Branches below ``max_depth`` levels are not drawn; a dashed box marks where they are cut.
         """
         names, classes = self._names(feature_names)
-        questions = tree_text.Questions(self.tree_, names, self._labels, decimals)
-        return tree_text.draw_svg(questions, classes, max_depth=max_depth)
+        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        return tree_text.draw_svg(splits, classes, max_depth=max_depth)
 
     @property
     def _labels(self):
-        """The categories of each column that holds some; trees of ensembles have none."""
+        """Return the categories of each categorical column; trees of ensembles have none."""
         return getattr(self, "categories_", {})
 
     def _names(self, given):
@@ -290,16 +291,16 @@ class BaseDecisionTree(BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """The decrease of impurity by each feature, float64 (n_features,), summing to 1."""
+        """Return each feature's decrease of impurity, float64 (n_features,), summing to 1."""
         check_is_fitted(self, "tree_")
         return self.tree_.compute_feature_importances()
 
     @property
     def ensemble_(self):
-        """The tree as a `harness.TreeEnsemble`; of categories it asks their codes.
+        """Return the tree as a `harness.TreeEnsemble`; categories are represented by their codes.
 
-        A code is the place of a category in ``categories_``, which for a frame's categorical
-        dtype is the dtype's own.
+        A code is the index of a category in ``categories_``. For a categorical dtype this is the
+        dtype's own code.
         """
         check_is_fitted(self, "tree_")
         return export_trees([self.tree_], self.n_features_in_, getattr(self, "classes_", None))

@@ -1,4 +1,4 @@
-"""What the trees and the ensembles of trees share: how parameters become rules."""
+"""Conversion of the parameters of trees and ensembles of trees to the kernels' rules."""
 
 from math import ceil
 from numbers import Integral, Real
@@ -24,7 +24,7 @@ CRITERIA = {
 }
 UNLIMITED = 2**31 - 1
 TWO = 2
-LONGEST_TABLE = 1 << 24  # entries of x log x
+LONGEST_TABLE = 1 << 24  # maximum number of entries of the table of x log x
 
 TREE_CONSTRAINTS = {
     "splitter": [StrOptions({"best", "random"})],
@@ -56,9 +56,9 @@ TREE_CONSTRAINTS = {
 
 
 def name_criterion(given):
-    """Return the criterion that a regressor is given; its old second name with a warning.
+    """Return a regressor's criterion; warn for "friedman_mse" and replace it.
 
-    As scikit-learn 1.9 does, where "friedman_mse" has become another name of "squared_error".
+    As in scikit-learn 1.9, where "friedman_mse" is another name of "squared_error".
     """
     if not isinstance(given, str) or given != "friedman_mse":
         return given
@@ -71,7 +71,7 @@ def name_criterion(given):
 
 
 def count_features(max_features, n_features):
-    """Return how many features a node draws."""
+    """Return the number of features sampled in a node."""
     match max_features:
         case None:
             return n_features
@@ -86,17 +86,17 @@ def count_features(max_features, n_features):
 
 
 def rows_or_share(value, n_rows):
-    """Return a number of rows that is given as such, or as a share of all."""
+    """Return a number of rows that is given as an integer, or as a share of all rows."""
     return int(value) if isinstance(value, Integral) else ceil(value * n_rows)
 
 
 def monotonic_signs(given, n_features, n_classes):
-    """Return the constraint of each feature, on the value or on the share of the first class.
+    """Return each feature's constraint, on the value or on the share of the first class.
 
     Raises
     ------
     ValueError
-        scikit-learn's, where the signs are not such, or are too many, or there are many classes.
+        As in scikit-learn, if the signs or their number are invalid, or with several classes.
     """
     if given is None:
         return np.empty(0, np.int8)
@@ -118,13 +118,13 @@ def monotonic_signs(given, n_features, n_classes):
 
 
 def make_rules(tree, target, n_rows, n_features):
-    """Return the `layout.Rules` that a tree's parameters mean.
+    """Return the `tree_arrays.Rules` of a tree's parameters.
 
     Parameters
     ----------
     tree : the estimator, with its parameters
     target : Target
-    n_rows, n_features : of X, rows of weight 0 among them
+    n_rows, n_features : of X, including rows of weight 0
     """
     weight = target.weight
     total = float(n_rows) if weight is None else float(np.sum(weight))
@@ -152,7 +152,7 @@ def make_rules(tree, target, n_rows, n_features):
 
 
 def entropy_table(criterion, total, n_rows):
-    """Return i log₂ i up to the total weight; empty where that is no use, or too long."""
+    """Return i log₂ i up to the total weight; empty if it is not used, or too long."""
     if (
         criterion != tree_arrays.ENTROPY
         or total != int(total)

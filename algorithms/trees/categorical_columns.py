@@ -1,6 +1,6 @@
-"""Read columns of categories: each value becomes a code, its place among the categories known.
+"""Encoding of categorical columns: the code of a value is its index among the known categories.
 
-A missing value stays NaN. A category that training did not see becomes `UNSEEN`.
+A missing value stays NaN. A category that did not occur in training becomes `UNSEEN`.
 """
 
 from numbers import Integral
@@ -12,30 +12,30 @@ from sklearn.utils._param_validation import StrOptions
 
 from algorithms.estimator.frames import as_pandas, is_polars
 
-UNSEEN = -1.0  # what `Index.get_indexer` returns
-MOST_CODES = 1 << 24  # float32 tells whole numbers apart up to here
-CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # what the parameter may be
+UNSEEN = -1.0  # the result of `Index.get_indexer`
+MOST_CODES = 1 << 24  # float32 is exact for integers up to here
+CATEGORICAL = ["array-like", StrOptions({"from_dtype"}), None]  # valid values of the parameter
 
 
 def read_categories(tree, X, *, reset):
-    """Return X with codes in its columns of categories, or as it is where there are none.
+    """Return X with its categorical columns encoded, or unchanged if there are none.
 
     Parameters
     ----------
-    tree : the estimator; with ``reset`` its ``categories_`` are written, column number → index of
-        the categories: those of a frame's categorical dtype in its order, else the sorted values
+    tree : the estimator; with ``reset`` its ``categories_`` are written: column number → index of
+        the categories, in the order of a frame's categorical dtype, else the sorted values
     X : array-like or frame (n_rows, n_features)
 
     Raises
     ------
     ValueError
-        Where ``categorical_features`` does not fit X, or X is sparse.
+        If ``categorical_features`` does not fit X, or X is sparse.
     """
     if reset:
         tree.categories_ = {}
     has_any = tree.categorical_features is not None
     if not reset:
-        has_any = bool(getattr(tree, "categories_", {}))  # members of ensembles have none
+        has_any = bool(getattr(tree, "categories_", {}))  # trees of ensembles have none
     if not has_any or np.ndim(X) != 2:
         return X
     if issparse(X):
@@ -46,7 +46,7 @@ def read_categories(tree, X, *, reset):
             tree.categories_[j] = known_categories(frame.iloc[:, j])
     coded = frame.copy(deep=False)
     for j, categories in tree.categories_.items():
-        if j < frame.shape[1]:  # whether the columns are those of training is checked later
+        if j < frame.shape[1]:  # the number of columns is checked later
             coded.isetitem(j, encode(frame.iloc[:, j], categories))
     return coded if is_named(X) else coded.to_numpy()
 
@@ -57,7 +57,7 @@ def is_named(X):
 
 
 def as_frame(X):
-    """Return X as a pandas frame; categorical columns of polars keep their kind."""
+    """Return X as a pandas frame; categorical columns of polars stay categorical."""
     if isinstance(X, pd.DataFrame):
         return X
     if is_polars(X):
@@ -68,12 +68,12 @@ def as_frame(X):
 
 
 def find_categorical(frame, wanted, named):
-    """Return the numbers of the columns that hold categories, ascending.
+    """Return the indices of the categorical columns, ascending.
 
     Parameters
     ----------
-    wanted : "from_dtype", or numbers or names of columns, or a mask of all
-    named : whether the frame's names are its own
+    wanted : "from_dtype", or indices or names of columns, or a mask of all
+    named : whether the frame has its own column names
     """
     n = frame.shape[1]
     if isinstance(wanted, str):
@@ -87,33 +87,33 @@ def find_categorical(frame, wanted, named):
             )
         return np.flatnonzero(wanted).tolist()
     names = list(frame.columns) if named else []
-    found = set()
+    indices = set()
     for column in wanted.tolist():
         if isinstance(column, str) and column in names:
-            found.add(names.index(column))
+            indices.add(names.index(column))
         elif isinstance(column, Integral) and 0 <= column < n:
-            found.add(int(column))
+            indices.add(int(column))
         else:
             raise ValueError(
                 f"categorical_features names {column!r}, which is neither a name nor a number "
                 f"below {n} of a column of X"
             )
-    return sorted(found)
+    return sorted(indices)
 
 
 def known_categories(column):
     """Return the index of a column's categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        found = column.cat.categories
+        categories = column.cat.categories
     else:
-        found = pd.Index(column.dropna().unique()).sort_values()
-    if len(found) >= MOST_CODES:
-        raise ValueError(f"a column of categories has {len(found)}; the most is {MOST_CODES}")
-    return found
+        categories = pd.Index(column.dropna().unique()).sort_values()
+    if len(categories) >= MOST_CODES:
+        raise ValueError(f"a column of categories has {len(categories)}; the most is {MOST_CODES}")
+    return categories
 
 
 def encode(column, categories):
-    """Return the codes of a column, float64: NaN where missing, `UNSEEN` where not known."""
+    """Return the codes of a column, float64: NaN if missing, `UNSEEN` if unknown."""
     values = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
     codes = categories.get_indexer(values).astype(np.float64)
     codes[column.isna().to_numpy()] = np.nan
@@ -121,7 +121,7 @@ def encode(column, categories):
 
 
 def check_conditions(tree):
-    """Raise ValueError where a tree has columns of categories and cannot split them.
+    """Raise ValueError if a tree has categorical columns but does not support them.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def check_conditions(tree):
 
 
 def count_codes(tree):
-    """Return how many codes each feature has, int64 (n_features,); 0 where it holds numbers."""
+    """Return the number of codes of each feature, int64 (n_features,); 0 for a numeric feature."""
     counts = np.zeros(tree.n_features_in_, np.int64)
     for j, categories in tree.categories_.items():
         counts[j] = max(len(categories), 1)

@@ -1,7 +1,7 @@
-"""What a tree on categories needs beside what `growing` gives: its arrays, its flags and its sets.
+"""Additions to `grower` for categorical columns: arrays, flags, and category sets of the nodes.
 
-The grower stops before it searches a node, and the categories of the node are put in order by a
-kernel of their own (`cat_order`): trees on numbers are spared that step and its compiling.
+The grower returns before it searches a node, and a separate kernel (`category_order`) orders the
+categories of the node. Trees without categorical columns skip this step and its compilation.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def new_categories(counts, rules):
 
     Parameters
     ----------
-    counts : (n_features,) int64, how many codes each feature has; 0: it holds numbers
-    rules : layout.Rules
+    counts : (n_features,) int64, number of codes of each feature; 0 for a numeric feature
+    rules : tree_arrays.Rules
     """
     most = int(counts.max())
     totals = 1 + rules.n_classes if rules.n_classes else 3
@@ -33,7 +33,7 @@ def new_categories(counts, rules):
 
 
 def flag_codes(table, counts):
-    """Make the lists of columns of categories EXACT, however few of their values are equal."""
+    """Mark the lists of categorical columns as EXACT, however few of their values are equal."""
     for column in np.flatnonzero(counts):
         known = table.values.shape[1] - table.missing[column]
         entries = table.order[column]
@@ -45,15 +45,15 @@ def flag_codes(table, counts):
 
 
 def find_sets(table, rows, nodes, counts):
-    """Return what the nodes ask of categories: node → (codes, ascending int32, if they go left).
+    """Return the category sets of the nodes: node → (codes, ascending int32, whether they go left).
 
-    The codes are those of the side with fewer rows. All others, those too that the node does not
-    know, go to the other side, where a missing value goes that training did not see.
+    The codes are those of the side with fewer rows. All other codes, including those that do not
+    occur in the node, go to the other side. A missing value without training rows goes there, too.
 
     Parameters
     ----------
-    rows : layout.Rows of the grown tree: those of a node stand together, its left side first
-    nodes : layout.NODE, of the whole tree
+    rows : tree_arrays.Rows of the grown tree; a node's rows are contiguous, its left side first
+    nodes : tree_arrays.NODE, of the whole tree
     counts : as in `new_categories`
     """
     start = np.zeros(len(nodes), np.int64)
@@ -64,22 +64,22 @@ def find_sets(table, rows, nodes, counts):
         start[left], start[right] = start[node], middle
         if counts[f]:
             to_left = bool(2 * nodes["n"][left] <= nodes["n"][node])
-            own = left if to_left else right
-            side = rows.source[start[own] : start[own] + nodes["n"][own]]
+            child = left if to_left else right
+            side = rows.source[start[child] : start[child] + nodes["n"][child]]
             codes = np.unique(table.values[rows.columns[f], side])
             sets[node] = (codes[~np.isnan(codes)].astype(np.int32), to_left)
     return sets
 
 
 def pack_sets(sets, n_nodes):
-    """Return the sets of a tree as the walk reads them: SET (n_nodes,), and words of bits."""
+    """Return the sets of a tree in the layout for prediction: SET (n_nodes,), and words of bits."""
     packed = np.zeros(n_nodes, SET)
     packed["words"] = -1
     words, total = [], 0
     for node, (codes, to_left) in sets.items():
-        own = np.zeros(int(codes.max(initial=-1)) // 32 + 1, np.uint32)
-        np.bitwise_or.at(own, codes // 32, np.uint32(1) << (codes % 32).astype(np.uint32))
-        packed[node] = (total, len(own), to_left)
-        words.append(own)
-        total += len(own)
+        bits = np.zeros(int(codes.max(initial=-1)) // 32 + 1, np.uint32)
+        np.bitwise_or.at(bits, codes // 32, np.uint32(1) << (codes % 32).astype(np.uint32))
+        packed[node] = (total, len(bits), to_left)
+        words.append(bits)
+        total += len(bits)
     return packed, np.concatenate([*words, np.empty(0, np.uint32)])

@@ -1,4 +1,4 @@
-"""Bring grown trees into the harness's common form."""
+"""Export of grown trees to the harness's TreeEnsemble."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ def export_trees(trees, n_features, classes, columns=None):
     trees : list of Tree
     n_features : of X
     classes : (n_classes,) array of labels, or None for regression
-        Labels that are not integers are told by their places.
+        Labels that are not integers are replaced by their indices.
     columns : list of (n_features of the tree,) int arrays, optional
-        Column of X that each feature of each tree is.
+        Column of X of each feature of each tree.
     """
     from harness import TreeEnsemble
 
@@ -35,7 +35,7 @@ def export_boosted(model, base, link, temperature):
     Parameters
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
-    base : (n_outputs,) float64, the scores that it starts from
+    base : (n_outputs,) float64, the initial scores
     link, temperature : as in TreeEnsemble
     """
     from harness import TreeEnsemble
@@ -57,7 +57,7 @@ def export_boosted(model, base, link, temperature):
 
 
 def class_codes(classes):
-    """Return labels as integers: their places, where they are not integers; () for None."""
+    """Return integer labels unchanged, other labels as their indices; () for None."""
     if classes is None:
         return ()
     integer = np.issubdtype(np.asarray(classes).dtype, np.integer)

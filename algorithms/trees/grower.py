@@ -1,4 +1,4 @@
-"""Grow a tree with the kernels: give them their arrays, more room, and threads for big nodes."""
+"""Growth of a tree: allocates the kernels' arrays, extends them, and uses threads for big nodes."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ from algorithms.trees.kernels.search import search_features
 from algorithms.trees.kernels.unsorted_search import CELLS
 from algorithms.trees.tree import Tree
 
-FIRST_ROOM = 2047  # nodes, or half the rows: room that is never written to takes no memory
-FIRST_BYTES = 1 << 27  # of the values of so many nodes, at most: of many classes they are wide
-BIG = 1 << 17  # entries of a node's lists from which on sharing the work pays for the threads
+FIRST_ROOM = 2047  # initial capacity in nodes, or half the rows: untouched pages take no memory
+FIRST_BYTES = 1 << 27  # limit of the initial values, which are large with many classes
+BIG = 1 << 17  # minimum number of a node's list entries for which several threads are used
 CODE_BITS = 32
 TWO = 2
 NO_FLOATS = np.empty(0)
@@ -27,10 +27,10 @@ NO_INTEGERS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Target:
-    """What a tree is to predict, with the weights of the rows; the same for all trees on it.
+    """Training target of a tree, with row weights; shared by all trees on the same data.
 
     ``codes`` are class codes 0 … n_classes − 1, or None for regression with its ``y``. Integer
-    weights of classes are summed as integers, so that their sums are exact.
+    weights in classification are summed as integers, so that their sums are exact.
     """
 
     n_classes: int  # 0: regression
@@ -39,13 +39,13 @@ class Target:
     weight: np.ndarray | None = None  # float64 (n_rows,); None: every row weighs 1
 
     def pick(self, used):
-        """Return new arrays: mark, target and weight of `layout.Rows` for the rows used, or all."""
+        """Return new arrays mark, target and weight of `tree_arrays.Rows`, for used rows or all."""
         weight = None if self.weight is None else rows_of(self.weight, used)
         if self.codes is None:
             unit = weight is None or bool((weight == 1.0).all())
             return NO_INTEGERS, rows_of(self.y, used), NO_FLOATS if unit else weight
         codes = rows_of(self.codes, used)
-        two = self.n_classes == TWO  # then the weight of class 1 stands for the code
+        two = self.n_classes == TWO  # the code is then stored as a 0/1 target
         if weight is None:
             return np.add(codes, 1 << CODE_BITS, dtype=np.int64), NO_FLOATS, NO_FLOATS
         if is_integer(weight):
@@ -55,7 +55,7 @@ class Target:
 
 
 def rows_of(array, used):
-    """Return a new array of some entries, or of all where ``used`` is None."""
+    """Return a new array of the selected entries, or of all if ``used`` is None."""
     return array.copy() if used is None else array[used]
 
 
@@ -65,13 +65,13 @@ def is_integer(weight):
 
 
 def draw_rows(table, target, columns, workers, *, keep, searched=None):
-    """Return the `layout.Rows` of a tree: all rows whose weight is not zero.
+    """Return the `tree_arrays.Rows` of a tree: all rows whose weight is not zero.
 
     Parameters
     ----------
     columns : (n_features,) int64, the table's column of each feature
-    keep : whether the table must stay as it is; otherwise its lists may become the tree's
-    searched : most features that a node searches; by default all
+    keep : whether the table must not change; otherwise the tree may take over its lists
+    searched : maximum number of features searched in a node; by default all
     """
     n_rows = table.values.shape[1]
     used = None if target.weight is None else np.flatnonzero(target.weight)
@@ -101,11 +101,11 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
 
     Parameters
     ----------
-    rows : layout.Rows, written to
+    rows : tree_arrays.Rows, updated
     seed : state of the random stream, an integer below 2³¹
-    workers : Workers among which big nodes are shared
+    workers : Workers, which share the work on big nodes
     counts : (n_features,) int64, optional
-        How many codes each feature has, 0 where it holds numbers; the table has sorted columns.
+        Number of codes of each feature, 0 for a numeric feature; requires sorted columns.
     """
     m = len(rows.source)
     big = BIG // len(rows.columns) + 1 if workers.threads > 1 else 0
@@ -114,19 +114,19 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     ranked = len(table.ranks) > 0
     scratch = new_scratch(m, rules, ranked=ranked)
     categories = None if counts is None else categorical_growth.new_categories(counts, rules)
-    while (asked := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
-        if asked == tree_arrays.MORE_ROOM:
-            give_room(growth, 2 * len(growth.nodes))
-        elif asked == tree_arrays.ORDER:
+    while (action := grow(table, rows, rules, growth, scratch)) != tree_arrays.DONE:
+        if action == tree_arrays.MORE_ROOM:
+            extend_growth(growth, 2 * len(growth.nodes))
+        elif action == tree_arrays.ORDER:
             order_lists(table, rows, rules, growth, scratch.entries, categories)
-        elif asked == tree_arrays.SEARCH:
-            search_together(table, rows, rules, growth, workers)
-        elif asked == tree_arrays.INTERRUPTED:
+        elif action == tree_arrays.SEARCH:
+            search_in_threads(table, rows, rules, growth, workers)
+        elif action == tree_arrays.INTERRUPTED:
             raise KeyboardInterrupt
         else:
-            part_together(table, rows, growth, scratch, workers)
+            partition_in_threads(table, rows, growth, scratch, workers)
     count, depth = growth.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
-    give_room(growth, count)
+    extend_growth(growth, count)
     return Tree(
         growth.nodes,
         growth.values,
@@ -139,8 +139,8 @@ def grow_tree(table, rows, rules, seed, workers, counts=None):
     )
 
 
-def search_together(table, rows, rules, growth, workers):
-    """Search the features of the node on top, a share of them in each thread."""
+def search_in_threads(table, rows, rules, growth, workers):
+    """Search the features of the next node in several threads."""
     task = growth.todo[growth.state[tree_arrays.WAITING] - 1]
     bounds = tuple(task[name].item() for name in ("start", "end", "lower", "upper"))
 
@@ -152,10 +152,10 @@ def search_together(table, rows, rules, growth, workers):
     workers.share(search, int(growth.state[tree_arrays.VISITS]))
 
 
-def part_together(table, rows, growth, scratch, workers):
-    """Part the lists of the node at hand, a share of them in each thread.
+def partition_in_threads(table, rows, growth, scratch, workers):
+    """Partition the lists of the current node in several threads.
 
-    ``scratch`` is that of the growing kernel, which rests: it serves the first share.
+    ``scratch`` is that of the growing kernel, which is not running; the first thread uses it.
     """
     split = growth.splits[growth.state[tree_arrays.SLOT]]
     start, end, n_left = (split[name].item() for name in ("start", "end", "n_left"))
@@ -202,7 +202,7 @@ def new_growth(m, rules, n_features, seed):
 
 
 def new_scratch(m, rules, *, ranked=False):
-    """Return scratch space for nodes of up to m rows, of a table that is ranked or sorted."""
+    """Return scratch space for nodes of up to m rows, for a ranked or sorted table."""
     totals = 1 + rules.n_classes if rules.n_classes else 3
     wide = np.empty(m + 1, np.int64)
     return tree_arrays.Scratch(
@@ -210,7 +210,8 @@ def new_scratch(m, rules, *, ranked=False):
         packed=np.empty(tree_arrays.BLOCK, np.int64),
         classes=np.empty((3, rules.n_classes)),
         sums=np.empty((3, totals)),
-        entries=wide.view(np.uint32)[: m + 1],  # never used at the same time
+        # Shares memory with `wide`; they are never used at the same time.
+        entries=wide.view(np.uint32)[: m + 1],
         wide=wide,
         items=np.empty((2, max(m, FEW) if ranked else 0), np.uint64),
         counts=np.empty((PASSES, BUCKETS if ranked else 0), np.uint32),
@@ -220,7 +221,7 @@ def new_scratch(m, rules, *, ranked=False):
     )
 
 
-def give_room(growth, n_nodes):
-    """Give the growth room for so many nodes, in place: a large tree is not held twice."""
+def extend_growth(growth, n_nodes):
+    """Extend the growth arrays to so many nodes, in place, so that a tree is not held twice."""
     growth.nodes.resize(n_nodes, refcheck=False)
     growth.values.resize((n_nodes, growth.values.shape[1]), refcheck=False)

@@ -1,4 +1,4 @@
-"""Bring X into the sorted form that trees are grown on, once for all trees on it."""
+"""Sorted or ranked columns of X, computed once and shared by all trees on X."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,19 +9,19 @@ from algorithms.trees.kernels.presort import BUCKETS, PASSES, SortScratch, sort_
 from algorithms.trees.kernels.rank import write_ranks
 from algorithms.trees.kernels.tree_arrays import EXACT, NEAR, Table
 
-ROWS_AT_ONCE = 1024  # rows that are turned into columns at once: they fit the second-level cache
-BLOCK_VALUES = 1 << 22  # values of a sparse X that are made dense at once
-FEW = 5  # features for each one that a node searches from which on ranks are faster than lists
-LARGEST = 2**31 - 1  # rows that a list can number
+ROWS_AT_ONCE = 1024  # rows transposed at once: they fit in the second-level cache
+BLOCK_VALUES = 1 << 22  # values of a sparse X that are converted to dense at once
+FEW = 5  # ratio of features to searched features from which ranks are faster than lists
+LARGEST = 2**31 - 1  # maximum row number of a list
 
 
 def make_table(tree, X, n_features, workers, name):
-    """Return the columns of X in the form that a tree is grown on.
+    """Return the columns of X in the form on which a tree is grown.
 
     Parameters
     ----------
     tree : the estimator, with its parameters
-    n_features : how many of the columns it is grown on
+    n_features : number of columns on which the tree is grown
     X, workers, name : as in `read_columns`
     """
     if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
@@ -41,7 +41,7 @@ def sort_table(X, workers, name):
         np.empty(n_columns, np.int64),
     )
 
-    # Made in the caller's thread, so that what that makes next can lie in its place.
+    # Allocated in the caller's thread, so that its allocator can reuse the memory afterwards.
     spare = [sort_scratch(n_rows) for _ in range(min(workers.threads, n_columns))]
 
     def sort(first, last):
@@ -55,7 +55,7 @@ def sort_table(X, workers, name):
 
 
 def sort_scratch(n_rows):
-    """Return the space that sorting a column of so many rows takes."""
+    """Return scratch space to sort a column with ``n_rows`` rows."""
     return SortScratch(
         items=np.empty(n_rows, np.uint64),
         ordered=np.empty(n_rows, np.float32),
@@ -105,14 +105,14 @@ def read_columns(X, workers, name):
     Parameters
     ----------
     X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
-        A sparse one costs as much room as a dense one.
+        A sparse X needs as much memory as a dense one.
     workers : Workers
     name : name of the estimator, for error messages
 
     Raises
     ------
     ValueError
-        Where a value is infinite, or too large for float32.
+        If a value is infinite, or too large for float32.
     """
     n_rows, n_columns = X.shape
     if n_rows > LARGEST:
@@ -134,7 +134,7 @@ def read_columns(X, workers, name):
 
 
 def fill_columns(X, name):
-    """Return the columns of a sparse X as `read_columns` does; what it omits is 0."""
+    """Return the columns of a sparse X as `read_columns` does; absent entries are 0."""
     X = X.tocsc(copy=True)
     X.sum_duplicates()
     values = np.zeros(X.shape[::-1], np.float32)
@@ -147,12 +147,12 @@ def fill_columns(X, name):
 
 
 def as_rows(X):
-    """Return X as C-contiguous float32, or as CSR where it is sparse."""
+    """Return X as C-contiguous float32, or as CSR if it is sparse."""
     return X.tocsr() if issparse(X) else np.ascontiguousarray(X, np.float32)
 
 
 def row_blocks(X):
-    """Yield the rows of a sparse X as C-contiguous float32, some at a time."""
+    """Yield the rows of a sparse X as C-contiguous float32, in blocks."""
     X = X.tocsr()
     step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
@@ -161,7 +161,7 @@ def row_blocks(X):
 
 
 def check_sparse(X, name):
-    """Raise scikit-learn's errors where a sparse X has missing values or indices of 64 bits."""
+    """Raise scikit-learn's errors if a sparse X has missing values or 64-bit indices."""
     if not issparse(X):
         return
     assert_all_finite(X.data, estimator_name=name, input_name="X")
@@ -170,7 +170,8 @@ def check_sparse(X, name):
 
 
 def check_values(values, name):
-    """Raise scikit-learn's error where a float32 value is infinite; NaN is allowed."""
+    """Raise scikit-learn's error if a float32 value is infinite; NaN is allowed."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(np.sum(values)):  # scikit-learn adds up too, before it looks at each
+        # As in scikit-learn, sum first, check each value only if needed.
+        if not np.isfinite(np.sum(values)):
             assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")

@@ -1,4 +1,4 @@
-"""Pruning of a fitted tree: by cost and complexity, or by the error on other rows."""
+"""Pruning of a fitted tree: by cost complexity, or by the error on other rows."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from algorithms.trees.tree import Tree
 
 
 def prune(tree, alpha):
-    """Return the smallest subtree with the least R + alpha × leaves; nodes are numbered anew."""
+    """Return the smallest subtree that minimises R + alpha × leaves, with new node numbers."""
     status, _, _ = cut(tree, alpha)
-    return rebuilt(tree, status == LEAF)
+    return cut_at_leaves(tree, status == LEAF)
 
 
-def rebuilt(tree, leaf):
-    """Return the tree that ends where a node, going down from the root, is a leaf of a new kind.
+def cut_at_leaves(tree, leaf):
+    """Return the tree in which every node marked as a leaf is the end of its branch.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ def rebuilt(tree, leaf):
         is_classifier=tree.is_classifier,
         max_depth=depth,
         sets={
-            int(number[node]): asked
-            for node, asked in tree.sets.items()
+            int(number[node]): categories
+            for node, categories in tree.sets.items()
             if number[node] >= 0 and nodes["left"][number[node]] >= 0
         },
     )
 
 
 def prune_by_error(tree, X, y, weight):
-    """Return the smallest subtree with the least error on rows that it was not grown on.
+    """Return the smallest subtree with the smallest error on rows that it was not grown on.
 
-    From the leaves up, a branch becomes a leaf where that does not raise the error: the weight of
-    the rows told a wrong class, or the sum of squares.
+    From the leaves up, a branch becomes a leaf if that does not raise the error: the weight of
+    wrongly predicted rows, or the sum of squares.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def prune_by_error(tree, X, y, weight):
     """
     at, n = tree.apply(X), tree.node_count
     if tree.is_classifier:
-        told = tree.values.argmax(axis=1)
+        predicted = tree.values.argmax(axis=1)
         right, left = tree.children_right, tree.children_left
         wrong = np.bincount(at, weights=weight, minlength=n)
         by_class = np.zeros((n, tree.max_n_classes))
@@ -73,7 +73,8 @@ def prune_by_error(tree, X, y, weight):
         sums = np.column_stack([wrong, by_class])
     else:
         right, left = tree.children_right, tree.children_left
-        middle = tree.values[0, 0]  # sums of squares of a target far from 0 would cancel
+        # Subtracted: sums of squares of a target far from 0 would cancel.
+        middle = tree.values[0, 0]
         off = y - middle
         parts = (weight, weight * off, weight * off * off)
         sums = np.column_stack([np.bincount(at, weights=w, minlength=n) for w in parts])
@@ -85,18 +86,18 @@ def prune_by_error(tree, X, y, weight):
             sums[node] = sums[left[node]] + sums[right[node]]
             below = error[left[node]] + error[right[node]]
         if tree.is_classifier:
-            alone = sums[node, 0] - sums[node, 1 + told[node]]
+            alone = sums[node, 0] - sums[node, 1 + predicted[node]]
         else:
             total, s, q = sums[node]
             v = tree.values[node, 0] - middle
             alone = q - 2.0 * v * s + v * v * total
         leaf[node] |= alone <= below
         error[node] = alone if leaf[node] else below
-    return rebuilt(tree, leaf)
+    return cut_at_leaves(tree, leaf)
 
 
 def pruning_path(tree):
-    """Return the alphas at which a leaf-ward step becomes worth it, and R of the tree there."""
+    """Return the alphas at which a branch is cut, and R of the tree after each cut."""
     _, alphas, risks = cut(tree, np.inf)
     return alphas, risks
 

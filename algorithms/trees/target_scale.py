@@ -1,24 +1,24 @@
-"""Grow regression trees on targets of any unit, and far from 0.
+"""Shift and scale of regression targets, for targets of any unit and far from 0.
 
-A tree makes a leaf of a node whose impurity is at most 2⁻⁵², which is in the unit of y²: with y
-around 1e-9 each node would be one. And the impurity is a difference of sums of squares, which has
-no correct digits where y is far from 0 and varies little. So trees are grown on (y − shift) 2⁻ᵖ,
-and what they say is brought back. A product by a power of two is exact. For targets of ordinary
-units, shift and p are 0 and the tree is the same to the bit.
+A node becomes a leaf if its impurity is at most 2⁻⁵². The impurity has the unit of y², so with y
+around 1e-9 every node would be a leaf. Also, the impurity is a difference of sums of squares, which
+has no correct digits if y is far from 0 and varies little. So trees are grown on (y − shift) 2⁻ᵖ,
+and their values are converted back. A product with a power of two is exact. For targets of ordinary
+units, shift and p are 0, and the tree is unchanged bit for bit.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-SMALL, LARGE = 2.0**-10, 2.0**200  # half ranges of y that are left as they are
-FAR = 2.0**12  # middle of y in half ranges from which on it is shifted
+SMALL, LARGE = 2.0**-10, 2.0**200  # half ranges of y that are not scaled
+FAR = 2.0**12  # minimum midpoint of y, in half ranges, for which it is shifted
 IN_SQUARES = "squared_error"  # the criterion whose impurity is in the unit of y²
 
 
 @dataclass(frozen=True)
 class TargetScale:
-    """What is subtracted from y, and the power of two that the rest is divided by."""
+    """The shift subtracted from y, and the power of two by which the result is divided."""
 
     shift: float = 0.0
     power: int = 0
@@ -26,7 +26,7 @@ class TargetScale:
 
     @property
     def is_none(self):
-        """Whether y stays what it is."""
+        """Return whether y stays unchanged."""
         return self.shift == 0.0 and self.power == 0
 
     @property
@@ -34,27 +34,27 @@ class TargetScale:
         return 2 * self.power if self.criterion == IN_SQUARES else self.power
 
     def apply(self, y):
-        """Return y as a tree is grown on it."""
+        """Return the shifted and scaled y."""
         return y if self.is_none else np.ldexp(y - self.shift, -self.power)
 
     def apply_to_impurity(self, value):
-        """Return a parameter that is compared with decreases of impurity."""
+        """Return a parameter that is compared with decreases of impurity, scaled."""
         with np.errstate(over="ignore"):
             return float(np.ldexp(value, -self._power_of_impurity))
 
     def apply_to_target(self, target, rules):
-        """Return a `growing.Target` and `layout.Rules` as a tree is grown by them."""
+        """Return a scaled `grower.Target` and `tree_arrays.Rules`."""
         if self.is_none:
             return target, rules
         least = self.apply_to_impurity(rules.min_impurity_decrease)
         return replace(target, y=self.apply(target.y)), rules._replace(min_impurity_decrease=least)
 
     def restore_values(self, values):
-        """Return what a tree says in the unit of y."""
+        """Return a tree's values in the unit of y."""
         return values if self.is_none else np.ldexp(values, self.power) + self.shift
 
     def restore(self, tree):
-        """Bring the values and impurities of a grown `Tree` back to the unit of y, in place."""
+        """Convert the values and impurities of a grown `Tree` back to the unit of y, in place."""
         if self.is_none:
             return
         tree.values[:] = self.restore_values(tree.values)
@@ -64,14 +64,14 @@ class TargetScale:
 
 
 def find_target_scale(y, weight=None, criterion=IN_SQUARES):
-    """Return the `TargetScale` of the rows that weigh something.
+    """Return the `TargetScale` for the rows with nonzero weight.
 
     Parameters
     ----------
     y : (n_rows,) float64
     weight : (n_rows,) float64, optional
     criterion : "squared_error", "absolute_error" or "poisson"
-        "poisson" looks at ratios to the mean: y is not shifted.
+        "poisson" depends on ratios to the mean, so y is not shifted.
     """
     least, most = range_of(y, weight)
     middle, half = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
@@ -87,12 +87,12 @@ def find_target_scale(y, weight=None, criterion=IN_SQUARES):
 
 
 def range_of(y, weight):
-    """Return the least and the largest y of the rows that weigh something; NaN without any."""
+    """Return the smallest and the largest y of the rows with nonzero weight; NaN without any."""
     if weight is not None and not weight.all():
         y = y[weight != 0.0]
     return (y.min(), y.max()) if len(y) else (np.nan, np.nan)
 
 
 def is_small(values):
-    """Return whether all values are so small that trees on them need a scale."""
+    """Return whether all values are so small that trees need a scale."""
     return bool(np.abs(values).max(initial=0.0) < SMALL)

@@ -1,4 +1,4 @@
-"""A fitted tree: arrays with scikit-learn's names, and what is read off them."""
+"""Fitted tree: arrays with scikit-learn's names, and methods that read them."""
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -10,21 +10,21 @@ from algorithms.runtime.threads import Workers, threads_worth
 from algorithms.trees.categorical_growth import pack_sets
 from algorithms.trees.presorted_table import row_blocks
 
-VALUES_A_STEP = 2  # that are looked at in the time that a look at NaN adds to a step
-ROWS_AT_ONCE = 1 << 19  # that take a fraction of a second: Ctrl-C waits for them
-ROWS_OF_A_THREAD = 4096  # that take longer to walk than a thread takes to start
+VALUES_A_STEP = 2  # values that can be checked for NaN in the extra time of a NaN check in one step
+ROWS_AT_ONCE = 1 << 19  # a fraction of a second; Ctrl-C is handled between blocks
+ROWS_OF_A_THREAD = 4096  # minimum rows per thread; fewer do not pay for starting it
 
 
-def may_lack(X, first, last, steps):
-    """Return whether the rows first … last − 1 of X may lack values, for walks of so many steps.
+def may_have_missing(X, first, last, steps):
+    """Return whether rows first … last − 1 of X may have missing values, for a walk of ``steps``.
 
-    Looking at many values to save a look at few is not worth it: then they may.
+    If checking many values costs more than the walk saves, return True without checking.
     """
     return X.shape[1] > VALUES_A_STEP * steps or has_missing(X, first, last)
 
 
 class Tree:
-    """One grown tree; arrays have one entry a node, parents come before their children.
+    """One grown tree; arrays have one entry per node, parents come before their children.
 
     Attributes
     ----------
@@ -32,13 +32,12 @@ class Tree:
     children_left, children_right : int32, -1 at leaves
     feature : int32, -2 at leaves
     threshold : float64, -2 at leaves; rows with x ≤ threshold go left
-    missing_go_to_left : bool, where missing values go
+    missing_go_to_left : bool, whether missing values go left
     impurity, weighted_n_node_samples : float64
     n_node_samples : int64
     value : float64 (node_count, 1, n_classes or 1), shares of classes or the mean
     sets : dict, node → (codes, ascending int32, whether they go left)
-        Of the nodes that ask for categories, whose thresholds mean nothing; all other codes go to
-        the other side.
+        Categorical splits, whose thresholds are not used; all other codes go to the other side.
     """
 
     n_outputs = 1
@@ -57,22 +56,22 @@ class Tree:
 
     @property
     def node_count(self):
-        """Number of nodes."""
+        """Return the number of nodes."""
         return len(self.nodes)
 
     @property
     def n_leaves(self):
-        """Number of leaves."""
+        """Return the number of leaves."""
         return int(np.count_nonzero(self.children_left < 0))
 
     @property
     def max_n_classes(self):
-        """Number of values a node."""
+        """Return the number of values per node."""
         return self.values.shape[1]
 
     @property
     def n_classes(self):
-        """Number of values of each output."""
+        """Return the number of values of each output."""
         return np.array([self.max_n_classes])
 
     children_left = property(lambda self: self.nodes["left"])
@@ -87,7 +86,7 @@ class Tree:
 
     @property
     def steps(self):
-        """The nodes in the form that prediction walks, made when first used.
+        """Return the nodes in the layout used for prediction; computed on first use.
 
         Returns
         -------
@@ -106,12 +105,12 @@ class Tree:
         Parameters
         ----------
         X : (n_rows, n_features) C-contiguous float32, or sparse
-        threads : int, at most
+        threads : int, maximum number of threads
 
         Raises
         ------
         ValueError
-            Where X has not as many columns as the tree knows.
+            If X has a different number of columns.
         """
         check_columns(X, self.n_features)
         if issparse(X):
@@ -126,7 +125,7 @@ class Tree:
             if self.sets:
                 find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last)
             else:
-                missing = may_lack(X, first, last, self.max_depth)
+                missing = may_have_missing(X, first, last, self.max_depth)
                 find_leaves(steps, order, X, missing, leaves, first, last)
 
         with Workers(threads_worth(threads, len(X), ROWS_OF_A_THREAD)) as workers:
@@ -139,7 +138,7 @@ class Tree:
 
     @property
     def parent(self):
-        """The parent of each node, int64; -1 at the root."""
+        """Return the parent of each node, int64; -1 at the root."""
         parent = np.full(self.node_count, -1, np.int64)
         inner = np.flatnonzero(self.children_left >= 0)
         parent[self.children_left[inner]] = inner
@@ -147,7 +146,7 @@ class Tree:
         return parent
 
     def compute_node_depths(self):
-        """Return the number of nodes from the root to each node, itself among them, int64."""
+        """Return the number of nodes on the path from the root to each node, inclusive, int64."""
         parent = self.parent
         depths = np.ones(self.node_count, np.int64)
         for node in range(1, self.node_count):
@@ -155,7 +154,7 @@ class Tree:
         return depths
 
     def decision_path(self, X):
-        """Return which nodes each row passes: CSR of ones (n_rows, node_count)."""
+        """Return the nodes that each row passes: CSR of ones (n_rows, node_count)."""
         at = self.apply(X)
         parent = self.parent
         ends = np.cumsum(self.compute_node_depths()[at])
@@ -176,18 +175,18 @@ class Tree:
         spread = self.weighted_n_node_samples * self.impurity
         left, right = spread[self.children_left[inner]], spread[self.children_right[inner]]
         gain = spread[inner] - left - right
-        found = np.bincount(self.feature[inner], weights=gain, minlength=self.n_features)
-        found = found / self.weighted_n_node_samples[0]
-        total = found.sum()
-        return found / total if normalize and total > 0.0 else found
+        importances = np.bincount(self.feature[inner], weights=gain, minlength=self.n_features)
+        importances = importances / self.weighted_n_node_samples[0]
+        total = importances.sum()
+        return importances / total if normalize and total > 0.0 else importances
 
     def common(self, columns=None):
-        """Return the tree in the harness's common form.
+        """Return the tree in the harness's format.
 
         Parameters
         ----------
         columns : (n_features,) int array, optional
-            Column of X that each feature is, where the tree saw only some.
+            Column of X of each feature, if the tree was trained on some columns only.
         """
         from harness import Missing
         from harness import Tree as CommonTree

@@ -1,4 +1,4 @@
-"""A grown tree as text, and as a picture."""
+"""Text and SVG export of a grown tree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +8,17 @@ import numpy as np
 
 from algorithms.trees.tree import Tree
 
-WIDE, HIGH, LINE = 150, 96, 15  # of a leaf's room, of a level, of a line of text; pixels
-LONGEST = 16  # letters of a list of categories in a box
+# Width of a leaf, height of a level, height of a line of text; pixels.
+WIDE, HIGH, LINE = 150, 96, 15
+LONGEST = 16  # maximum length of a list of categories in a box
 
 
 @dataclass(frozen=True)
-class Questions:
-    """What the nodes of a tree ask, in words.
+class SplitText:
+    """Splits of a tree as text.
 
-    ``names`` are those of the features, ``labels`` the categories of each column that holds some,
-    and ``decimals`` those of thresholds and values.
+    ``names`` are those of the features, ``labels`` the categories of each categorical column, and
+    ``decimals`` the decimals of thresholds and values.
     """
 
     tree: Tree
@@ -26,7 +27,7 @@ class Questions:
     decimals: int
 
     def sides(self, node):
-        """Return what holds for the rows on the left of a node, and on its right."""
+        """Return the conditions of the left and the right side of a node."""
         feature = self.tree.feature[node]
         name = self.names[feature]
         if node not in self.tree.sets:
@@ -38,26 +39,26 @@ class Questions:
         return (inside, outside) if to_left else (outside, inside)
 
     def short(self, node):
-        """Return what holds for the rows on the left of a node, as it fits a box."""
-        told = self.sides(node)[0].replace("<=", "≤")
-        start = told.find("{")
-        cut = 0 <= start < len(told) - LONGEST
-        return f"{told[: start + LONGEST - 2]}…}}" if cut else told
+        """Return the condition of the left side of a node, shortened to fit in a box."""
+        text = self.sides(node)[0].replace("<=", "≤")
+        start = text.find("{")
+        is_cut = 0 <= start < len(text) - LONGEST
+        return f"{text[: start + LONGEST - 2]}…}}" if is_cut else text
 
 
-def export_text(questions, classes, *, max_depth, spacing):
-    """Return the questions and leaves of a tree, a line each, as scikit-learn writes them.
+def export_text(splits, classes, *, max_depth, spacing):
+    """Return the splits and leaves of a tree, one per line, in scikit-learn's format.
 
     Parameters
     ----------
-    questions : Questions
-    classes : sequence, of the classes, or None for values
+    splits : SplitText
+    classes : sequence, of the classes, or None for regression
     max_depth : int
-        Level from which on branches are only named.
+        Level below which branches are truncated.
     spacing : int
-        Width of a level.
+        Indentation per level.
     """
-    tree = questions.tree
+    tree = splits.tree
     lines = []
     height = heights(tree)
     waiting = [(0, 1, "")]
@@ -68,39 +69,39 @@ def export_text(questions, classes, *, max_depth, spacing):
         indent = (("|" + " " * spacing) * depth)[:-spacing] + "-" * spacing
         left, right = tree.children_left[node], tree.children_right[node]
         if left < 0 or (depth > max_depth + 1 and height[node] == 0):
-            lines.append(f"{indent} {leaf_text(questions, node, classes)}")
+            lines.append(f"{indent} {leaf_text(splits, node, classes)}")
         elif depth > max_depth + 1:
             lines.append(f"{indent} truncated branch of depth {height[node] + 1}")
         else:
-            on_left, on_right = questions.sides(node)
+            on_left, on_right = splits.sides(node)
             waiting.append((right, depth + 1, f"{indent} {on_right}"))
             waiting.append((left, depth + 1, f"{indent} {on_left}"))
     return "\n".join(lines) + "\n"
 
 
 def heights(tree):
-    """Return the number of questions on the longest way down from each node, int64."""
-    found = np.zeros(tree.node_count, np.int64)
+    """Return the number of splits on the longest path down from each node, int64."""
+    height = np.zeros(tree.node_count, np.int64)
     parent = tree.parent
     for node in range(tree.node_count - 1, 0, -1):  # children come after their parents
-        found[parent[node]] = max(found[parent[node]], found[node] + 1)
-    return found
+        height[parent[node]] = max(height[parent[node]], height[node] + 1)
+    return height
 
 
-def leaf_text(questions, node, classes):
-    """Return what a leaf tells."""
-    value = questions.tree.values[node]
+def leaf_text(splits, node, classes):
+    """Return the text of a leaf."""
+    value = splits.tree.values[node]
     if classes is None:
-        return f"value: [{value[0]:.{questions.decimals}f}]"
+        return f"value: [{value[0]:.{splits.decimals}f}]"
     return f"class: {classes[int(np.argmax(value))]}"
 
 
-def draw_svg(questions, classes, *, max_depth):
-    """Return a drawing of a tree: a text of SVG, with a box a node and a line a branch.
+def draw_svg(splits, classes, *, max_depth):
+    """Return a drawing of a tree as SVG text, with a box per node and a line per branch.
 
-    Parameters are as in `export_text`; a branch that is cut short ends in a dashed box.
+    Parameters are as in `export_text`; a truncated branch ends in a dashed box.
     """
-    tree = questions.tree
+    tree = splits.tree
     shown, depth = shown_nodes(tree, max_depth)
     middle = places(tree, depth)
     width = WIDE * sum(1 for node in shown if is_end(tree, node, depth))
@@ -111,7 +112,7 @@ def draw_svg(questions, classes, *, max_depth):
         if not is_end(tree, node, depth):
             children = tree.children_left[node], tree.children_right[node]
             parts += [line(x, y + 3 * LINE, middle[c], HIGH * depth[c]) for c in children]
-        parts.append(box(questions, node, x, y, classes, is_end(tree, node, depth)))
+        parts.append(box(splits, node, x, y, classes, is_end(tree, node, depth)))
     size = f'width="{width}" height="{HIGH * deepest + 4 * LINE}"'
     style = "font: 12px sans-serif; text-anchor: middle"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} style="{style}">'
@@ -136,7 +137,7 @@ def is_end(tree, node, depth):
 
 
 def places(tree, depth):
-    """Return the middle of each node: ends side by side, the others above their children."""
+    """Return the horizontal centre of each node: ends in a row, parents above their children."""
     middle = {}
     n_ends = 0
     waiting = [0]
@@ -159,13 +160,13 @@ def line(x, y, to_x, to_y):
     return f'<line x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}" stroke="#888"/>'
 
 
-def box(questions, node, x, y, classes, ends):
-    """Return the box of a node: its question or what it tells, its impurity and its rows."""
-    tree = questions.tree
+def box(splits, node, x, y, classes, ends):
+    """Return the box of a node: its split or leaf text, its impurity and its rows."""
+    tree = splits.tree
     is_leaf = tree.children_left[node] < 0
     texts = [
-        leaf_text(questions, node, classes) if is_leaf else questions.short(node),
-        f"impurity {tree.impurity[node]:.{questions.decimals}f}",
+        leaf_text(splits, node, classes) if is_leaf else splits.short(node),
+        f"impurity {tree.impurity[node]:.{splits.decimals}f}",
         f"{tree.n_node_samples[node]} rows",
     ]
     dashed = ' stroke-dasharray="4"' if ends and not is_leaf else ""

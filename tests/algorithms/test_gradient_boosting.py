@@ -409,5 +409,5 @@ def test_a_loss_of_your_own_keeps_its_attributes():
 )
 def test_what_shapes_trees_is_refused_with_another_base_learner(params):
     (name,) = params
-    with pytest.raises(ValueError, match=f"{name}=.* cannot be had with an estimator"):
+    with pytest.raises(ValueError, match=f"{name}=.* cannot be used with an estimator"):
         GradientBoostingRegressor(estimator=LinearRegression(), **params).fit(*friedman())

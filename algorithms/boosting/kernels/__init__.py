@@ -1,1 +1,1 @@
-"""Kernels of gradient boosting and AdaBoost: losses, and small trees grown level by level."""
+"""Kernels of gradient boosting and AdaBoost: losses, leaf sums, row sampling."""

@@ -1,27 +1,27 @@
-"""Sum the leaves of boosted trees, each times the learning rate; draw the rows of a round."""
+"""Sum of the leaf values of boosted trees times the learning rate; row sampling for a round."""
 
 import numpy as np
 
 from algorithms.prediction.kernels.predict import FEATURE
 from algorithms.runtime.jit import kernel
 
-ROWS_AT_ONCE = 1024  # rows that pass all trees before the next ones do
+ROWS_AT_ONCE = 1024  # rows per block; a block goes through all trees before the next block
 
 
 @kernel
 def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
-    """Add the values of each row's leaves, times the rate, to its scores: rows first … last − 1.
+    """Add each row's leaf values times the learning rate to its scores: rows first … last − 1.
 
-    Every row takes as many steps as a tree is deep: a leaf is its own child. So nothing has to
-    be predicted by the processor, which then walks several rows at once. X has no missing values.
+    Every row takes as many steps as the tree is deep; a leaf is its own child. So there is no
+    branch to mispredict, and the processor walks several rows at once. X has no missing values.
 
     Parameters
     ----------
     steps : (n_nodes,) predict.STEP, of all trees
-    roots, depth, output : (n_trees,) int64, each tree's first step, its depth, the score it adds to
+    roots, depth, output : (n_trees,) int64, each tree's first step, its depth, its output
     values : (n_nodes,) float64, of each step
     X : (n_rows, n_features) float32, C-contiguous, finite
-    raw : (n_outputs, n_rows) float64, C-contiguous, written
+    raw : (n_outputs, n_rows) float64, C-contiguous, updated
     """
     for start in range(first, last, ROWS_AT_ONCE):
         end = min(start + ROWS_AT_ONCE, last)
@@ -40,7 +40,7 @@ def add_trees(steps, roots, depth, values, output, rate, X, raw, first, last):
 def draw_mask(uniform, count, mask):
     """Mark ``count`` rows drawn without replacement, by scikit-learn's sequential draw.
 
-    A row is drawn with the probability (rows still wanted) / (rows still to come).
+    A row is drawn with probability (rows still to draw) / (rows not yet visited).
 
     Parameters
     ----------

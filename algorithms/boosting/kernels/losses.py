@@ -1,6 +1,6 @@
-"""The losses of gradient boosting, row by row: value, negative gradient, curvature.
+"""Gradient boosting losses, per row: value, negative gradient, curvature.
 
-With F a row's raw score and p the probability that it means:
+With F a row's raw score and p its probability:
 
     squared      ½ (y − F)²                             g = y − F              h = 1
     absolute     |y − F|                                g = ±1
@@ -11,8 +11,8 @@ With F a row's raw score and p the probability that it means:
     exponential  y e^−F + (1 − y) e^F                   g = y e^−F − (1 − y) e^F     h = |g|
     multinomial  log Σ_k e^F_k − F_y                    g_k = [y = k] − p_k    h = p_k (1 − p_k)
 
-Formulas, and the order of their operations, are those of scikit-learn's losses, which are exact
-where exponentials overflow or vanish; `exp` and `log` are the C library's, as there.
+The formulas and the order of operations are those of scikit-learn's losses, which stay exact if
+exponentials overflow or vanish. `exp` and `log` are those of the C library, as in scikit-learn.
 """
 
 import math
@@ -26,7 +26,7 @@ SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, BINOMIAL, EXPONENTIAL = range(7)
 
 
 @inner_kernel
-def gradient_of(kind, parameter, y, raw):  # noqa: PLR0911 - one a loss
+def gradient_of(kind, parameter, y, raw):  # noqa: PLR0911 - one return per loss
     """Return dL/dF of a row; ``parameter`` is δ or α."""
     if kind == SQUARED:
         return raw - y
@@ -42,7 +42,7 @@ def gradient_of(kind, parameter, y, raw):  # noqa: PLR0911 - one a loss
     if kind == POISSON:
         return math.exp(raw) - y
     if kind == BINOMIAL:
-        if raw > -37.0:  # else 1 + e^F is 1 to the last bit
+        if raw > -37.0:  # otherwise 1 + e^F rounds to 1
             decay = math.exp(-raw)
             return ((1.0 - y) - y * decay) / (1.0 + decay)
         return math.exp(raw) - y
@@ -65,7 +65,7 @@ def log_of_1_plus_exp(x):
 
 
 @inner_kernel
-def loss_of(kind, parameter, y, raw):  # noqa: PLR0911 - one a loss
+def loss_of(kind, parameter, y, raw):  # noqa: PLR0911 - one return per loss
     """Return L of a row."""
     residual = y - raw
     if kind == SQUARED:
@@ -154,7 +154,7 @@ def fill_softmax_gradients(y, raw, out, first, last):
 
 @kernel
 def sum_softmax_losses(y, raw, weight, sums, first, last):
-    """Write the sums of w L and of w over blocks of rows; arguments as in the others."""
+    """Write the sums of w L and of w over blocks of rows; arguments as in `sum_losses`."""
     for block in range(first, last):
         sums[block, 0] = 0.0
         sums[block, 1] = 0.0
@@ -178,10 +178,10 @@ def sum_newton(kind, own, y, gradient, weight, used, leaf, sums, first, last):
 
     Parameters
     ----------
-    own : the class whose tree it is, so that y means [y = own]; -1: y is as it is
+    own : the class of the tree, y becomes [y = own]; -1: y is used unchanged
     gradient : (n_rows,) float64, g
     weight : (n_rows,) float64; (0,): every row weighs 1
-    used : (n_rows,) bool; (0,): all rows are
+    used : (n_rows,) bool; (0,): all rows are used
     leaf : (n_rows,) uint16
     sums : (n_blocks, n_nodes, 2) float64, written
     """

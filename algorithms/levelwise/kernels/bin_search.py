@@ -1,9 +1,10 @@
-"""Score the thresholds between the bins of every slot of a level, and tell which bins to look into.
+"""Search of the thresholds between bins for every slot; lists the bins to search inside.
 
-A column's bins are summed and searched at once, while its sums are in the cache. A bin whose bound
-(`level_scores`) passes the best score that this thread knows of the slot is noted. When all
-columns are through, `level_inside` looks into those that pass the best score of all; where a
-thread's space is full before, into those of its own that pass the best score it knows.
+A column's bins are summed and searched at once, while its sums are in the cache. A bin is a
+candidate if its bound (`split_scores`) exceeds the best score of the slot that this thread has
+found. After all columns, `within_bin_search` searches the candidates that exceed the best score of
+all threads. If a thread's space is full before that, the thread searches its own candidates
+that exceed its best score.
 """
 
 from typing import NamedTuple
@@ -28,12 +29,12 @@ from algorithms.levelwise.kernels.split_scores import (
     least_of,
     score_if_allowed,
 )
-from algorithms.levelwise.kernels.within_bin_search import InsideSpace, search_doubts
+from algorithms.levelwise.kernels.within_bin_search import InsideSpace, search_candidates
 from algorithms.runtime.intrinsics import add_atomic
 from algorithms.runtime.jit import inner_kernel, kernel
 
 TWO = 2
-# A line: of the bins that hold rows of a slot what lies left of each, what it holds, and its score
+# A line: for each bin with rows of a slot, the sums left of it, its own sums, and its score
 # or mark.
 N_LEFT, W_LEFT, S_LEFT, N, W, P, M, FOUND = range(8)
 LINE = 8
@@ -43,25 +44,27 @@ class Space(NamedTuple):
     """Scratch space of a thread."""
 
     line: np.ndarray  # float64 (LINE, CODES)
-    bins: np.ndarray  # int64 (CODES,): the bins of a line
-    known: np.ndarray  # float64 (2^DEEPEST,), at least K: each slot's best in this thread's columns
-    doubts: np.ndarray  # DOUBT: bins that may hide a better threshold; at least 2 · CODES
+    bins: np.ndarray  # int64 (CODES,): bins of a line
+    known: np.ndarray  # float64 (2^DEEPEST,), at least K: best score of each slot in this thread
+    candidates: np.ndarray  # CANDIDATE: candidate bins; room for at least 2 · CODES
     inside: InsideSpace
 
 
 @kernel
-def search_columns(table, codes, limits, level, space, own, many, together, taken):
-    """Search columns until all are taken; return how many doubts are left in the space.
+def search_columns(table, codes, limits, level, space, thread_row, many, together, taken):
+    """Search columns until all are taken; return the number of candidate bins left in the space.
 
     Parameters
     ----------
     level : ``sums``, ``score``, ``entry``, ``gaps``, ``to_left`` and ``n_left`` are written
-    own : first of ``many`` rows of ``level.sums`` that this thread alone writes; see `plane_of`
-    many : columns that are drawn and summed at once
-    together : how many of the first columns go so, a multiple of ``many``; the others one by one
-    taken : int64, its first entry: how often this thread and others have drawn
+    thread_row : first of ``many`` rows of ``level.sums`` that only this thread writes; see
+        `plane_of`
+    many : number of columns that are taken and summed at once
+    together : how many of the first columns are taken this way, a multiple of ``many``; the others
+        are taken one by one
+    taken : int64, first entry: number of takes by all threads
     """
-    n_columns, n_doubts, n_batches = len(codes.code), 0, together // many
+    n_columns, n_candidates, n_batches = len(codes.code), 0, together // many
     while True:
         ticket = add_atomic(taken, 0, 1)
         if ticket < n_batches:
@@ -71,34 +74,36 @@ def search_columns(table, codes, limits, level, space, own, many, together, take
             first = together + (ticket - n_batches)
             last = first + 1
         if first >= n_columns:
-            return n_doubts
-        sum_bins(codes, level, own, first, last)
+            return n_candidates
+        sum_bins(codes, level, thread_row, first, last)
         for f in range(first, last):
             for slot in range(len(level.open)):
                 level.score[f, slot] = -np.inf
                 if level.open[slot] == 0:
                     continue
-                if n_doubts + TWO * CODES > len(space.doubts):
-                    where = table, codes, limits, level, space.doubts, space.known, space.inside
-                    search_doubts(*where, 0, n_doubts)
-                    n_doubts = 0
-                row, start = plane_of(level, f, own + f - first, level.plane[slot])
+                if n_candidates + TWO * CODES > len(space.candidates):
+                    where = table, codes, limits, level, space.candidates, space.known, space.inside
+                    search_candidates(*where, 0, n_candidates)
+                    n_candidates = 0
+                row, start = plane_of(level, f, thread_row + f - first, level.plane[slot])
                 cells = level.sums[row, start:]
-                n_doubts = search_slot(codes, limits, level, space, cells, f, slot, n_doubts)
+                n_candidates = search_slot(
+                    codes, limits, level, space, cells, f, slot, n_candidates
+                )
 
 
 @inner_kernel
-def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
-    """Score the thresholds between a slot's bins; return how many doubts there are with its own.
+def search_slot(codes, limits, level, space, cells, f, slot, n_candidates):
+    """Score the thresholds between a slot's bins; return the new number of candidate bins.
 
-    Missing values go right in the first turn, and left in the second.
+    Missing values go right in the first turn, left in the second.
     """
     totals, line, known = level.totals[slot], space.line, space.known
     n_bins = ((codes.bins[f] - 1) >> level.shift) + 1
-    in_gap = read_cell(cells, MISSING >> level.shift)
+    in_gap = read_bin(cells, MISSING >> level.shift)
     level.gaps[f, slot] = in_gap[0] > 0.0
     for turn in range(1 + level.gaps[f, slot]):
-        count = lay_line(cells, in_gap, turn, n_bins, line, space.bins)
+        count = write_line(cells, in_gap, turn, n_bins, line, space.bins)
         score_borders(limits, totals, line, count)
         keep_best_border(codes, level, f, slot, turn, line, space.bins, count)
         known[slot] = max(known[slot], level.score[f, slot])
@@ -108,41 +113,41 @@ def search_slot(codes, limits, level, space, cells, f, slot, n_doubts):
             if line[FOUND, k] != 0.0:
                 b = space.bins[k]
                 if level.shift != 0 or codes.plain[f, b] == 0:
-                    note(space.doubts[n_doubts], f, slot, turn, b, line, k)
-                    n_doubts += 1
-    return n_doubts
+                    store_candidate(space.candidates[n_candidates], f, slot, turn, b, line, k)
+                    n_candidates += 1
+    return n_candidates
 
 
 @inner_kernel
-def note(doubt, f, slot, turn, b, line, k):
-    """Write down a bin to look into, which is entry k of a line."""
-    doubt["column"], doubt["slot"], doubt["turn"], doubt["bin"] = f, slot, turn, b
-    doubt["n_left"], doubt["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
-    doubt["s_left"], doubt["w"] = line[S_LEFT, k], line[W, k]
-    doubt["above"], doubt["below"] = line[P, k], line[M, k]
+def store_candidate(candidate, f, slot, turn, b, line, k):
+    """Store a candidate bin, entry k of a line."""
+    candidate["column"], candidate["slot"], candidate["turn"], candidate["bin"] = f, slot, turn, b
+    candidate["n_left"], candidate["w_left"] = line[N_LEFT, k], line[W_LEFT, k]
+    candidate["s_left"], candidate["w"] = line[S_LEFT, k], line[W, k]
+    candidate["above"], candidate["below"] = line[P, k], line[M, k]
 
 
 @inner_kernel
-def read_cell(cells, b):
-    """Return rows, weight, and the sums p and m, of a bin of a slot's cells."""
+def read_bin(cells, b):
+    """Return rows, weight, and the sums p and m of a bin."""
     at = np.uint64(b) * np.uint64(CELL)
     n, w = cells[at + np.uint64(OF_ROWS)], cells[at + np.uint64(OF_WEIGHT)]
     return n, w, cells[at + np.uint64(ABOVE)], cells[at + np.uint64(BELOW)]
 
 
 @inner_kernel
-def lay_line(cells, in_gap, turn, n_bins, line, bins):
-    """Write a line: what each bin holds of a slot, and what lies left of it; return its length.
+def write_line(cells, in_gap, turn, n_bins, line, bins):
+    """Write a line: the sums of each bin of a slot, and the sums left of it; return its length.
 
-    Only bins that hold rows are in it, named by ``bins``. Then scores and bounds of all of them are
-    computed side by side.
+    The line holds only bins with rows, listed in ``bins``. Scores and bounds of all its bins are
+    then computed by vector instructions.
     """
     n_left, w_left, s_left = 0.0, 0.0, 0.0
     if turn == 1:
         n_left, w_left, s_left = in_gap[0], in_gap[1], in_gap[2] - in_gap[3]
     k = np.uint64(0)
     for b in range(np.uint64(n_bins)):
-        n, w, p, m = read_cell(cells, b)
+        n, w, p, m = read_bin(cells, b)
         if n == 0.0:
             continue
         w, p, m = max(w, 0.0), max(p, 0.0), max(m, 0.0)  # subtraction leaves rounding errors
@@ -158,7 +163,7 @@ def lay_line(cells, in_gap, turn, n_bins, line, bins):
 
 @inner_kernel
 def score_borders(limits, totals, line, count):
-    """Write the score of the threshold behind each bin of a line."""
+    """Write the score of the threshold after each bin of a line."""
     for k in range(np.uint64(count)):
         n_left = line[N_LEFT, k] + line[N, k]
         w_left = line[W_LEFT, k] + line[W, k]
@@ -168,7 +173,7 @@ def score_borders(limits, totals, line, count):
 
 @inner_kernel
 def keep_best_border(codes, level, f, slot, turn, line, bins, count):
-    """Note the first of the best thresholds of a line."""
+    """Store the first of the best thresholds of a line."""
     best, at = -np.inf, -1
     for k in range(count):
         if line[FOUND, k] > best:
@@ -180,9 +185,9 @@ def keep_best_border(codes, level, f, slot, turn, line, bins, count):
 
 @inner_kernel
 def mark_bins(totals, line, count, l2, least):
-    """Mark the bins of a line inside which a place can score above ``least``."""
+    """Mark the bins of a line that may contain a score above ``least``."""
     for k in range(np.uint64(count)):
         at = line[W_LEFT, k], line[S_LEFT, k]
         held = line[W, k], line[P, k], line[M, k]
-        found = bin_may_pass(totals, at, held, l2, least) & (line[N, k] >= TWO)
-        line[FOUND, k] = 1.0 if found else 0.0
+        is_candidate = bin_may_pass(totals, at, held, l2, least) & (line[N, k] >= TWO)
+        line[FOUND, k] = 1.0 if is_candidate else 0.0

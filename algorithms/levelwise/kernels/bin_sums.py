@@ -1,7 +1,7 @@
-"""Sum what each bin of a column holds of each slot, and what each node holds as a whole.
+"""Sums of each bin of a column for each slot, and totals of each node.
 
-Every sum runs over rows in their order, within blocks of fixed size where blocks are shared among
-threads, so it is the same to the bit for any number of them.
+Every sum runs over rows in their order. Work is shared among threads in blocks of fixed size, so
+the sums are the same bit for bit for any number of threads.
 """
 
 import numpy as np
@@ -28,69 +28,76 @@ TWO = np.uint64(2)  # bits of CELL
 
 
 @inner_kernel
-def sum_bins(codes, level, own, first, last):
+def sum_bins(codes, level, thread_row, first, last):
     """Write the sums of the columns first … last − 1.
 
-    The picked rows are summed into the planes of the small slots; what their siblings hold is what
-    remains of the parents' sums. Four columns are taken at once, where four are given, so that what
-    is known of a row is read once for four additions. A column's sums are the same either way.
+    The picked rows are summed into the planes of the smaller siblings. The larger sibling's sums
+    are the parent's minus these. Four columns are summed at once if four are left, so that a row's
+    data is read once for four additions. A column's sums are the same in both cases.
 
     Parameters
     ----------
-    own : first of last − first rows of ``level.sums`` that this thread alone writes; see `plane_of`
+    thread_row : first of last − first rows of ``level.sums`` that only this thread writes; see
+        `plane_of`
     """
     for f in range(first, last):
-        clear_small(level, f, own + f - first)
+        clear_small(level, f, thread_row + f - first)
     if last - first == FOUR:
-        add_to_four(codes.code, level, first, own)
+        add_to_four(codes.code, level, first, thread_row)
     else:
         for f in range(first, last):
-            add_to_one(codes.code, level, f, own + f - first)
+            add_to_one(codes.code, level, f, thread_row + f - first)
     if len(level.plane) > 1:
         for f in range(first, last):
-            take_from_parents(level, f, own + f - first)
+            take_from_parents(level, f, thread_row + f - first)
 
 
 @inner_kernel
-def clear_small(level, f, own):
-    """Empty the planes of the small slots."""
+def clear_small(level, f, thread_row):
+    """Set the planes of the smaller siblings to 0."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     for pair in range(len(level.small)):
-        row, start = plane_of(level, f, own, level.plane[level.small[pair]])
+        row, start = plane_of(level, f, thread_row, level.plane[level.small[pair]])
         level.sums[row, start : start + size] = 0.0
 
 
 @inner_kernel
-def take_from_parents(level, f, own):
-    """Subtract the small slots' sums from their parents', which become their siblings'."""
+def take_from_parents(level, f, thread_row):
+    """Subtract the smaller siblings' sums from their parents', which gives the larger siblings'."""
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     sums = level.sums
     for pair in range(len(level.small)):
         slot = level.small[pair]
-        row, start = plane_of(level, f, own, level.plane[slot])
-        of_rest, rest = plane_of(level, f, own, level.plane[slot ^ 1])
+        row, start = plane_of(level, f, thread_row, level.plane[slot])
+        of_rest, rest = plane_of(level, f, thread_row, level.plane[slot ^ 1])
         for k in range(size):
             sums[of_rest, rest + k] -= sums[row, start + k]
 
 
 @inner_kernel
-def start_of_picked(level, f, own):
-    """Return where plane 0 of the picked rows would begin, counted from the first of all sums.
+def start_of_picked(level, f, thread_row):
+    """Return the offset of plane 0 of the picked rows, counted from the first of all sums.
 
-    Picked rows are summed into planes that lie all with the column, or all in own rows.
+    All planes of picked rows lie either with the column or in the thread's own rows.
     """
     new = level.plane[level.small[0]]
-    row, start = plane_of(level, f, own, new)
+    row, start = plane_of(level, f, thread_row, new)
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     return row * np.uint64(level.sums.shape[1]) + start - np.uint64(new) * size
 
 
 @inner_kernel
-def add_to_four(code, level, f, own):
-    """Add the picked rows to their cells of four columns."""
+def add_to_four(code, level, f, thread_row):
+    """Add the picked rows to the bins of four columns."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    at_0, at_1 = start_of_picked(level, f, own), start_of_picked(level, f + 1, own + 1)
-    at_2, at_3 = start_of_picked(level, f + 2, own + 2), start_of_picked(level, f + 3, own + 3)
+    at_0, at_1 = (
+        start_of_picked(level, f, thread_row),
+        start_of_picked(level, f + 1, thread_row + 1),
+    )
+    at_2, at_3 = (
+        start_of_picked(level, f + 2, thread_row + 2),
+        start_of_picked(level, f + 3, thread_row + 3),
+    )
     code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
     sums, pair = level.sums, level.pair
     for block in range(len(level.count)):
@@ -108,10 +115,10 @@ def add_to_four(code, level, f, own):
 
 
 @inner_kernel
-def add_to_one(code, level, f, own):
-    """Add the picked rows to their cells of one column."""
+def add_to_one(code, level, f, thread_row):
+    """Add the picked rows to the bins of one column."""
     shift, width = np.uint64(level.shift), np.uint64(CODE_BITS - level.shift)
-    at = start_of_picked(level, f, own)
+    at = start_of_picked(level, f, thread_row)
     column, sums, pair = code[f], level.sums, level.pair
     for block in range(len(level.count)):
         start = np.uint64(block * BLOCK_ROWS)
@@ -124,26 +131,27 @@ def add_to_one(code, level, f, own):
 
 @kernel
 def coarsen(sums, n_planes, width, by, first, last):
-    """Make one bin of 2^by neighbours, in the columns first … last − 1.
+    """Merge 2^by neighbouring bins into one, in the columns first … last − 1.
 
     Parameters
     ----------
-    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins,
-        then of width / 2^by
+    sums : (rows, room) float64, of which the columns' rows are written: planes of ``width`` bins on
+        entry, of width / 2^by bins on return
     """
     for f in range(first, last):
-        own = sums[f]
-        for cell in range(n_planes * (width >> by)):  # written no later than it is read
+        column_sums = sums[f]
+        # In place: an entry is written after it was read.
+        for cell in range(n_planes * (width >> by)):
             for k in range(CELL):
                 total = 0.0
                 for b in range(cell << by, (cell + 1) << by):
-                    total += own[b * CELL + k]
-                own[cell * CELL + k] = total
+                    total += column_sums[b * CELL + k]
+                column_sums[cell * CELL + k] = total
 
 
 @inner_kernel
 def add_row(totals, v, w, count):
-    """Add a row to the totals of its node; nothing, where its count and weight are 0."""
+    """Add a row to the totals of its node; no effect if its count and weight are 0."""
     totals[ROWS] += count
     totals[WEIGHT] += w
     totals[SUM] += w * v
@@ -152,13 +160,13 @@ def add_row(totals, v, w, count):
 
 @kernel
 def start_rows(level, wanted, blocks, first, last):
-    """Bring all rows into the root, and write its totals, for blocks first … last − 1 of rows.
+    """Put all rows into the root, and write its totals, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     level : ``value`` and ``weight`` are read; ``at``, ``slot``, ``pair``, ``used`` and the picked
-        rows, all that are used, are written
-    wanted : (n_rows,) bool, whether to use a row; (0,): all that weigh something
+        rows (all used rows) are written
+    wanted : (n_rows,) bool, whether to use a row; (0,): use all rows with nonzero weight
     blocks : (n_blocks, 1, TOTALS) float64, written
     """
     n = len(level.at)
@@ -186,12 +194,12 @@ def start_rows(level, wanted, blocks, first, last):
 
 @kernel
 def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, last):
-    """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
+    """Move the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
-    plan : STEPS (K,), how each slot's node is split
+    plan : STEPS (K,), the split of each slot's node
     plane : int64 (2 K',), of the sides
     blocks : (n_blocks, 2 K', TOTALS) float64, written: totals of the K' split nodes' sides
     base : number of the first node of the level
@@ -210,19 +218,21 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
                 continue
             step = plan[slot]
             f = np.uint64(step["feature"])
-            own = np.int64(code[f, i])
-            place = own - np.int64(step["first_asked"])
+            row_bin = np.int64(code[f, i])
+            place = row_bin - np.int64(step["first_asked"])
             right = np.int64(place >= 0)
-            if own == MISSING:
+            if row_bin == MISSING:
                 right = np.int64(1 - step["missing_left"])
-            if np.uint64(place) < np.uint64(step["n_asked"]):  # rare; else nothing is guessed
+            # Rare, so the branch is well predicted.
+            if np.uint64(place) < np.uint64(step["n_asked"]):
                 right = np.int64(not value_at(table, f, i) <= step["threshold"])
             side = step["first_side"] + right
             level.at[i] = np.uint16(after + side)
             used = np.uint16(level.used[i])
             if goes_on:
                 level.slot[i] = np.uint16(side) if used else nowhere
-                level.picked[taken] = np.uint32(i)  # overwritten, where it is not to be picked
+                # Overwritten by the next row if this one is not picked.
+                level.picked[taken] = np.uint32(i)
                 level.into[taken] = np.uint16(plane[side])
                 taken += np.uint64(used) & np.uint64(right == step["small"])
             w = level.weight[i] if len(level.weight) else np.float64(used)
@@ -232,7 +242,7 @@ def route_rows(table, code, level, plan, plane, blocks, base, goes_on, first, la
 
 @kernel
 def add_blocks(blocks, totals):
-    """Write the sums over blocks, in their order, of each node's totals."""
+    """Write each node's totals, summed over blocks in their order."""
     totals[:] = 0.0
     for block in range(len(blocks)):
         for node in range(len(totals)):

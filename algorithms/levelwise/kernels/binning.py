@@ -1,4 +1,4 @@
-"""Put the values of sorted columns into bins of neighbours, once for all trees."""
+"""Binning of sorted columns into groups of neighbouring values, once for all trees."""
 
 import numpy as np
 
@@ -8,18 +8,18 @@ from algorithms.trees.kernels.tree_arrays import ROW
 
 
 @kernel
-def code_columns(values, order, missing, codes, wanted, close, first, last):
+def bin_columns(values, order, missing, codes, wanted, close, first, last):
     """Fill ``codes`` for the columns first … last − 1.
 
-    A bin ends only between values that can be told apart. Where there are at most ``wanted``
-    such values each has its own bin; otherwise bins hold about equally many rows.
+    A bin ends only between distinct values. With at most ``wanted`` distinct values each has its
+    own bin; otherwise bins hold about equally many rows.
 
     Parameters
     ----------
     values, order, missing : of the `Table`
     codes : Codes, written
-    wanted : most bins, at most `MOST`
-    close : float32, values at most so far apart are held for one
+    wanted : maximum number of bins, at most `MOST`
+    close : float32, values at most this far apart count as equal
     """
     for f in range(first, last):
         n_present = values.shape[1] - missing[f]
@@ -33,7 +33,7 @@ def code_columns(values, order, missing, codes, wanted, close, first, last):
 
 @linked_kernel
 def count_apart(values, order, n_present, enough, close):
-    """Return how many values can be told apart; counting stops above ``enough``."""
+    """Return the number of distinct values; counting stops above ``enough``."""
     count = min(n_present, 1)
     for i in range(1, n_present):
         count += values[order[i] & ROW] > values[order[i - 1] & ROW] + close
@@ -44,7 +44,7 @@ def count_apart(values, order, n_present, enough, close):
 
 @linked_kernel
 def cut_bins(values, order, n_present, fewest, close, codes, f):
-    """Write the bins of one column, each of at least so many rows but the last; count them."""
+    """Write the bins of one column, each with at least ``fewest`` rows but the last; count them."""
     if n_present == 0:
         codes.starts[f, 0] = 0
         return 0

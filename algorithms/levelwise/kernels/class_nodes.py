@@ -1,4 +1,4 @@
-"""Make the nodes of a level of classes, choose the split of each, and draw the order of columns."""
+"""Nodes of a level of a classification tree: creation, choice of splits, order of columns."""
 
 import numpy as np
 
@@ -18,7 +18,8 @@ LEAF = -1
 def draw_columns(table, state, columns):
     """Write the columns in the order in which scikit-learn's tree visits them at its root.
 
-    Constant ones come first, the others from the end; of equal splits the first visited wins.
+    Constant columns come first; the others are visited from the end. Of equal splits the first
+    visited one is taken.
 
     Parameters
     ----------
@@ -43,13 +44,13 @@ def draw_columns(table, state, columns):
 
 @kernel
 def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
-    """Write the nodes of a level, as leaves, and which of them may be split.
+    """Write the nodes of a level as leaves, and whether each may be split.
 
     Parameters
     ----------
     totals : float64 (n_slots, K + 1), as in `ClassLevel`
-    base : number of the first one
-    may_split : whether there may be a further level
+    base : number of the first node
+    may_split : whether a further level is allowed
     nodes : NODE; values : float64 (capacity, K); is_open : uint8 (n_slots,); all written
     """
     n_classes = totals.shape[1] - 1
@@ -78,13 +79,13 @@ def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
 
 @kernel
 def choose_splits(table, code, limits, rows, level, columns, total_weight, base, nodes, plan):
-    """Write how each node of a level is split; return how many are.
+    """Write the split of each node of a level; return the number of splits.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
     limits : ClassLimits; rows : ClassRows; level : ClassLevel
-    columns : int64 (n_columns,), as `draw_columns` writes them
+    columns : int64 (n_columns,), from `draw_columns`
     total_weight : of the tree
     base : number of the first node of the level
     nodes : NODE, written
@@ -103,10 +104,10 @@ def choose_splits(table, code, limits, rows, level, columns, total_weight, base,
         if max(gain, 0.0) / total_weight + EPSILON < limits.min_impurity_decrease:
             continue
         step = plan[slot]
-        own = np.uint16(slot * n_classes)
+        first_lane = np.uint16(slot * n_classes)
         step["feature"] = f
         step["first_side"] = sides
-        below, above = around(table, rows, n_classes, f, own, level.entry[f, slot])
+        below, above = rows_around(table, rows, n_classes, f, first_lane, level.entry[f, slot])
         step["bin"] = code[f, below]
         low, high = np.float64(value_at(table, f, below)), np.float64(value_at(table, f, above))
         step["threshold"] = low / 2.0 + high / 2.0
@@ -120,7 +121,7 @@ def choose_splits(table, code, limits, rows, level, columns, total_weight, base,
 
 @inner_kernel
 def best_column(level, columns, slot):
-    """Return the first visited of the columns with the best score, or -1."""
+    """Return the first visited column with the best score, or -1."""
     best = -np.inf
     if level.open[slot]:
         for f in range(len(columns)):
@@ -133,26 +134,26 @@ def best_column(level, columns, slot):
 
 
 @inner_kernel
-def around(table, rows, n_classes, f, own, entry):
-    """Return the slot's last row before a place of a list, and its first row from there on."""
+def rows_around(table, rows, n_classes, f, first_lane, entry):
+    """Return the slot's last row before an entry of a list, and its first row from there on."""
     last = entry - 1
-    while np.uint16(rows.lane[table.order[f, last] & ROW] - own) >= n_classes:
+    while np.uint16(rows.lane[table.order[f, last] & ROW] - first_lane) >= n_classes:
         last -= 1
     after = entry
-    while np.uint16(rows.lane[table.order[f, after] & ROW] - own) >= n_classes:
+    while np.uint16(rows.lane[table.order[f, after] & ROW] - first_lane) >= n_classes:
         after += 1
     return table.order[f, last] & ROW, table.order[f, after] & ROW
 
 
 @kernel
 def finish_nodes(nodes, number, count, finished):
-    """Write nodes in depth-first order, and to which side a missing value would go.
+    """Write nodes in depth-first order, with the side of missing values.
 
     Parameters
     ----------
     nodes : NODE, numbered level by level
-    number : int64, their numbers depth first
-    count : how many there are
+    number : int64, their depth-first numbers
+    count : number of nodes
     finished : NODE (count,), written
     """
     for at in range(count):

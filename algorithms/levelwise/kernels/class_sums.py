@@ -1,7 +1,7 @@
-"""Sum the weights that each bin holds of each class and slot; weigh and route the rows.
+"""Weights of each bin for each class and slot; new row weights, and assignment of rows to nodes.
 
-Every sum runs over rows in their order, within blocks of fixed size where blocks are shared among
-threads, so it is the same to the bit for any number of them.
+Every sum runs over rows in their order. Work is shared among threads in blocks of fixed size, so
+the sums are the same bit for bit for any number of threads.
 """
 
 import numpy as np
@@ -17,7 +17,8 @@ FOUR = 4
 def sum_cells(code, lane, weight, sums, first, last):
     """Write the weight of each lane and bin, of the columns first … last − 1.
 
-    Four columns at a time: a row's lane and weight are then read once for four additions.
+    Four columns are summed at once, so that a row's lane and weight are read once for four
+    additions.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def sum_cells(code, lane, weight, sums, first, last):
 
 @inner_kernel
 def add_to_four(code, lane, weight, sums, f):
-    """Add every row to its cells of four columns."""
+    """Add every row to the bins of four columns."""
     code_0, code_1, code_2, code_3 = code[f], code[f + 1], code[f + 2], code[f + 3]
     sums_0, sums_1, sums_2, sums_3 = sums[f], sums[f + 1], sums[f + 2], sums[f + 3]
     for i in range(np.uint64(len(lane))):
@@ -53,22 +54,22 @@ def add_to_four(code, lane, weight, sums, f):
 
 @inner_kernel
 def add_to_one(code, lane, weight, sums):
-    """Add every row to its cell of one column."""
+    """Add every row to the bins of one column."""
     for i in range(np.uint64(len(lane))):
         sums[(np.uint64(lane[i]) << CODE_BITS) | np.uint64(code[i])] += weight[i]
 
 
 @kernel
 def reweigh(rows, vote, factors, blocks, first, last):
-    """Give rows their new weights and bring all into the root, for blocks first … last − 1.
+    """Update the row weights and put all rows into the root, for blocks first … last − 1.
 
     Parameters
     ----------
     rows : ClassRows; ``weight``, ``lane`` and ``at`` are written
-    vote : uint8 (n_nodes,), the class that each node told, numbered level by level
-    factors : float64 (2,), of the weights of rows that the tree was right on, and wrong
-        A weight is then lifted to the machine's epsilon.
-    blocks : float64 (n_blocks, 1, K + 1), written: weight of each class, and rows
+    vote : uint8 (n_nodes,), the predicted class of each node, numbered level by level
+    factors : float64 (2,), weight factors of correctly and of wrongly predicted rows
+        A weight is then raised to at least the machine epsilon.
+    blocks : float64 (n_blocks, 1, K + 1), written: weight of each class, then row count
     """
     n = len(rows.weight)
     for block in range(first, last):
@@ -77,7 +78,8 @@ def reweigh(rows, vote, factors, blocks, first, last):
         start, stop = block * BLOCK_ROWS, min((block + 1) * BLOCK_ROWS, n)
         for i in range(np.uint64(start), np.uint64(stop)):
             k = rows.kind[i]
-            wrong = np.uint64(vote[rows.at[i]] != k)  # an index, for a branch is guessed wrong
+            # Used as an index: a branch would be mispredicted.
+            wrong = np.uint64(vote[rows.at[i]] != k)
             w = max(rows.weight[i] * factors[wrong], EPSILON)
             rows.weight[i] = w
             rows.lane[i] = k
@@ -88,13 +90,13 @@ def reweigh(rows, vote, factors, blocks, first, last):
 
 @kernel
 def route_rows(table, code, rows, plan, blocks, base, first, last):
-    """Send the rows of split nodes to their sides, for blocks first … last − 1 of rows.
+    """Move the rows of split nodes to their sides, for blocks first … last − 1 of rows.
 
     Parameters
     ----------
     table : CodedTable; code : uint8 (n_columns, n_rows), bins
     rows : ClassRows; ``lane`` and ``at`` are written
-    plan : STEP (n_slots,), how each slot's node is split
+    plan : STEP (n_slots,), the split of each slot's node
     blocks : float64 (n_blocks, n_sides, K + 1), written: totals of the sides of split nodes
     base : number of the first node of the level
     """
@@ -120,7 +122,7 @@ def route_rows(table, code, rows, plan, blocks, base, first, last):
 
 @kernel
 def add_blocks(blocks, totals):
-    """Write the sums over blocks, in their order, of each node's totals."""
+    """Write each node's totals, summed over blocks in their order."""
     totals[:] = 0.0
     for block in range(len(blocks)):
         for node in range(totals.shape[0]):

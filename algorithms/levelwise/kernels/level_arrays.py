@@ -1,15 +1,17 @@
-"""The arrays of level-wise growth, and their names.
+"""Arrays of level-wise growth, and their names.
 
-All nodes of a level, *slots* 0 … K − 1, are searched at once. Each column's values are put once a
-fit into at most `MOST` bins of neighbours, a *code* a row; what a bin holds of a slot is summed in
-row order, without a random access. Sums bound what any threshold inside a bin can reach, so
-that only a few bins are looked into; none of the distinct thresholds is left out.
+All nodes of a level, the *slots* 0 … K − 1, are searched at once. Once per fit, each column's
+values are put into at most `MOST` bins of neighbouring values, with one *code* per row. The sums of
+a bin for each slot are accumulated in row order, without random access. These sums bound the score
+of any threshold inside a bin, so only a few bins are searched inside. No distinct threshold is
+missed.
 
-Sums of both signs apart give the bounds. Rows of no open node, and rows of weight 0, are in no
-slot, the number K.
+The bounds need the sums of positive and of negative values separately. Rows of no open node, and
+rows of weight 0, have the slot number K.
 
-Of the two sides of a split only the one with fewer rows is summed. It gets a *plane* of sums of its
-own; the other one keeps its parent's plane, from which the small one's sums are taken away.
+Of the two sides of a split only the one with fewer rows is summed. It gets its own *plane*
+of sums. The other side takes over its parent's plane, from which the smaller side's sums are
+subtracted.
 """
 
 from typing import NamedTuple
@@ -18,30 +20,30 @@ import numpy as np
 
 from algorithms.runtime.jit import inner_kernel
 
-MOST = 240  # bins of values; so that MISSING keeps apart under every shift
+MOST = 240  # maximum number of bins; leaves a separate code for MISSING under every shift
 MISSING = 255  # code of missing values
 CODES = 256
-COARSEST = 4  # bits by which codes may be shifted
-BLOCK_ROWS = 1 << 14  # rows whose totals are summed before they are added to those of others
+COARSEST = 4  # maximum shift of codes, in bits
+BLOCK_ROWS = 1 << 14  # rows per block; the totals of blocks are added in order
 
-# What is known of a node: rows, weight w, sums of w v and w v², and the tree's largest |v|.
+# Totals of a node: rows, weight w, sums of w v and w v², and the tree's largest |v|.
 ROWS, WEIGHT, SUM, SQUARES, LARGEST = range(5)
 TOTALS = 5
-# What is summed of a bin: w, rows, and w v of the rows where it is positive and negative.
+# Sums of a bin: w, rows, the sum of positive w v, and the sum of negative w v.
 OF_WEIGHT, OF_ROWS, ABOVE, BELOW = range(4)
 CELL = 4
 
 
 class CodedTable(NamedTuple):
-    """The columns of X, sorted; X itself stays where it is, and is asked for single values."""
+    """The sorted columns of X; single values are read from X itself."""
 
     order: np.ndarray  # uint32 (n_columns, n_rows): rows sorted by value, in the low 31 bits
-    missing: np.ndarray  # int64 (n_columns,): how many entries are missing, at the end
-    double: np.ndarray  # float64, X laid flat; or (0,)
-    single: np.ndarray  # float32, X laid flat, where ``double`` is empty
-    row_step: int  # how far the next row is
+    missing: np.ndarray  # int64 (n_columns,): number of missing entries, at the end
+    double: np.ndarray  # float64, flat view of X; or (0,)
+    single: np.ndarray  # float32, flat X, if ``double`` is empty
+    row_step: int  # distance between consecutive rows
     column_step: int
-    close: float  # values at most so far apart, float32, are not parted
+    close: float  # no split between values at most this far apart, float32
 
 
 class Codes(NamedTuple):
@@ -49,12 +51,12 @@ class Codes(NamedTuple):
 
     code: np.ndarray  # uint8 (n_columns, n_rows): bin of each row, or MISSING
     starts: np.ndarray  # int64 (n_columns, MOST + 1): first entry of each bin, and the end
-    bins: np.ndarray  # int64 (n_columns,): how many there are
-    plain: np.ndarray  # uint8 (n_columns, MOST): 1 where all values of a bin are equal
+    bins: np.ndarray  # int64 (n_columns,): number of bins
+    plain: np.ndarray  # uint8 (n_columns, MOST): 1 if all values of a bin are equal
 
 
 class Limits(NamedTuple):
-    """What a tree may look like, and how a side counts: its score is s² / (w + λ)."""
+    """Restrictions of a tree, and the λ of a side's score s² / (w + λ)."""
 
     min_samples_split: int
     min_samples_leaf: int
@@ -65,38 +67,38 @@ class Limits(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The rows of one tree, and the slots of the level at hand."""
+    """The rows of one tree, and the slots of the current level."""
 
     at: np.ndarray  # uint16 (n_rows,): node of each row, numbered level by level
     slot: np.ndarray  # uint16 (n_rows,)
     value: np.ndarray  # float64 (n_rows,): v
     pair: np.ndarray  # float64 (n_rows, 2): w, w v
     weight: np.ndarray  # float64 (n_rows,): w; (0,): every row weighs 1
-    used: np.ndarray  # bool (n_rows,): whether the tree is grown on a row
+    used: np.ndarray  # bool (n_rows,): whether the tree is trained on a row
     totals: np.ndarray  # float64 (K, TOTALS)
     open: np.ndarray  # uint8 (K,): 1 where the node may be split
-    picked: np.ndarray  # uint32 (n_rows,): rows to be summed, from the start of each block on
+    picked: np.ndarray  # uint32 (n_rows,): rows to sum, stored from the start of each block
     into: np.ndarray  # uint16 (n_rows,): planes they are summed into
-    count: np.ndarray  # int64 (n_blocks,): how many there are of each block
-    small: np.ndarray  # int64: the slots they are in, one of each pair of sides
-    plane: np.ndarray  # int64 (K,): where the sums of each slot are
+    count: np.ndarray  # int64 (n_blocks,): number of picked rows of each block
+    small: np.ndarray  # int64: slots of the picked rows, one of each pair of sides
+    plane: np.ndarray  # int64 (K,): plane of each slot
     n_planes: int
-    n_kept: int  # planes that lie with their column; those from there on in a thread's own rows
+    n_kept: int  # number of planes stored with their column; later ones are in a thread's rows
     sums: np.ndarray  # float64 (rows, room): planes of bins, CELL entries each; see `plane_of`
     score: np.ndarray  # float64 (n_columns, K): best found, -inf: none
-    entry: np.ndarray  # int64 (n_columns, K): of the column's list, before which the split lies
+    entry: np.ndarray  # int64 (n_columns, K): entry of the column's list after the split
     gaps: np.ndarray  # uint8 (n_columns, K): whether the slot has missing values
-    to_left: np.ndarray  # uint8 (n_columns, K): whether these go left
+    to_left: np.ndarray  # uint8 (n_columns, K): whether missing values go left
     n_left: np.ndarray  # float64 (n_columns, K): rows that go left
-    shift: int  # bits by which codes are shifted, so that bins are fewer and larger
+    shift: int  # bits by which codes are shifted, to merge bins
 
 
-# A bin that may hide a better threshold than those at its ends: what lies left of it and in it.
-DOUBT = np.dtype(
+# A candidate bin, which may contain a better threshold than its ends: sums left of it and in it.
+CANDIDATE = np.dtype(
     [
         ("column", np.int32),
         ("slot", np.int32),
-        ("turn", np.int32),  # 1: missing values lie left as well
+        ("turn", np.int32),  # 1: missing values go left, too
         ("bin", np.int32),
         ("n_left", np.float64),
         ("w_left", np.float64),
@@ -109,16 +111,16 @@ DOUBT = np.dtype(
 
 
 @inner_kernel
-def plane_of(level, f, own, plane):
-    """Return the row of ``level.sums`` where a plane of a column lies, and its first entry.
+def plane_of(level, f, thread_row, plane):
+    """Return the row of ``level.sums`` that holds a plane of a column, and its first entry.
 
-    The first rows are the columns'. What the last level sums is of no use later, so it lies in
-    rows of the thread that needs it; ``own`` is the row for this column.
+    The first rows belong to the columns. Sums of the last level are not needed later, so they are
+    stored in rows of the thread that computes them; ``thread_row`` is the row for this column.
     """
     size = np.uint64(CODES >> level.shift) * np.uint64(CELL)
     if plane < level.n_kept:
         return np.uint64(f), np.uint64(plane) * size
-    return np.uint64(own), np.uint64(plane - level.n_kept) * size
+    return np.uint64(thread_row), np.uint64(plane - level.n_kept) * size
 
 
 @inner_kernel

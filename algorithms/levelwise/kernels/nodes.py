@@ -1,4 +1,4 @@
-"""Make the nodes of a level, and choose the split of each."""
+"""Nodes of a level: creation and choice of splits."""
 
 import numpy as np
 
@@ -13,24 +13,24 @@ STEP = np.dtype(
     [
         ("threshold", np.float64),
         ("feature", np.int32),  # -1: a leaf
-        ("first_side", np.int32),  # number of the left side among all sides of the level
+        ("first_side", np.int32),  # index of the left side among all sides of the level
         ("missing_left", np.int32),
-        ("first_asked", np.int32),  # first of the bins whose rows are parted by value; those of
+        ("first_asked", np.int32),  # first of the bins whose rows are split by value; rows of
         ("n_asked", np.int32),  # lower bins go left, those of higher ones right
-        ("small", np.int32),  # 1 where the right side has fewer rows
+        ("small", np.int32),  # 1 if the right side has fewer rows
     ]
 )
 
 
 @kernel
 def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
-    """Write the nodes of a level, as leaves, and which of them may be split.
+    """Write the nodes of a level as leaves, and whether each may be split.
 
     Parameters
     ----------
     totals : (K, TOTALS) float64
-    base : number of the first one
-    may_split : whether there may be a further level
+    base : number of the first node
+    may_split : whether a further level is allowed
     nodes : NODE; values : float64 (capacity,); is_open : uint8 (K,); all written
     """
     for slot in range(len(totals)):
@@ -58,7 +58,7 @@ def make_nodes(totals, limits, base, may_split, nodes, values, is_open):
 
 @kernel
 def choose_splits(table, codes, limits, level, base, nodes, plan):
-    """Write how each node of a level is split, the first of equally good columns; count them.
+    """Write the split of each node of a level, the first of equal columns; return their number.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
     for slot in range(len(plan)):
         plan[slot]["feature"] = LEAF
         f = best_column(level, slot)
-        if f < 0 or too_little(limits, level.totals[slot], level.score[f, slot]):
+        if f < 0 or improves_too_little(limits, level.totals[slot], level.score[f, slot]):
             continue
         node = nodes[base + slot]
         step = plan[slot]
@@ -90,7 +90,7 @@ def choose_splits(table, codes, limits, level, base, nodes, plan):
 
 @inner_kernel
 def missing_left(level, f, slot):
-    """Return whether missing values go left: where the slot has none, to the side with more."""
+    """Return whether missing values go left; without any, they go to the side with more rows."""
     if level.gaps[f, slot]:
         return level.to_left[f, slot] != 0
     return 2.0 * level.n_left[f, slot] > level.totals[slot, ROWS]
@@ -98,7 +98,7 @@ def missing_left(level, f, slot):
 
 @inner_kernel
 def best_column(level, slot):
-    """Return the first of the columns with the best score, or -1 where there is no split."""
+    """Return the first column with the best score, or -1 if there is no split."""
     best = -1
     if level.open[slot]:
         for f in range(len(level.score)):
@@ -109,8 +109,8 @@ def best_column(level, slot):
 
 
 @inner_kernel
-def too_little(limits, totals, score):
-    """Return whether a split improves less than asked; without λ it never does harm."""
+def improves_too_little(limits, totals, score):
+    """Return whether a split improves less than required; without λ no split makes it worse."""
     s, w = totals[SUM], totals[WEIGHT]
     gain = score - s * s / (w + limits.l2)
     if limits.l2 == 0.0:
@@ -120,10 +120,10 @@ def too_little(limits, totals, score):
 
 @inner_kernel
 def place_threshold(table, codes, level, f, slot, step):
-    """Write the middle of the slot's values around a split, or infinity before missing values.
+    """Write the midpoint of the slot's values around a split, or infinity before missing values.
 
-    Rows that are no part of the tree may lie between the two values, so the bins of both and all
-    between are parted by value, unless all values of a bin are the same.
+    Rows that do not belong to the tree may lie between the two values. So the bins of both values,
+    and all bins between, are split by value, unless all values of a bin are equal.
     """
     last = level.entry[f, slot] - 1
     while level.slot[table.order[f, last] & ROW] != slot:

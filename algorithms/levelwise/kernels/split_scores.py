@@ -1,16 +1,16 @@
-"""How a split of a slot scores, and what a threshold inside a bin can score at most.
+"""Score of a split of a slot, and its upper bound inside a bin.
 
-With w_L, s_L the weight and the sum of w v left of a threshold, a split scores
+With w_L, s_L the weight and the sum of w v left of a threshold, the score of a split is
 
     S = s_L² / (w_L + λ) + s_R² / (w_R + λ)
 
-S is convex in (w_L, s_L), so inside a bin it is at most the largest S at the corners of any polygon
-that holds all (w_L, s_L) there. A bin of weight w with values of sums p ≥ 0 and −m ≤ 0, none larger
-than g, begins at (W, Z) and keeps to the hexagon
+S is convex in (w_L, s_L). So inside a bin it is at most the largest S at the corners of any polygon
+that contains all (w_L, s_L) of the bin. Let a bin have weight w and values with the sums p ≥ 0 and
+−m ≤ 0, none larger than g in size. It starts at (W, Z) and stays inside the hexagon
 
     (W, Z)  (W + p/g, Z + p)  (W + w − m/g, Z + p)  (W + w, Z + p − m)  …  and the same below.
 
-Its first and last corner are thresholds between bins, which are scored anyway.
+The first and the last corner are thresholds between bins, which are scored anyway.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from algorithms.levelwise.kernels.level_arrays import LARGEST, ROWS, SUM, WEIGHT
 from algorithms.runtime.jit import inner_kernel
 
-SLACK = 1e-11  # relative; far above the rounding error of a score
+SLACK = 1e-11  # relative tolerance, far above the rounding error of a score
 
 
 @inner_kernel
@@ -29,7 +29,7 @@ def score_of(s_left, w_left, s_right, w_right, l2):
 
 @inner_kernel
 def score_if_allowed(limits, totals, n_left, w_left, s_left):
-    """Return S of a place, or -inf where a side has too few rows or weighs too little."""
+    """Return S, or -inf if a side has too few rows or too little weight."""
     n_right = totals[ROWS] - n_left
     w_right = totals[WEIGHT] - w_left
     fewest, least = limits.min_samples_leaf, limits.min_weight_leaf
@@ -40,7 +40,7 @@ def score_if_allowed(limits, totals, n_left, w_left, s_left):
 
 @inner_kernel
 def passes(totals, w_left, s_left, l2, least):
-    """Return whether S is above ``least``, without a division; True where it is no number."""
+    """Return whether S is above ``least``, without a division; True if S is not a number."""
     a = w_left + l2
     c = max(totals[WEIGHT] - w_left, 0.0) + l2
     s_right = totals[SUM] - s_left
@@ -49,7 +49,7 @@ def passes(totals, w_left, s_left, l2, least):
 
 @inner_kernel
 def bin_may_pass(totals, at, held, l2, least):
-    """Return whether a place inside a bin can score above ``least``: the hexagon's corners.
+    """Return whether S inside a bin can exceed ``least``, by the corners of the hexagon.
 
     Parameters
     ----------
@@ -58,23 +58,23 @@ def bin_may_pass(totals, at, held, l2, least):
     left, s = at
     w, p, m = held
     end, per_g = left + w, 1.0 / totals[LARGEST]
-    found = passes(totals, left + p * per_g, s + p, l2, least)
-    found |= passes(totals, end - m * per_g, s + p, l2, least)
-    found |= passes(totals, left + m * per_g, s - m, l2, least)
-    found |= passes(totals, end - p * per_g, s - m, l2, least)
-    return found
+    may_pass = passes(totals, left + p * per_g, s + p, l2, least)
+    may_pass |= passes(totals, end - m * per_g, s + p, l2, least)
+    may_pass |= passes(totals, left + m * per_g, s - m, l2, least)
+    may_pass |= passes(totals, end - p * per_g, s - m, l2, least)
+    return may_pass
 
 
 @inner_kernel
 def least_of(level, best, f, slot):
-    """Return the score that a threshold of a column must pass."""
+    """Return the score that a threshold of a column must exceed."""
     known = max(best[slot], level.score[f, slot])
     return known - SLACK * abs(known)
 
 
 @inner_kernel
 def keep_best(level, f, slot, score, n_left, turn, entry):
-    """Note a split of a column where it is better, or comes before one that is as good."""
+    """Store a split of a column if it is better, or if it comes first among equals."""
     best = level.score[f, slot]
     first = turn < level.to_left[f, slot] or (
         turn == level.to_left[f, slot] and entry < level.entry[f, slot]
@@ -88,5 +88,5 @@ def keep_best(level, f, slot, score, n_left, turn, entry):
 
 @inner_kernel
 def first_entry(codes, level, f, b):
-    """Return the first entry of a bin in the column's list; of the bin past the last, the end."""
+    """Return the first entry of a bin in the column's list; for the bin after the last, the end."""
     return codes.starts[f, min(b << level.shift, codes.bins[f])]

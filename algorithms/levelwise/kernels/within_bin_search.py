@@ -1,4 +1,4 @@
-"""Look into the bins that may hide a better threshold than those between bins, entry by entry."""
+"""Search inside the candidate bins, which may contain better thresholds, entry by entry."""
 
 from typing import NamedTuple
 
@@ -17,80 +17,80 @@ from algorithms.runtime.intrinsics import add_atomic
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.trees.kernels.tree_arrays import ROW
 
-DRAWN = 16  # doubts that a thread draws at once
+DRAWN = 16  # candidate bins that a thread takes at once
 
 
 class InsideSpace(NamedTuple):
     """Scratch space of a thread for some entries of a bin."""
 
     row: np.ndarray  # int64 (CODES,)
-    entry: np.ndarray  # int64 (CODES,), places in the column's list
+    entry: np.ndarray  # int64 (CODES,), indices in the column's list
     w_left: np.ndarray  # float64 (CODES,)
     s_left: np.ndarray  # float64 (CODES,)
-    found: np.ndarray  # uint8 (CODES,): whether the bound is passed
+    found: np.ndarray  # uint8 (CODES,): whether the score exceeds the bound
 
 
 @kernel
-def search_inside(table, codes, limits, level, doubts, best, space, taken):
-    """Search the bins in doubt until all are taken; those of a column and slot in one thread.
+def search_inside(table, codes, limits, level, candidates, best, space, taken):
+    """Search candidate bins until all are taken; one thread takes all of a column and slot.
 
     Parameters
     ----------
-    doubts : (n,) DOUBT, those of a column and slot one behind the other
+    candidates : (n,) CANDIDATE, candidate bins, those of a column and slot in sequence
     best : float64, at least K: the best score of each slot, over all columns so far
     space : InsideSpace
-    taken : int64, its first entry: how many are taken, by this thread and others
+    taken : int64, first entry: number of bins taken by all threads
     """
     while True:
         first = add_atomic(taken, 0, DRAWN)
-        if first >= len(doubts):
+        if first >= len(candidates):
             return
-        last = min(first + DRAWN, len(doubts))
-        while first < last and first > 0 and go_together(doubts, first):
+        last = min(first + DRAWN, len(candidates))
+        while first < last and first > 0 and is_same_slot(candidates, first):
             first += 1
-        while first < last < len(doubts) and go_together(doubts, last):
+        while first < last < len(candidates) and is_same_slot(candidates, last):
             last += 1
-        search_doubts(table, codes, limits, level, doubts, best, space, first, last)
+        search_candidates(table, codes, limits, level, candidates, best, space, first, last)
 
 
 @inner_kernel
-def go_together(doubts, at):
-    """Return whether a doubt is of the same column and slot as the one before."""
-    one, other = doubts[at - 1], doubts[at]
+def is_same_slot(candidates, at):
+    """Return whether a candidate bin has the same column and slot as the one before."""
+    one, other = candidates[at - 1], candidates[at]
     return one["column"] == other["column"] and one["slot"] == other["slot"]
 
 
 @linked_kernel
-def search_doubts(table, codes, limits, level, doubts, best, space, first, last):
-    """Search the bins of the doubts first … last − 1; others are as in `search_inside`.
+def search_candidates(table, codes, limits, level, candidates, best, space, first, last):
+    """Search the candidate bins first … last − 1; other parameters are as in `search_inside`.
 
-    ``best`` may also be of one thread's columns alone: then more bins are searched than need be.
+    ``best`` may be that of a single thread's columns; then more bins are searched than necessary.
     """
     for k in range(first, last):
-        doubt = doubts[k]
-        f, slot = np.int64(doubt["column"]), np.int64(doubt["slot"])
+        candidate = candidates[k]
+        f, slot = np.int64(candidate["column"]), np.int64(candidate["slot"])
         least = least_of(level, best, f, slot)
-        at = doubt["w_left"], doubt["s_left"]
-        held = doubt["w"], doubt["above"], doubt["below"]
+        at = candidate["w_left"], candidate["s_left"]
+        held = candidate["w"], candidate["above"], candidate["below"]
         if bin_may_pass(level.totals[slot], at, held, limits.l2, least):
-            search_bin(table, codes, limits, level, f, slot, doubt, least, space)
+            search_bin(table, codes, limits, level, f, slot, candidate, least, space)
 
 
 @inner_kernel
-def search_bin(table, codes, limits, level, f, slot, doubt, least, space):
-    """Score every threshold inside a bin that may be better than what is known.
+def search_bin(table, codes, limits, level, f, slot, candidate, least, space):
+    """Score every threshold inside a bin that may be better than the best known.
 
-    Some entries at a time: those of the slot are listed, what lies left of each is summed, all are
-    held against the bound, and the few that pass are scored.
+    Entries are processed in groups: list those of the slot, sum what lies left of each, compare all
+    with the bound, and score the few that exceed it.
 
     Parameters
     ----------
-    f, slot : of the doubt
-    doubt : DOUBT
-    least : scores up to it are no better
+    f, slot : of the candidate bin
+    candidate : CANDIDATE
+    least : only scores above it count
     """
-    b, turn = np.int64(doubt["bin"]), np.int64(doubt["turn"])
-    n_left, w_left, s_left = doubt["n_left"], doubt["w_left"], doubt["s_left"]
+    b, turn = np.int64(candidate["bin"]), np.int64(candidate["turn"])
+    n_left, w_left, s_left = candidate["n_left"], candidate["w_left"], candidate["s_left"]
     totals = level.totals[slot]
     end = first_entry(codes, level, f, b + 1)
     before = np.int64(-1)
@@ -112,7 +112,7 @@ def search_bin(table, codes, limits, level, f, slot, doubt, least, space):
 
 @inner_kernel
 def list_rows(table, level, f, slot, first, last, space):
-    """List a slot's entries among those from first to last − 1; return how many there are."""
+    """List a slot's entries among those from first to last − 1; return their number."""
     count = np.uint64(0)
     for j in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(table.order[f, j] & ROW)
@@ -124,7 +124,7 @@ def list_rows(table, level, f, slot, first, last, space):
 
 @inner_kernel
 def sum_left(level, space, count, w_left, s_left):
-    """Write weight and sum left of each listed entry; return those left of what follows."""
+    """Write weight and sum left of each listed entry; return those after the last one."""
     for k in range(np.uint64(count)):
         row = np.uint64(space.row[k])
         space.w_left[k], space.s_left[k] = w_left, s_left
@@ -135,5 +135,5 @@ def sum_left(level, space, count, w_left, s_left):
 
 @inner_kernel
 def are_apart(table, f, before, row):
-    """Return whether two rows that follow each other can be parted; not so the first of a bin."""
+    """Return whether a split between two consecutive rows is allowed; False at a bin's start."""
     return before >= 0 and value_at(table, f, row) > value_at(table, f, before) + table.close

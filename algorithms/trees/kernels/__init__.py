@@ -1,1 +1,1 @@
-"""Kernels of exact trees: columns sorted once, every threshold tried."""
+"""Kernels of exact trees: columns are sorted once, every threshold is tried."""

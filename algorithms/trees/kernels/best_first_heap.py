@@ -1,9 +1,9 @@
-"""The heap of best-first growth, which pops equal improvements in the C++ library's order.
+"""Heap of best-first growth, which pops equal improvements in the order of the C++ library.
 
-scikit-learn keeps its frontier with ``std::push_heap`` and ``std::pop_heap``; which of two equal
-nodes is split first decides the tree once leaves run out. This is the heap of GNU's libstdc++: a
-pop moves the hole to the bottom, always to the better child (the right one if equal), and lets
-the last entry rise from there.
+scikit-learn keeps its frontier with ``std::push_heap`` and ``std::pop_heap``. Which of two equal
+nodes is split first decides the tree if ``max_leaf_nodes`` is reached. This is the heap of GNU's
+libstdc++: a pop moves the hole to the bottom, always to the better child (the right one if equal),
+and then sifts the last entry up from there.
 """
 
 from algorithms.runtime.jit import inner_kernel
@@ -12,15 +12,15 @@ from algorithms.trees.kernels.tree_arrays import HEAP
 
 @inner_kernel
 def push_split(growth, slot):
-    """Add a split, named by its slot."""
+    """Add the split in a slot."""
     size = growth.state[HEAP]
     growth.state[HEAP] = size + 1
-    rise(growth, size, slot)
+    sift_up(growth, size, slot)
 
 
 @inner_kernel
 def pop_split(growth):
-    """Take the slot of the split with the largest improvement."""
+    """Remove and return the slot of the split with the largest improvement."""
     heap, splits = growth.heap, growth.splits
     size = growth.state[HEAP] - 1
     growth.state[HEAP] = size
@@ -29,7 +29,7 @@ def pop_split(growth):
         return best
     last = heap[size]
     hole = 0
-    child = 2  # the right one
+    child = 2  # the right child
     while child < size:
         right = splits[heap[child]]["improvement"]
         if right < splits[heap[child - 1]]["improvement"]:
@@ -37,16 +37,16 @@ def pop_split(growth):
         heap[hole] = heap[child]
         hole = child
         child = 2 * hole + 2
-    if child == size:  # a left child alone
+    if child == size:  # only a left child
         heap[hole] = heap[child - 1]
         hole = child - 1
-    rise(growth, hole, last)
+    sift_up(growth, hole, last)
     return best
 
 
 @inner_kernel
-def rise(growth, hole, slot):
-    """Put a slot into a hole, or above it, past all that improve less."""
+def sift_up(growth, hole, slot):
+    """Put a slot into a hole, or above it, past all entries that improve less."""
     heap, splits = growth.heap, growth.splits
     while hole > 0:
         parent = (hole - 1) // 2

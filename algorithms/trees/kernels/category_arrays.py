@@ -1,25 +1,27 @@
-"""The arrays by which the categories of a node are ordered.
+"""Arrays for ordering the categories of a node.
 
-A category is a code, 0, 1, …, and stands in X as that number. In a column of categories the list
-of a node holds its categories one after another, in any order: a flag marks the first entry of
-each. When a node is searched they stand in the order in which they are tried, so a split on
-categories, as one on numbers, lies before an entry of the list.
+A category is a code 0, 1, …, stored in X as that number. In a categorical column, a node's list
+holds its categories one after another, in any order; a flag marks the first entry of each. When a
+node is searched, they are in the order in which they are tried. So a split on categories, like one
+on numbers, lies before an entry of the list.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-MOST_TRIED = 10  # categories, missing values as one, up to which all ways to part them are tried
+MOST_TRIED = (
+    10  # maximum number of categories (missing counts as one) for which all subsets are tried
+)
 
 
 class Categories(NamedTuple):
-    """Which features hold categories, and what is written of those of a node."""
+    """The categorical features, and data of the categories of a node."""
 
-    counts: np.ndarray  # int64 (n_features,): codes of the feature; 0: it holds numbers
-    first: np.ndarray  # int64 (most + 1,): entry with which each category begins
+    counts: np.ndarray  # int64 (n_features,): number of codes of the feature; 0: numeric
+    first: np.ndarray  # int64 (most + 1,): first entry of each category
     code: np.ndarray  # float32 (most,): its code
-    key: np.ndarray  # float64 (most,): what they are ordered by
+    key: np.ndarray  # float64 (most,): sort key of each category
     order: np.ndarray  # int64 (most,): the categories, ordered
-    sums: np.ndarray  # float64 (most, n_totals): totals of each, as in `layout.Growth`
+    sums: np.ndarray  # float64 (most, n_totals): totals of each, as in `tree_arrays.Growth`
     spare: np.ndarray  # float64 (3, n_totals), scratch

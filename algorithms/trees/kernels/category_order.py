@@ -1,20 +1,21 @@
-"""Bring a node's categories into an order in which the best subset is a beginning of the list.
+"""Order of a node's categories in which the best subset is a prefix of the list.
 
-A split on categories sends a subset of them to the left. With k categories there are 2ᵏ⁻¹ − 1
-such splits, but not all need be tried:
+A categorical split sends a subset of the categories to the left. With k categories there are
+2ᵏ⁻¹ − 1 such splits, but not all of them must be tried:
 
-- Of values by squared error, and of two classes by any concave impurity, the best subset is
-  among the k − 1 beginnings of the categories ordered by the mean, or by the share of class 1
+- For regression by squared error, and for two classes by any concave impurity, the best subset is
+  among the k − 1 prefixes of the categories ordered by the mean, or by the share of class 1
   (Fisher: On grouping for maximum homogeneity, 1958; Breiman et al. 1984, theorem 4.5). Missing
-  values, put on either side, leave that so: they only move the sums that both sides start from.
-- Of more classes no order holds all the best subsets. Few categories (`MOST_TRIED`) are parted in
-  every way, in the order of a Gray code, so that each way is one step from the one before it; then
-  those on the left come first. Of many, the shares p_i = (n_ik / n_i) of the classes are projected
-  on the first principal component of their covariance, Σ n_i (p_i − p̄)(p_i − p̄)ᵀ, which is found
-  by power iteration, and ordered by that (Coppersmith, Hong, Hosking: Partitioning nominal
-  attributes in decision trees, 1999): the one place here where a better split may be missed.
+  values on either side do not change this: they only change the sums that both sides start from.
+- For more classes no order contains all best subsets. Up to `MOST_TRIED` categories, all subsets
+are
+  tried, in the order of a Gray code, so that each subset is one step from the one before it; then
+  the categories on the left come first. For more categories, the class shares p_i = (n_ik / n_i)
+  are projected on the first principal component of their covariance, Σ n_i (p_i − p̄)(p_i − p̄)ᵀ,
+  found by power iteration, and ordered by the projection (Coppersmith, Hong, Hosking: Partitioning
+  nominal attributes in decision trees, 1999). Only this case may miss a better split.
 
-Afterwards the list is scanned as one of numbers is, by which all other rules are kept.
+The ordered list is then scanned like a numeric one, so all other rules apply unchanged.
 """
 
 import math
@@ -28,21 +29,21 @@ from algorithms.trees.kernels.search import add_entries, first_missing
 from algorithms.trees.kernels.tree_arrays import FLAG, ROW, SQUARED_ERROR, VISITS, WAITING
 
 TWO = 2
-STEPS = 100  # most steps of the power iteration
-STILL = 1e-12  # its end: no part of the unit vector moves further
+STEPS = 100  # maximum number of steps of the power iteration
+STILL = 1e-12  # its tolerance: largest change of a component of the unit vector
 SIGN = np.uint32(31)
 
 
 @kernel
 def order_lists(table, rows, rules, growth, spare, categories):
-    """Order the lists of all features of categories that the node of the task on top searches.
+    """Order the lists of all categorical features that are searched in the next node.
 
     Parameters
     ----------
-    rows : with lists, those of categories EXACT; written to
+    rows : with lists, those of categories EXACT; updated
     growth : ``todo``, ``state``, ``visit`` and ``totals`` are read
-    spare : uint32 with as many places as the node has rows, scratch
-    categories : cat_layout.Categories, ``counts`` being read and all else scratch
+    spare : uint32 with as many entries as the node has rows, scratch
+    categories : category_arrays.Categories; ``counts`` is read, all else is scratch
     """
     task = growth.todo[growth.state[WAITING] - 1]
     start, end = task["start"], task["end"]
@@ -58,7 +59,7 @@ def order_lists(table, rows, rules, growth, spare, categories):
 
 @inner_kernel
 def find_groups(table, rows, rules, categories, f, start, stop):
-    """Write where each category of a node begins, its code and its totals; return how many."""
+    """Write the first entry, the code and the totals of each category of a node; count them."""
     column = rows.columns[f]
     k = 0
     for j in range(start, stop):
@@ -76,37 +77,37 @@ def find_groups(table, rows, rules, categories, f, start, stop):
 
 @inner_kernel
 def set_keys(rules, totals, categories, k, n_rows, n_missing):
-    """Write what the k categories of a node are ordered by."""
+    """Write the sort keys of the k categories of a node."""
     sums = categories.sums
     if rules.n_classes <= TWO:
         of = 1 if rules.criterion == SQUARED_ERROR else TWO
         for g in range(k):
             categories.key[g] = sums[g, of] / sums[g, 0]  # the mean, or the share of class 1
     elif k + (n_missing > 0) <= MOST_TRIED:
-        part_in_every_way(rules, totals, categories, k, n_rows, n_missing)
+        try_all_subsets(rules, totals, categories, k, n_rows, n_missing)
     else:
         project_shares(sums, k, categories.spare, categories.key)
 
 
 @inner_kernel
-def part_in_every_way(rules, totals, categories, k, n_rows, n_missing):
+def try_all_subsets(rules, totals, categories, k, n_rows, n_missing):
     """Write the key 0 for the categories on the left of the best split, and 1 for the others.
 
-    Missing values stay on the right, and where there are none the last category does: what is
-    left out are the same splits with their sides exchanged.
+    Missing values stay on the right; without any, the last category does. The splits left out are
+    the same splits with their sides exchanged.
     """
     left = categories.spare[0]
     left[:] = 0.0
     rows_left = 0
-    here = 0  # the categories on the left, as bits
+    subset = 0  # bits of the categories on the left
     best = -np.inf
     best_set = 0
     for step in range(1, 1 << (k if n_missing else k - 1)):
         g = 0
         while not step >> g & 1:
             g += 1
-        here ^= 1 << g
-        sign = 1 if here >> g & 1 else -1
+        subset ^= 1 << g
+        sign = 1 if subset >> g & 1 else -1
         rows_left += sign * (categories.first[g + 1] - categories.first[g])
         for t in range(len(left)):
             left[t] += sign * categories.sums[g, t]
@@ -114,22 +115,22 @@ def part_in_every_way(rules, totals, categories, k, n_rows, n_missing):
             continue
         if min(left[0], totals[0] - left[0]) < rules.min_weight_leaf:
             continue
-        found = proxy_of_classes(rules.criterion, left[1:], totals, left[0])
-        if found > best:
-            best = found
-            best_set = here
+        proxy = proxy_of_classes(rules.criterion, left[1:], totals, left[0])
+        if proxy > best:
+            best = proxy
+            best_set = subset
     for g in range(k):
         categories.key[g] = 0.0 if best_set >> g & 1 else 1.0
 
 
 @inner_kernel
 def project_shares(sums, k, spare, keys):
-    """Write the place of each category's shares of the classes on their principal component.
+    """Write the projection of each category's class shares on their principal component.
 
     Parameters
     ----------
     sums : (k or more, 1 + n_classes) float64, weight n_i and weight of each class; the latter are
-        written over
+        overwritten
     spare : (3, 1 + n_classes) float64, scratch
     keys : (k or more,) float64, written
     """
@@ -144,7 +145,7 @@ def project_shares(sums, k, spare, keys):
             furthest = sums[g, 0] * spread
             axis[:] = 0.0
             add_scaled(sums[g], 1.0, axis)
-    axis[0] = 0.0  # so that weights take no part in what follows
+    axis[0] = 0.0  # excludes the weights from the iteration
     for _ in range(STEPS):
         turned[:] = 0.0
         for g in range(k):
@@ -158,7 +159,7 @@ def project_shares(sums, k, spare, keys):
 
 @inner_kernel
 def center_shares(sums, k, mean):
-    """Turn the weights of the classes into p_i − p̄."""
+    """Replace the weights of the classes by p_i − p̄."""
     mean[:] = 0.0
     for g in range(k):
         add_scaled(sums[g], 1.0, mean)
@@ -185,7 +186,7 @@ def add_scaled(a, factor, out):
 
 @inner_kernel
 def move_axis(axis, turned):
-    """Write the unit vector of ``turned`` to ``axis``; return how far a part of it moved."""
+    """Write the unit vector of ``turned`` to ``axis``; return the largest change of a component."""
     size = math.sqrt(dot(turned, turned))
     moved = 0.0
     for t in range(len(axis) if size > 0.0 else 0):
@@ -216,7 +217,7 @@ def sort_groups(categories, k):
 
 @inner_kernel
 def comes_before(categories, a, b):
-    """Return whether one category is ordered before another."""
+    """Return whether one category comes before another."""
     if categories.key[a] == categories.key[b]:
         return categories.code[a] < categories.code[b]
     return categories.key[a] < categories.key[b]
@@ -224,7 +225,7 @@ def comes_before(categories, a, b):
 
 @inner_kernel
 def write_groups(lists, f, categories, k, start, stop, spare):
-    """Bring the entries of a list into the order of their categories, flagging each first one."""
+    """Write the entries of a list in the order of their categories; flag the first of each."""
     to = 0
     for i in range(k):
         g = categories.order[i]

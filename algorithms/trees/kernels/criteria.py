@@ -1,4 +1,4 @@
-"""Impurity criteria, in the order of operations of scikit-learn, so that equal sums tie equally.
+"""Impurity criteria, with scikit-learn's order of operations, so that ties are the same.
 
 With n_k the weight of class k, n = Σ n_k, and s, q the weighted sums of y and y²:
 
@@ -7,8 +7,8 @@ With n_k the weight of class k, n = Σ n_k, and s, q the weighted sums of y and 
     misclassification  H = 1 − max n_k / n
     squared error  H = q / n − (s / n)²
 
-A split is chosen by a *proxy* that orders splits of one node as the decrease of impurity does:
-−n_L H_L − n_R H_R for classes, s_L² / n_L + s_R² / n_R for values.
+A split is chosen by a *proxy* that orders the splits of one node like the decrease of impurity:
+−n_L H_L − n_R H_R for classes, s_L² / n_L + s_R² / n_R for regression.
 """
 
 import math
@@ -78,7 +78,7 @@ def proxy_of_classes(criterion, left, totals, n_left):
 
 @inner_kernel
 def proxy_of_pair(criterion, s_left, n_left, s, n):
-    """Return the proxy of values, or of two classes by gini, where s is the weight of class 1."""
+    """Return the proxy of regression, or of two-class gini, where s is the weight of class 1."""
     n_right = n - n_left
     s_right = s - s_left
     if criterion == SQUARED_ERROR:

@@ -1,9 +1,9 @@
-"""Draw the features that a node searches, in scikit-learn's order.
+"""Sampling of the features that a node searches, in scikit-learn's order.
 
-The order decides which of two equal splits is taken, so the same seed must give the same order:
-a 32-bit xorshift stream (Marsaglia 2003), a Fisher-Yates shuffle that goes on through the whole
-tree, and the bookkeeping that sets features aside which are constant in a node, and so in all
-nodes below it. At least one feature that is not constant is drawn, even beyond ``max_features``.
+The order decides between equal splits, so the same seed must give the same order: a 32-bit xorshift
+stream (Marsaglia 2003), a Fisher-Yates shuffle that continues through the whole tree, and a list of
+the features that are constant in a node and therefore in all nodes below it. At least one feature
+that is not constant is drawn, even beyond ``max_features``.
 """
 
 import numpy as np
@@ -40,13 +40,14 @@ def draw_below(state, low, high):
 def draw_features(table, rows, rules, growth, start, end, n_known):
     """Write the features to search into ``visit``; return the number of constant ones.
 
-    ``features`` holds, in this order: constant ones that were drawn, constant ones that were
-    known, ones found constant here, ones not drawn yet, and, from ``f_i`` on, those to search.
+    ``features`` holds, in this order: constant features that were drawn, known constant features,
+    features found constant here, features not drawn yet, and, from ``f_i`` on, the features to
+    search.
 
     Parameters
     ----------
     start, end : of the node
-    n_known : how many features are known to be constant; they come first in ``features``
+    n_known : number of features known to be constant; they come first in ``features``
     """
     features, constants = growth.features, growth.constants
     f_i = len(features)

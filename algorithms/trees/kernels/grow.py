@@ -1,16 +1,16 @@
-"""Grow one tree, depth first or best first, on lists that were sorted once.
+"""Growth of one tree, depth first or best first, on lists that were sorted once.
 
-`grow` makes nodes until the tree is whole, or until it needs its caller: for more room, or to
-share out the work on a big node among threads. It goes on from there when it is called again;
-all that it knows stands in `Growth`. A node passes four phases:
+`grow` makes nodes until the tree is complete, or until the caller must act: extend the arrays, or
+share the work on a big node among threads. The next call continues from there; all state is in
+`Growth`. A node passes four phases:
 
     OPEN       take a task, sum its rows and draw the features
     OPENED     search them
     SEARCHED   make the node, with the best split that was found
-    SPLITTING  renumber its rows and part its lists: each side becomes a task
+    SPLITTING  renumber its rows and partition its lists: each side becomes a task
 
-Depth first, a node is split at once, and its left side is made first. Best first, it waits in
-the frontier until no other improves more.
+Depth first, a node is split at once, and its left side is made first. Best first, it waits in the
+frontier until no other node improves more.
 """
 
 import numpy as np
@@ -49,32 +49,31 @@ EPSILON = 2.0**-52
 
 @kernel
 def grow(table, rows, rules, growth, scratch):
-    """Make nodes; return DONE, or what the caller has to do before it calls again.
+    """Make nodes; return DONE, or the action that the caller must take before the next call.
 
-    MORE_ROOM: give ``nodes`` and ``values`` more entries. ORDER: put the lists of categories of
-    the node of the task on top in order. SEARCH: search all of ``visit`` in the
-    node of the task on top. PARTITION: part all lists for the split in the slot at hand.
-    INTERRUPTED: raise KeyboardInterrupt.
+    MORE_ROOM: extend ``nodes`` and ``values``. ORDER: order the category lists of the next node.
+    SEARCH: search all of ``visit`` in the next node. PARTITION: partition all lists for the split
+    in the current slot. INTERRUPTED: raise KeyboardInterrupt.
     """
     state = growth.state
-    asked = NOTHING
-    while asked == NOTHING:
+    action = NOTHING
+    while action == NOTHING:
         if is_interrupted(growth.flag):
             return INTERRUPTED
         if state[PHASE] == OPEN:
-            asked = open_next(table, rows, rules, growth)
+            action = open_next(table, rows, rules, growth)
         elif state[PHASE] == OPENED:
-            asked = search_opened(table, rows, rules, growth, scratch)
+            action = search_opened(table, rows, rules, growth, scratch)
         elif state[PHASE] == SEARCHED:
             make_node(table, rows, rules, growth, scratch)
         else:
-            asked = split_and_part(table, rows, rules, growth, scratch)
-    return asked
+            action = split_and_partition(table, rows, rules, growth, scratch)
+    return action
 
 
 @inner_kernel
 def open_next(table, rows, rules, growth):
-    """Begin the next node; return what is asked of the caller."""
+    """Begin the next node; return the caller's action."""
     state = growth.state
     if state[COUNT] == len(growth.nodes):
         return MORE_ROOM
@@ -85,7 +84,7 @@ def open_next(table, rows, rules, growth):
 
 @inner_kernel
 def search_opened(table, rows, rules, growth, scratch):
-    """Search the node that was begun, unless it is big; return what is asked of the caller."""
+    """Search the node that was begun, unless it is big; return the caller's action."""
     state = growth.state
     state[PHASE] = SEARCHED
     if state[VISITS] > 0:
@@ -98,8 +97,8 @@ def search_opened(table, rows, rules, growth, scratch):
 
 
 @inner_kernel
-def split_and_part(table, rows, rules, growth, scratch):
-    """Split the node at hand and part its lists, unless it is big; return what is asked."""
+def split_and_partition(table, rows, rules, growth, scratch):
+    """Split the current node and partition its lists, unless it is big; return the action."""
     split = growth.splits[growth.state[SLOT]]
     start, end = split["start"], split["end"]
     split_rows(table, rows, rules, growth, scratch)
@@ -115,7 +114,7 @@ def split_and_part(table, rows, rules, growth, scratch):
 
 @inner_kernel
 def is_big(rules, start, end):
-    """Return whether the caller shares out the work on a node."""
+    """Return whether several threads share the work on a node."""
     return rules.big > 0 and end - start >= rules.big
 
 
@@ -166,7 +165,7 @@ def may_grow(rules, state):
 
 @inner_kernel
 def split_rows(table, rows, rules, growth, scratch):
-    """Renumber the rows of the split at hand and make a task of each side."""
+    """Renumber the rows of the current split and make a task of each side."""
     state = growth.state
     split = growth.splits[state[SLOT]]
     start, end, f = split["start"], split["end"], split["list"]
@@ -191,7 +190,7 @@ def split_rows(table, rows, rules, growth, scratch):
 
 @inner_kernel
 def push_task(rules, growth, split, start, end, is_left, h):
-    """Put one side of a split on the stack."""
+    """Push one side of a split on the stack."""
     state = growth.state
     task = growth.todo[state[WAITING]]
     state[WAITING] += 1

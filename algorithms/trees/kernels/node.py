@@ -1,4 +1,4 @@
-"""Make a node: its value, and the best split among those that were found for it."""
+"""Creation of a node: its value, and the best of the splits found for it."""
 
 import math
 
@@ -22,7 +22,7 @@ from algorithms.trees.kernels.tree_arrays import (
 )
 
 EPSILON = 2.0**-52
-ROUNDING = 1e-12  # of a mean of gains
+ROUNDING = 1e-12  # relative tolerance of the mean gain
 NO_FEATURE = -2
 LEAF = -1
 LEFT, RIGHT = 1, 2  # rows of `Scratch.sums`
@@ -30,7 +30,7 @@ LEFT, RIGHT = 1, 2  # rows of `Scratch.sums`
 
 @inner_kernel
 def make_node(table, rows, rules, growth, scratch):
-    """Write the node of the task on top, with its best split; split it now or let it wait."""
+    """Write the next node with its best split; split it now, or put it in the frontier."""
     state = growth.state
     state[WAITING] -= 1
     task = growth.todo[state[WAITING]]
@@ -77,7 +77,7 @@ def make_node(table, rows, rules, growth, scratch):
 
 @inner_kernel
 def write_value(rules, growth, number, lower, upper):
-    """Write a node's mean, or its share of each class, kept within the monotonic bounds."""
+    """Write a node's mean, or its class shares, clipped to the monotonic bounds."""
     value = growth.values[number]
     n = growth.totals[0]
     for k in range(len(value)):
@@ -90,7 +90,7 @@ def write_value(rules, growth, number, lower, upper):
 
 @inner_kernel
 def best_visit(growth):
-    """Return which of the features searched has the best proxy, the first if equal; or -1."""
+    """Return the index of the searched feature with the best proxy, the first if equal; or -1."""
     best = -1
     for v in range(growth.state[VISITS]):
         if growth.position[v] > 0 and (best < 0 or growth.proxy[v] > growth.proxy[best]):
@@ -100,9 +100,9 @@ def best_visit(growth):
 
 @inner_kernel
 def best_ratio(table, rows, rules, growth, scratch, start, end):
-    """Return which feature has the best gain ratio of those that gain the mean or more; or -1.
+    """Return the feature with the best gain ratio among those with at least the mean gain; or -1.
 
-    A feature's gain is that of its best place, H + proxy / n.
+    A feature's gain is that of its best threshold, H + proxy / n.
     """
     n = growth.totals[0]
     h = impurity(rules.criterion, growth.totals)
@@ -113,20 +113,20 @@ def best_ratio(table, rows, rules, growth, scratch, start, end):
             total += h + growth.proxy[v] / n
             count += 1
     best = -1
-    best_found = -np.inf
+    top_ratio = -np.inf
     for v in range(growth.state[VISITS]):
         gain = h + growth.proxy[v] / n
         if growth.position[v] > 0 and gain >= total / count - ROUNDING:
-            found = gain / split_information(table, rows, rules, growth, scratch, v, start, end)
-            if found > best_found:
+            ratio = gain / split_information(table, rows, rules, growth, scratch, v, start, end)
+            if ratio > top_ratio:
                 best = v
-                best_found = found
+                top_ratio = ratio
     return best
 
 
 @inner_kernel
 def split_information(table, rows, rules, growth, scratch, v, start, end):
-    """Return −(n_L / n) log₂ (n_L / n) − (n_R / n) log₂ (n_R / n) of a feature's best place."""
+    """Return −(n_L / n) log₂ (n_L / n) − (n_R / n) log₂ (n_R / n) of a feature's best split."""
     sum_sides(table, rows, rules, growth, scratch, v, start, end, False)
     left = scratch.sums[LEFT]
     share = left[0] / growth.totals[0]
@@ -135,18 +135,18 @@ def split_information(table, rows, rules, growth, scratch, v, start, end):
 
 @inner_kernel
 def sum_sides(table, rows, rules, growth, scratch, v, start, end, both):
-    """Write the totals of the left side of a feature's best place, or of both sides.
+    """Write the totals of the left side of a feature's best split, or of both sides.
 
     Returns
     -------
-    int : the first entry that is missing
+    int : the first missing entry
     """
     feature = growth.visit[v]
     f = v if len(table.ranks) else feature
     entry = growth.position[v]
     stop = first_missing(table, rows, f, rows.columns[feature], start, end)
     scratch.sums[LEFT:] = 0.0
-    for part in range(3):  # the entries before the place, behind it, and the missing ones
+    for part in range(3):  # entries before the split, after it, and missing
         first = entry if part == 1 else (stop if part == 2 else start)
         last = entry if part == 0 else (stop if part == 1 else end)
         is_left = part == 0 or (part == 2 and growth.to_left[v] != 0)
@@ -157,11 +157,11 @@ def sum_sides(table, rows, rules, growth, scratch, v, start, end, both):
 
 @inner_kernel
 def complete_split(table, rows, rules, growth, scratch, split, best, h):
-    """Write a split's sides, and take back the mark of a leaf if it improves enough.
+    """Write a split's sides, and unmark the node as a leaf if the split improves enough.
 
     Parameters
     ----------
-    best : which of the features searched
+    best : index of the searched feature
     h : impurity of the node
     """
     start, end = split["start"], split["end"]
@@ -199,7 +199,7 @@ def complete_split(table, rows, rules, growth, scratch, split, best, h):
 
 @inner_kernel
 def threshold_before(table, rows, f, column, entry, stop):
-    """Return the middle of the values around a place, or infinity before missing values."""
+    """Return the midpoint of the values around a split, or infinity before missing values."""
     if entry == stop:
         return np.inf
     below = value_of(table, rows, column, rows.lists[f, entry - 1] & ROW)

@@ -1,13 +1,13 @@
-"""Bring the rows of a node's two sides together, in every feature's list.
+"""Partition of a node's rows into its two sides, in every feature's list.
 
 The rows of a node are numbered start … end − 1. When it is split they get new numbers: their
-places in the list of the feature that splits it, so that the left side comes first. Every list
-is then parted stably, and its entries renumbered, by one look-up:
+indices in the list of the splitting feature, so that the left side comes first. Every list is then
+partitioned stably and its entries renumbered, with one look-up:
 
     list of f    b₁ a₁ a₂ b₂ a₃ b₃   →   a₁ a₂ a₃ │ b₁ b₂ b₃        (a: left, b: right)
 
-The flag of an entry goes with it; where it says how the value differs from the one before, it
-is also set if it was set on an entry that stood between the two.
+The flag of an entry moves with it. If the flag compares the value with the one before, it is also
+set if it was set on an entry between the two.
 """
 
 import numpy as np
@@ -19,14 +19,14 @@ from algorithms.trees.kernels.tree_arrays import DISTINCT, FLAG, ROW
 
 @inner_kernel
 def renumber(rows, bits, f, start, middle, stop, end, missing_left, place, scratch):
-    """Give a node's rows new numbers, by the list of its splitting feature, left side first.
+    """Renumber a node's rows by the list of its splitting feature, left side first.
 
     Parameters
     ----------
     bits : ``target`` and ``weight`` of the rows, as int64
-    middle : entry before which the split lies
+    middle : first entry after the split
     stop : first entry whose value is missing
-    missing_left : whether the missing ones go left, after those that are there
+    missing_left : whether missing entries go left, after the others
     place : (m,) uint32, written: the new number of each row
 
     Returns
@@ -53,7 +53,7 @@ def renumber(rows, bits, f, start, middle, stop, end, missing_left, place, scrat
 
 @inner_kernel
 def reorder(rows, bits, f, start, middle, stop, end, missing_left, scratch):
-    """Bring a node's rows into the order of a list, as `renumber` does; no other list follows."""
+    """Order a node's rows by a list, as `renumber` does, without renumbering other lists."""
     entries = rows.lists[f]
     if missing_left and stop < end:
         for j in range(start, end):
@@ -71,7 +71,7 @@ def reorder(rows, bits, f, start, middle, stop, end, missing_left, scratch):
 
 @inner_kernel
 def follow(array, entries, start, end, spare):
-    """Bring what belongs to each row into the order of the entries."""
+    """Permute the data of each row into the order of the entries."""
     for j in range(np.uint64(start), np.uint64(end)):
         spare[j] = array[entries[j] & ROW]
     for j in range(np.uint64(start), np.uint64(end)):
@@ -80,13 +80,13 @@ def follow(array, entries, start, end, spare):
 
 @kernel
 def partition_features(table, rows, start, middle, end, place, spare, first, last):
-    """Part lists of a node, see `partition_lists`; for threads that share a node."""
+    """Partition lists of a node, see `partition_lists`; for threads that share a node."""
     partition_lists(table, rows, start, middle, end, place, spare, first, last)
 
 
 @inner_kernel
 def partition_lists(table, rows, start, middle, end, place, spare, first, last):
-    """Part the lists of the features first … last − 1 of a node, and renumber their entries.
+    """Partition the lists of the features first … last − 1, and renumber their entries.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def partition_lists(table, rows, start, middle, end, place, spare, first, last):
 
 @inner_kernel
 def partition_distinct(lists, f, start, middle, end, place, spare):
-    """Part the list of a DISTINCT column: left entries in place, right ones into ``spare``."""
+    """Partition the list of a DISTINCT column: left entries in place, right ones to ``spare``."""
     to_left = np.uint64(start)
     to_right = np.uint64(0)
     for i in range(np.uint64(start), np.uint64(end)):
@@ -121,7 +121,7 @@ def partition_distinct(lists, f, start, middle, end, place, spare):
 
 @inner_kernel
 def partition_graded(lists, f, start, middle, end, place, spare):
-    """Part another list: left entries in place, right ones into ``spare``."""
+    """Partition an EXACT or NEAR list: left entries in place, right ones to ``spare``."""
     to_left = np.uint64(start)
     to_right = np.uint64(0)
     flag_left = np.uint32(0)

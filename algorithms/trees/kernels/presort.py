@@ -1,8 +1,8 @@
-"""Sort columns once: radix sort of float32 keys, with marks where values differ.
+"""Radix sort of float32 columns, once per fit, with flags where values differ.
 
-float32 numbers, read as unsigned integers with the sign bit flipped (and all bits where it was
-set), compare as the numbers do. Three counting passes of 11 bits sort them in linear time; equal
-values stay in the order of their rows, so the result is the same everywhere.
+float32 numbers, read as unsigned integers with the sign bit flipped (all bits if it was set),
+compare like the numbers. Three counting passes of 11 bits sort them in linear time. Equal values
+stay in the order of their rows, so the result is deterministic.
 """
 
 from typing import NamedTuple
@@ -18,18 +18,18 @@ PASSES = 3
 SIGN = np.uint32(31)
 ONE = np.uint32(1)
 LAST = np.uint32(0xFFFFFFFF)  # the key of missing values
-INFINITE = np.uint32(0x7F800000)  # a number's bits above are no number
-KEY = np.uint64(32)  # an item holds its row below, its key above this bit
+INFINITE = np.uint32(0x7F800000)  # larger bit patterns are NaN
+KEY = np.uint64(32)  # an item holds its row below this bit, its key above
 IN_DIGIT = np.uint64(BUCKETS - 1)
 UNUSED = np.uint32(0xFFFFFFFF)
 ROW_HALF = np.uint64(0xFFFFFFFF)
-RARE = 16  # DISTINCT: at most one value in so many is close to the one before it
+RARE = 16  # DISTINCT: at most one in RARE values is close to the one before it
 
 
 class SortScratch(NamedTuple):
-    """Space to sort a column in; a list's own place serves as well."""
+    """Scratch space to sort a column; the memory of the list itself is used as well."""
 
-    items: np.ndarray  # uint64 (n_rows,): a row, its key above it
+    items: np.ndarray  # uint64 (n_rows,): row in the low bits, key in the high bits
     ordered: np.ndarray  # float32 (n_rows,): the values of a list
     counts: np.ndarray  # uint32 (PASSES, BUCKETS)
 
@@ -38,14 +38,14 @@ class SortScratch(NamedTuple):
 def sort_columns(values, order, kind, missing, scratch, first, last):
     """Fill ``order``, ``kind`` and ``missing`` for the columns first … last − 1.
 
-    A pass reads the column, the items or the list, and writes items and list by turns, so that
-    the last one writes the list. Digits that all values have in common are passed over.
+    A pass reads the column, the items or the list, and writes items and list alternately, so that
+    the last pass writes the list. Digits that all values share are skipped.
 
     Parameters
     ----------
     values : (n_columns, n_rows) float32, NaN where missing, otherwise finite
     order, kind, missing : as in `Table`, written
-    scratch : SortScratch, which is left with the values of the last column in their order
+    scratch : SortScratch; on return it holds the sorted values of the last column
     """
     items, counts = scratch.items, scratch.counts
     ordered = scratch.ordered.view(np.uint32)
@@ -55,13 +55,13 @@ def sort_columns(values, order, kind, missing, scratch, first, last):
         differ = 0
         for digit in range(PASSES):
             differ |= start_buckets(counts, digit, np.uint64(len(column))) << digit
-        differ = max(differ, 1)  # all values alike: one pass keeps their order
+        differ = max(differ, 1)  # all values are equal: one pass keeps their order
         is_first = True
         for digit in range(PASSES):
             if not (differ >> digit) & 1:
                 continue
             later = differ >> (digit + 1)
-            to_items = later in (1, 2)  # one pass is left
+            to_items = later in (1, 2)  # exactly one pass follows
             if is_first and to_items:
                 column_to_items(column, items, counts, digit)
             elif is_first:
@@ -100,7 +100,7 @@ def count_digits(column, counts):
 
 @inner_kernel
 def start_buckets(counts, digit, n):
-    """Turn counts of a digit into where each bucket starts; return whether there are two."""
+    """Turn the counts of a digit into bucket starts; return whether two buckets are in use."""
     start = np.uint32(0)
     largest = np.uint32(0)
     for b in range(BUCKETS):
@@ -113,7 +113,7 @@ def start_buckets(counts, digit, n):
 
 @inner_kernel
 def next_place(key, counts, digit):
-    """Return the next place in the bucket of a key, so that equal digits stay as they came."""
+    """Return the next index in a key's bucket, which keeps the order of equal digits."""
     bucket = (np.uint64(key) >> np.uint64(digit * BITS)) & IN_DIGIT
     to = counts[digit, bucket]
     counts[digit, bucket] = np.uint32(to + ONE)
@@ -169,7 +169,7 @@ def flag_entries(ordered, order, n_present):
                 kind = NEAR
     if n_close * RARE > n_present:
         return kind
-    for i in range(n_present):  # alone: apart from the value before it and the one after it
+    for i in range(n_present):  # flagged if distinct from the values before and after
         apart = i == 0 or order[i] >> SIGN
         if not (apart and (i + 1 == n_present or order[i + 1] >> SIGN)):
             order[i] &= ROW
@@ -201,7 +201,7 @@ def pick_rows(order, kind, columns, place, lists, first, last):
             i += np.uint64(1)
             row = place[entry & ROW]
             flag = np.uint32(np.uint32(flag & keep) | np.uint32(entry & FLAG))
-            lists[f, to] = row | flag  # written again unless the row is used
+            lists[f, to] = row | flag  # overwritten by the next row if this one is unused
             used = row != UNUSED
             to += np.uint64(used)
             flag = np.uint32(0) if used else flag

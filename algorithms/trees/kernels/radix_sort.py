@@ -1,7 +1,7 @@
-"""Sort numbers in linear time: a radix sort by 11 bits at once.
+"""Radix sort of numbers in linear time, 11 bits per pass.
 
-Numbers, read as unsigned integers with the sign bit flipped, and all bits where it was set, compare
-as the numbers do. A digit that all have in common is passed over: whole numbers take few passes.
+Numbers, read as unsigned integers with the sign bit flipped (all bits if it was set), compare like
+the numbers. A digit that all numbers share is skipped: integers need few passes.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.trees.kernels.presort import BITS, BUCKETS, IN_DIGIT, start_buckets
 
-PASSES = 6  # of 64 bits; 32 take three
+PASSES = 6  # for 64 bits; 32 bits need three
 ONE = np.uint64(1)
 
 
@@ -40,7 +40,7 @@ def sort_values(values, bits, spare, counts):
 
 @inner_kernel
 def write_keys(values, bits, counts, top, passes):
-    """Write the key of each number in its place, and how often each digit occurs."""
+    """Replace each number by its key, and count the digits."""
     for digit in range(passes):
         for b in range(BUCKETS):
             counts[digit, b] = 0
@@ -58,7 +58,7 @@ def write_keys(values, bits, counts, top, passes):
 
 @inner_kernel
 def fill_digit(given, taken, counts, digit):
-    """Move keys to the buckets of a digit, those of one bucket in the order they came."""
+    """Move keys to the buckets of a digit, stably."""
     shift = np.uint64(digit * BITS)
     for i in range(np.uint64(len(given))):
         bucket = (np.uint64(given[i]) >> shift) & IN_DIGIT

@@ -1,12 +1,12 @@
-"""Rank columns once, and sort a node's rows by rank where few of its features are searched.
+"""Ranks of columns, computed once, by which a node's rows are sorted if few features are searched.
 
-Where a node searches a few of many features, parting the lists of all features costs more than
-sorting the few. Values are ranked once: equal values share a rank, missing ones have the last.
-The ranks of a row stand together, so a node reads a row's cache line once for all features.
+If a node searches few of many features, partitioning the lists of all features costs more than
+sorting the few. Values are ranked once: equal values share a rank, missing values have the last.
+The ranks of a row are contiguous, so a node reads a row's cache line once for all features.
 
-A node's rows are sorted by ranks less the smallest one: few rows by comparing all, others by
-counting passes over as few bits as the ranks in this node need. Both are stable and of integers,
-so the lists are the same everywhere.
+A node's rows are sorted by ranks minus the smallest one: few rows by comparing all pairs, others by
+counting passes over as few bits as the ranks in this node need. Both methods are stable and use
+integers only, so the lists are deterministic.
 """
 
 import numpy as np
@@ -15,15 +15,15 @@ from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.trees.kernels.tree_arrays import CLOSE, FLAG, ROW
 
 FEW_BITS = np.uint32(6)
-FEW = 1 << FEW_BITS  # items that are sorted by comparing all
-SHORT = np.uint32(32 - FEW_BITS)  # bits of keys that are
-LANES = 32  # numbers that are compared at once
+FEW = 1 << FEW_BITS  # maximum number of items sorted by comparing all pairs
+SHORT = np.uint32(32 - FEW_BITS)  # maximum key bits for this sort
+LANES = 32  # numbers compared at once
 HIGHEST = np.uint32(0xFFFFFFFF)
-GATHERED = 128  # rows whose ranks are read at once for all features: their lines stay in the cache
+GATHERED = 128  # rows read at once for all features: their cache lines stay in the cache
 PASSES = 3
 BITS = 11
 BUCKETS = 1 << BITS
-KEY = np.uint64(32)  # an item holds its row below, its rank above this bit
+KEY = np.uint64(32)  # an item holds its row below this bit, its rank above
 ROW_HALF = np.uint64(0xFFFFFFFF)
 ONE = np.uint32(1)
 ONE64 = np.uint64(1)
@@ -35,7 +35,7 @@ def write_ranks(values, order, n_missing, ranks, distinct):
 
     Parameters
     ----------
-    values : (n_rows,) float32, NaN where missing; then the value of each rank is written to it
+    values : (n_rows,) float32, NaN where missing; overwritten with the value of each rank
     order : (n_rows,) uint32, rows sorted by value, in the low 31 bits; missing ones last
     ranks : (n_rows,) uint32, written
     distinct : (n_rows,) float32, scratch
@@ -93,7 +93,7 @@ def value_of(table, rows, c, row):
 
 @inner_kernel
 def are_apart(table, c, below, above):
-    """Return whether the values of two ranks are far enough from each other to be parted."""
+    """Return whether the values of two ranks are far enough apart to split between them."""
     if above - below > table.reach[c]:
         return True
     return table.values[c, above] > table.values[c, below] + CLOSE
@@ -127,7 +127,7 @@ def sort_list(table, rows, scratch, v, c, start, end):
 
     Parameters
     ----------
-    v : number of the list
+    v : index of the list
     c : column of the table whose ranks it holds
     """
     n = np.uint64(end - start)
@@ -148,7 +148,7 @@ def sort_list(table, rows, scratch, v, c, start, end):
 
 @linked_kernel
 def sort_items(items, n, span, counts, few):
-    """Sort the first n items of the first row; return the row where they stand then.
+    """Sort the first n items of the first row; return the row that holds the result.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def sort_items(items, n, span, counts, few):
 
 @inner_kernel
 def sort_few(items, n, few):
-    """Sort few items: the place of each is the number of smaller ones, many compared at once."""
+    """Sort few items: the index of each is the number of smaller items, many compared at once."""
     padded = np.uint64((n + LANES - 1) // LANES * LANES)
     for i in range(np.uint64(n)):
         few[i] = np.uint32(np.uint32(items[0, i] >> KEY) << FEW_BITS) | np.uint32(i)
@@ -186,7 +186,7 @@ def sort_few(items, n, few):
 
 @inner_kernel
 def count_passes(n, span):
-    """Return how many counting passes are the fewest steps, and the bits of each."""
+    """Return the cheapest number of counting passes, and the bits of each."""
     bits = 1
     while span >> np.uint32(bits):
         bits += 1
@@ -199,13 +199,13 @@ def count_passes(n, span):
 
 @inner_kernel
 def steps(passes, bits, n):
-    """Return about how many steps the passes take: an item counts as much as three buckets."""
+    """Return the approximate cost of the passes: an item costs as much as three buckets."""
     return passes * ((1 << -(-bits // passes)) + 3 * n)
 
 
 @inner_kernel
 def count_digits(items, n, passes, width, counts):
-    """Write how often each digit occurs."""
+    """Count the digits of each pass."""
     mask = (ONE64 << width) - ONE64
     for p in range(passes):
         for b in range(mask + ONE64):
@@ -218,7 +218,7 @@ def count_digits(items, n, passes, width, counts):
 
 @inner_kernel
 def fill_buckets(items, here, n, p, width, counts):
-    """Move items to the buckets of a digit, those of one bucket in the order they came."""
+    """Move items to the buckets of a digit, stably."""
     mask = (ONE64 << width) - ONE64
     at = np.uint32(0)
     for b in range(mask + ONE64):

@@ -1,14 +1,14 @@
-"""Find the best place to split one feature of one node, over every distinct value.
+"""Search of the best split of one feature in one node, over every distinct value.
 
-A scan runs over the feature's list in blocks of 64. Sums up to each place are kept; then a bound
-without a division tells whether any place of the block can beat the best known, which it hardly
-ever can; only then are the places scored, and only the best of them are judged by the criterion
-itself, in scikit-learn's arithmetic, so that ties fall as they do there.
+A scan processes the feature's list in blocks of 64 entries. Sums up to each entry are stored. A
+bound without a division then decides whether any split of the block can exceed the best known
+score, which is rare. Only then are the splits scored, and only the best of them are evaluated by
+the criterion itself, in scikit-learn's arithmetic, so that ties are the same.
 
-For values, and for two classes by gini, the score of a place is (s_L, s_R, n_L, n_R as in
-`criteria`, s being the weight of class 1)
+For regression, and for two classes by gini, the score of a split is (s_L, s_R, n_L, n_R as in
+`criteria`, with s the weight of class 1)
 
-    S = s_L² / n_L + s_R² / n_R,    and  S > T  exactly where  s_L² n_R + s_R² n_L > T n_L n_R;
+    S = s_L² / n_L + s_R² / n_R,    and  S > T  if and only if  s_L² n_R + s_R² n_L > T n_L n_R;
 
 by gini the proxy is 2 S − 2 s. For more classes, and for entropy, see `scan_classes`.
 """
@@ -29,13 +29,13 @@ from algorithms.trees.kernels.tree_arrays import (
 )
 
 LOW = 0xFFFFFFFF
-ROUNDING = 1e-14  # relative; above the rounding error of any proxy or score here
+ROUNDING = 1e-14  # relative tolerance, above the rounding error of any proxy or score here
 SIGN = np.uint32(31)
 
 
 @inner_kernel
 def fits(table, rows, f, column, j, stop):
-    """Return whether the place before entry j of a list parts two values, or ends them."""
+    """Return whether a split before entry j is allowed: its value is distinct, or missing."""
     if j == stop or rows.lists[f, j] >> SIGN:
         return True
     if table.kind[column] == EXACT:
@@ -49,7 +49,7 @@ def fits(table, rows, f, column, j, stop):
 
 @inner_kernel
 def may_split(sign, value_left, value_right, lower, upper):
-    """Return whether the sides keep to a monotonic constraint and to the node's bounds."""
+    """Return whether the sides satisfy a monotonic constraint and the node's bounds."""
     if sign == 0:
         return True
     low = min(value_left, value_right)
@@ -86,9 +86,9 @@ def sum_block(rows, f, p, m, s, n, block, packed):
 
 
 @inner_kernel
-def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
-    """Return whether a place of the block, where values differ, scores above the threshold."""
-    found = np.int64(0)
+def any_passes_bound(lists, f, p, m, all_apart, block, s, n, threshold):
+    """Return whether a split of the block between distinct values scores above the threshold."""
+    any_passes = np.int64(0)
     for i in range(m):
         s_left = block[0, i]
         n_left = block[1, i]
@@ -98,13 +98,13 @@ def any_above(lists, f, p, m, all_apart, block, s, n, threshold):
             n_left * n_right
         )
         apart = (lists[f, p + i + np.uint64(1)] | all_apart) >> SIGN
-        found |= np.int64(above) & np.int64(apart)
-    return found != 0
+        any_passes |= np.int64(above) & np.int64(apart)
+    return any_passes != 0
 
 
 @inner_kernel
 def score_block(block, m, s, n):
-    """Write the score S of each place of the block."""
+    """Write the score S before each entry of the block."""
     for i in range(m):
         s_left = block[0, i]
         n_left = block[1, i]
@@ -115,21 +115,21 @@ def score_block(block, m, s, n):
 
 @inner_kernel
 def best_score(block, m):
-    """Return the first place with the highest score, or -1 where none is a number."""
-    found = -1
+    """Return the first index with the highest score, or -1 if no score is a number."""
+    best = -1
     top = -np.inf
     for i in range(m):
         if block[2, i] > top:
             top = block[2, i]
-            found = i
-    return found
+            best = i
+    return best
 
 
 @inner_kernel
 def places(table, rules, column, start, stop, n_rows, rows_left):
-    """Return the first and the last place that leaves enough rows, and FLAG or 0.
+    """Return the first and the last split that leaves enough rows per side, and FLAG or 0.
 
-    FLAG: an entry without flag may be apart from the one before it, too.
+    FLAG: an entry without flag may differ from the one before it, too.
     """
     fewest = rules.min_samples_leaf
     first = max(start + 1, start + fewest - rows_left)
@@ -140,13 +140,13 @@ def places(table, rules, column, start, stop, n_rows, rows_left):
 
 @inner_kernel
 def slack_of(rules, score, n):
-    """Return how far below a score lie scores whose proxy may be the larger one."""
+    """Return how far below a score another score may be and still have the larger proxy."""
     return ROUNDING * (abs(score) if rules.criterion == SQUARED_ERROR else n)
 
 
 @inner_kernel
 def allowed(rules, sign, block, i, s, n, lower, upper):
-    """Return whether both sides weigh enough and keep to a monotonic constraint."""
+    """Return whether both sides weigh enough and satisfy a monotonic constraint."""
     s_left = block[0, i]
     n_left = block[1, i]
     s_right = s - s_left
@@ -161,17 +161,17 @@ def allowed(rules, sign, block, i, s, n, lower, upper):
 
 @inner_kernel
 def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
-    """Return the best proxy of a feature above ``best``, and its place in the list, or 0.
+    """Return the best proxy of a feature above ``best``, and its entry in the list, or 0.
 
     Parameters
     ----------
-    f : number of the feature's list
+    f : index of the feature's list
     node : (start, stop, n_rows, lower, upper, column, sign): the entries of present values, the
-        number of all rows, the bounds that monotonic constraints set, the feature's column of
-        the table and its own constraint
-    side : (n_rows, n, s) that are left of the first entry: the missing rows, where they go there
+        number of all rows, the monotonic bounds of the node, the feature's column of the table,
+        and its monotonic constraint
+    side : (n_rows, n, s) left of the first entry: those of missing rows if they go left
     totals : as in `impurity`
-    best : proxy that is to be beaten
+    best : proxy to exceed
     """
     start, stop, n_rows, lower, upper, column, sign = node
     rows_left, n_left, s_left = side
@@ -190,7 +190,7 @@ def scan_pairs(table, rows, rules, f, node, side, totals, best, scratch):
         )
         if p + BLOCK >= first and (
             not rules.filtered
-            or any_above(
+            or any_passes_bound(
                 rows.lists,
                 np.uint64(f),
                 np.uint64(p),

@@ -1,14 +1,14 @@
-"""Find the best place to split one feature of one node, for any number of classes.
+"""Search of the best split of one feature in one node, for any number of classes.
 
-With integer weights the sums that a score needs are brought up to date entry by entry, so a
-place costs the same for any number of classes K. With l_k and r_k the weight of class k left and
-right of a place, t_k = l_k + r_k, and f(x) = x log₂ x:
+With integer weights the sums needed for a score are updated entry by entry, so a split costs the
+same for any number of classes K. With l_k and r_k the weight of class k left and right of a split,
+t_k = l_k + r_k, and f(x) = x log₂ x:
 
     gini      n + proxy = Σ l_k² / n_L + Σ r_k² / n_R,    Σ r_k² = Σ t_k² − 2 Σ t_k l_k + Σ l_k²
     entropy       proxy = Σ f(l_k) − f(n_L) + Σ f(r_k) − f(n_R)
 
-As in `scan`, only the places with the highest scores are judged by the criterion itself. With
-other weights such sums would drift, so there every place is judged.
+As in `scan`, only the splits with the highest scores are evaluated by the criterion itself. With
+other weights such sums accumulate rounding errors, so every split is evaluated.
 """
 
 import math
@@ -35,7 +35,7 @@ def class_of(rows, row, n_classes):
 
 @inner_kernel
 def score_by_squares(rows, f, p, m, left, totals, sums, block):
-    """Write the gini score of m places and bring ``left`` and ``sums`` up to date."""
+    """Write the gini score of m splits and update ``left`` and ``sums``."""
     n_left, left_squares, crossed, all_squares = sums
     n_classes = len(left)
     for i in range(m):
@@ -56,7 +56,7 @@ def score_by_squares(rows, f, p, m, left, totals, sums, block):
 
 @inner_kernel
 def score_by_table(rows, f, p, m, left, totals, sums, block, x_log_x):
-    """Write the entropy score of m places and bring ``left`` and ``sums`` up to date."""
+    """Write the entropy score of m splits and update ``left`` and ``sums``."""
     n_left, total, _, _ = sums
     n_classes = len(left)
     for i in range(m):
@@ -76,7 +76,7 @@ def score_by_table(rows, f, p, m, left, totals, sums, block, x_log_x):
 
 @inner_kernel
 def score_by_proxy(criterion, rows, f, p, m, left, totals, sums, block):
-    """Write the criterion's own proxy of m places, at a cost of K each."""
+    """Write the criterion's own proxy of m splits, at a cost of K each."""
     n_left = sums[0]
     for i in range(m):
         k, w = class_of(rows, rows.lists[f, p + i] & ROW, len(left))
@@ -89,7 +89,7 @@ def score_by_proxy(criterion, rows, f, p, m, left, totals, sums, block):
 
 @inner_kernel
 def first_sums(rules, left, totals, by_squares, by_table):
-    """Return the running sums that belong to the class weights left of the first entry."""
+    """Return the running sums for the class weights left of the first entry."""
     n_left = 0.0
     a = 0.0
     b = 0.0
@@ -107,8 +107,8 @@ def first_sums(rules, left, totals, by_squares, by_table):
 
 
 @inner_kernel
-def judge(rules, rows, f, p, i, before, left, totals, n_left):
-    """Return the proxy of a place, from the class weights before its block; write ``left``."""
+def evaluate_split(rules, rows, f, p, i, before, left, totals, n_left):
+    """Return the proxy of a split, from the class weights before its block; write ``left``."""
     copy(before, left, 0, len(left))
     for e in range(i + 1):
         k, w = class_of(rows, rows.lists[f, p + e] & ROW, len(left))
@@ -118,10 +118,10 @@ def judge(rules, rows, f, p, i, before, left, totals, n_left):
 
 @inner_kernel
 def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
-    """Return the best proxy of a feature above ``best``, and its place in the list, or 0.
+    """Return the best proxy of a feature above ``best``, and its entry in the list, or 0.
 
-    Parameters are as in `scan_pairs`; the weight of each class left of the first entry stands
-    in the first row of ``scratch.classes``.
+    Parameters are as in `scan_pairs`; the weight of each class left of the first entry is in the
+    first row of ``scratch.classes``.
     """
     start, stop, n_rows, lower, upper, column, sign = node
     block = scratch.block
@@ -157,7 +157,7 @@ def scan_classes(table, rows, rules, f, node, rows_left, totals, best, scratch):
             if fits(table, rows, f, column, j, stop) and (
                 rules.min_weight_leaf <= n_left and rules.min_weight_leaf <= n - n_left
             ):
-                proxy = judge(rules, rows, f, p, i, before, judged, totals, n_left)
+                proxy = evaluate_split(rules, rows, f, p, i, before, judged, totals, n_left)
                 right = (totals[1] - judged[0]) / (n - n_left)
                 if may_split(sign, judged[0] / n_left, right, lower, upper):
                     if proxy > best or (proxy == best and 0 < j < place):

@@ -1,4 +1,4 @@
-"""Search the features of one node for its best split."""
+"""Search of the features of one node for its best split."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from algorithms.trees.kernels.rank import gather_ranks, sort_list, value_of
 from algorithms.trees.kernels.scan import scan_pairs
 from algorithms.trees.kernels.scan_classes import class_of, scan_classes
 from algorithms.trees.kernels.tree_arrays import CLOSE, GINI, ROW, SQUARED_ERROR
-from algorithms.trees.kernels.unsorted_search import part_list, search_cells
+from algorithms.trees.kernels.unsorted_search import partition_by_rank, search_cells
 
 TWO = 2
-FEW_FOR_CELLS = 64  # rows up to which sorting is faster
+FEW_FOR_CELLS = 64  # maximum number of rows for which sorting is faster
 SIGN = np.uint32(31)
 
 
@@ -66,9 +66,9 @@ def first_missing(table, rows, f, c, start, end):
 
 @inner_kernel
 def is_constant(table, rows, f, start, end):
-    """Return whether all values are missing, or none is and all are close together.
+    """Return whether all values are missing, or none is missing and all are close together.
 
-    A list of categories may be in any order; there, too, equal ones stand together.
+    A list of categories may be in any order; equal ones are contiguous there, too.
     """
     column = rows.columns[f]
     if table.missing[column] > 0:
@@ -90,7 +90,7 @@ def search_features(table, rows, rules, growth, scratch, bounds, first, last):
 
 @inner_kernel
 def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
-    """Search the features visit[first … last − 1] of the node at hand.
+    """Search the features visit[first … last − 1] of the current node.
 
     Parameters
     ----------
@@ -101,20 +101,20 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
     n_rows = end - start
     ranked = len(table.ranks) > 0
     best = -np.inf
-    found = -1  # the best feature, where its rows still have to be parted
+    unpartitioned = -1  # the best feature, if its rows are not partitioned yet
     cut = -1
     growth.position[first:last] = 0
     if ranked:
         gather_ranks(table, rows, growth.visit, start, end, first, last)
     for v in range(first, last):
         c = rows.columns[growth.visit[v]]
-        if ranked and cells_serve(table, rows, rules, c, n_rows):
+        if ranked and uses_cells(table, rows, rules, c, n_rows):
             proxy, place = search_cells(
                 table, rows, rules, scratch, v, c, start, end, growth.totals, best
             )
             if place >= 0:
                 best = proxy
-                found = v
+                unpartitioned = v
                 cut = place
         else:
             if ranked:
@@ -122,19 +122,21 @@ def search_visit(table, rows, rules, growth, scratch, bounds, first, last):
             proxy = scan_feature(table, rows, rules, growth, scratch, bounds, v, best)
             if proxy > best:
                 best = proxy
-                found = -1
+                unpartitioned = -1
         if rules.by_ratio:
-            best = -np.inf  # the best place of every feature is wanted
+            best = -np.inf  # gain ratio needs the best split of every feature
         if is_perfect(rules, rows, best, n_rows) or is_interrupted(growth.flag):
             break
-    if found >= 0:
-        growth.proxy[found] = best
-        growth.to_left[found] = 0
-        growth.position[found] = part_list(rows.lists, found, start, end, cut, scratch.entries)
+    if unpartitioned >= 0:
+        growth.proxy[unpartitioned] = best
+        growth.to_left[unpartitioned] = 0
+        growth.position[unpartitioned] = partition_by_rank(
+            rows.lists, unpartitioned, start, end, cut, scratch.entries
+        )
 
 
 @inner_kernel
-def cells_serve(table, rows, rules, c, n_rows):
+def uses_cells(table, rows, rules, c, n_rows):
     """Return whether a column of a ranked table is searched by `search_cells`."""
     return (
         n_rows > FEW_FOR_CELLS
@@ -149,7 +151,7 @@ def cells_serve(table, rows, rules, c, n_rows):
 
 @inner_kernel
 def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
-    """Scan the sorted list of a feature of `visit`; return its proxy where that beats ``best``."""
+    """Scan the sorted list of a feature of `visit`; return its proxy if it exceeds ``best``."""
     start, end, lower, upper = bounds
     totals = growth.totals
     aside = scratch.sums[0]
@@ -169,16 +171,16 @@ def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
         if pairs:
             s = aside[1] if rules.criterion == SQUARED_ERROR else aside[2]
             side = (rows_left, aside[0], s)
-            found, place = scan_pairs(table, rows, rules, f, node, side, totals, best, scratch)
+            proxy, place = scan_pairs(table, rows, rules, f, node, side, totals, best, scratch)
         else:
             for k in range(rules.n_classes):
                 scratch.classes[0, k] = aside[1 + k]
-            found, place = scan_classes(
+            proxy, place = scan_classes(
                 table, rows, rules, f, node, rows_left, totals, best, scratch
             )
         if place > 0:
-            best = found
-            growth.proxy[v] = found
+            best = proxy
+            growth.proxy[v] = proxy
             growth.position[v] = place
             growth.to_left[v] = turn
     return best
@@ -188,8 +190,8 @@ def scan_feature(table, rows, rules, growth, scratch, bounds, v, best):
 def is_perfect(rules, rows, best, n_rows):
     """Return whether no later feature can be better: both sides pure, or one row each.
 
-    With float weights two such splits differ by rounding, and the larger one counts, as where
-    threads search some features each.
+    With float weights two such splits differ by rounding, and the larger proxy is taken, as when
+    several threads search the features.
     """
     if n_rows == TWO:
         return best > -np.inf

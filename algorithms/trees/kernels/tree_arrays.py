@@ -1,13 +1,13 @@
-"""The arrays that the tree kernels share, and their names.
+"""Arrays shared by the tree kernels, and their names.
 
-A *list* holds the rows of one column sorted by value, missing values last. Its entries carry a
-row in the low 31 bits, and `FLAG` in the high bit, by the kind of column:
+A *list* holds the rows of one column sorted by value, missing values last. Its entries hold a row
+in the low 31 bits, and `FLAG` in the high bit. The kind of column defines the flag:
 
-    DISTINCT  hardly any two values are equal: the flag marks a value that is like no other one
+    DISTINCT  hardly any two values are equal: the flag marks a value different from all others
     EXACT     the flag marks a value larger than that of the entry before it; without it: equal
     NEAR      the same, but without it the value may also be a little larger
 
-Values are told apart, and split between, where they are more than `CLOSE` apart.
+A split is possible between values that are more than `CLOSE` apart.
 """
 
 from typing import NamedTuple
@@ -18,21 +18,21 @@ from algorithms.runtime.interrupts import NEVER
 
 FLAG = np.uint32(1 << 31)
 ROW = np.uint32((1 << 31) - 1)
-BLOCK = 64  # places that are scanned at once
-CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: values this close are not parted
+BLOCK = 64  # entries scanned at once
+CLOSE = np.float32(1e-7)  # scikit-learn's FEATURE_THRESHOLD: no split between values this close
 
 DISTINCT, EXACT, NEAR = 0, 1, 2
 GINI, ENTROPY, SQUARED_ERROR = 0, 1, 2
 MISCLASSIFICATION = 3
 ABSOLUTE_ERROR, POISSON = 8, 9
 
-# What the grower asks of its caller when it returns.
+# Results of the grower: the action that the caller must take.
 DONE, MORE_ROOM, SEARCH, PARTITION, ORDER, NOTHING, INTERRUPTED = range(7)
 
 # Phases of a node that is being grown.
 OPEN, OPENED, SEARCHED, SPLITTING = range(4)
 
-# Places in the grower's state vector.
+# Indices of the grower's state vector.
 WAITING, HEAP, COUNT, DEPTH, RANDOM, PHASE, BUDGET, VISITS, SLOT = range(9)
 STATES = 9
 
@@ -48,7 +48,7 @@ NODE = np.dtype(
         ("weight", np.float64),
     ]
 )
-TASK = np.dtype(  # a node that is to be made, of the rows start … end − 1
+TASK = np.dtype(  # a node to be made, with the rows start … end − 1
     [
         ("start", np.int64),
         ("end", np.int64),
@@ -61,7 +61,7 @@ TASK = np.dtype(  # a node that is to be made, of the rows start … end − 1
         ("upper", np.float64),
     ]
 )
-SPLIT = np.dtype(  # a node that was made, and how it may be split
+SPLIT = np.dtype(  # a node that was made, and its best split
     [
         ("node", np.int64),
         ("start", np.int64),
@@ -70,7 +70,7 @@ SPLIT = np.dtype(  # a node that was made, and how it may be split
         ("is_leaf", np.int64),
         ("feature", np.int64),
         ("list", np.int64),  # the feature's list
-        ("entry", np.int64),  # of the feature's list, before which the split lies
+        ("entry", np.int64),  # entry of the feature's list after the split
         ("n_left", np.int64),
         ("missing_left", np.int64),
         ("threshold", np.float64),
@@ -94,19 +94,21 @@ NO_REACH = np.empty(0, np.int64)
 class Table(NamedTuple):
     """The columns of X, sorted or ranked once and shared by all trees that are grown on them."""
 
-    values: np.ndarray  # float32 (n_columns, n_rows); ranked: of each rank, NaN behind the last
-    order: np.ndarray  # uint32 (n_columns, n_rows): a list a column; (n_columns, 0): ranked
+    values: np.ndarray  # float32 (n_columns, n_rows); ranked: value of each rank, then NaN
+    order: np.ndarray  # uint32 (n_columns, n_rows): one list per column; (n_columns, 0): ranked
     kind: np.ndarray  # int64 (n_columns,): DISTINCT, EXACT or NEAR
-    missing: np.ndarray  # int64 (n_columns,): how many values are missing
+    missing: np.ndarray  # int64 (n_columns,): number of missing values
     ranks: np.ndarray = NO_RANKS  # uint32 (n_rows, n_columns), see `rank`; (0, 0): not ranked
-    reach: np.ndarray = NO_REACH  # int64 (n_columns,): how many ranks further values may be close
+    reach: np.ndarray = (
+        NO_REACH  # int64 (n_columns,): distance in ranks up to which values may be close
+    )
 
 
 class Rows(NamedTuple):
-    """The rows that one tree is grown on; a node's rows always stand together.
+    """The rows of one tree; a node's rows are always contiguous.
 
-    Rows are numbered by their place here, and numbered anew whenever a node is split, so what
-    a small node reads lies close together.
+    Rows are numbered by their index here, and renumbered whenever a node is split, so that a small
+    node reads contiguous memory.
     """
 
     lists: np.ndarray  # uint32 (n_features, m); ranked: (max_features, m), of those searched
@@ -114,11 +116,11 @@ class Rows(NamedTuple):
     source: np.ndarray  # uint32 (m,): row of the table
     mark: np.ndarray  # int64 (m,): integer weight << 32 | class code; (0,) for regression
     target: np.ndarray  # float64 (m,): y, or the code of two classes with float weights; or (0,)
-    weight: np.ndarray  # float64 (m,); (0,): every row weighs 1, or as `mark` says
+    weight: np.ndarray  # float64 (m,); (0,): every row weighs 1, or has the weight in `mark`
 
 
 class Rules(NamedTuple):
-    """What a tree may look like."""
+    """Restrictions of a tree, and its criterion."""
 
     criterion: int
     n_classes: int  # 0: regression
@@ -128,19 +130,19 @@ class Rules(NamedTuple):
     min_weight_leaf: float
     min_impurity_decrease: float
     max_features: int
-    max_leaf_nodes: int  # 0: depth first, without a limit
+    max_leaf_nodes: int  # 0: depth-first growth without a limit
     total_weight: float
-    filtered: int  # 1: no weight is negative, so that bounds on the criterion hold
-    big: int  # the caller shares out the work on nodes with at least this many rows
-    x_log_x: np.ndarray  # float64: i log2(i), or (0,) where weights are not small integers
+    filtered: int  # 1: no weight is negative, so bounds on the criterion are valid
+    big: int  # several threads share the work on nodes with at least this many rows
+    x_log_x: np.ndarray  # float64: i log2(i), or (0,) if weights are not small integers
     monotonic: np.ndarray  # int8 (n_features,): -1, 0, 1 on the first class or the value; or (0,)
     by_ratio: int = 0  # 1: the feature is chosen by gain ratio
-    at_random: int = 0  # 1: a feature is asked one threshold, drawn at random
-    ordered: int = 0  # 1: the caller orders the lists of a node before it is searched
+    at_random: int = 0  # 1: one random threshold per feature
+    ordered: int = 0  # 1: the caller orders a node's category lists before it is searched
 
 
 class Growth(NamedTuple):
-    """What the grower writes: the tree, and all that it needs to go on where it stopped."""
+    """Output and state of the grower: the tree, and all data needed to continue."""
 
     nodes: np.ndarray  # NODE
     values: np.ndarray  # float64 (capacity, n_classes or 1)
@@ -148,28 +150,28 @@ class Growth(NamedTuple):
     splits: np.ndarray  # SPLIT; the first one when growing depth first
     heap: np.ndarray  # int64, slots of splits
     state: np.ndarray  # int64 (STATES,)
-    totals: np.ndarray  # float64: weight, then a sum a class, or the sums of y and of y²
+    totals: np.ndarray  # float64: weight, then one sum per class, or the sums of y and of y²
     features: np.ndarray  # int64 (n_features,), in the order of the draws
     constants: np.ndarray  # int64 (n_features,)
-    visit: np.ndarray  # int64 (n_features,): features to search in the node at hand
-    proxy: np.ndarray  # float64 (n_features,): best criterion found, for each of visit
-    position: np.ndarray  # int64 (n_features,): entry before which it lies; 0: none
+    visit: np.ndarray  # int64 (n_features,): features to search in the current node
+    proxy: np.ndarray  # float64 (n_features,): best proxy of each feature of visit
+    position: np.ndarray  # int64 (n_features,): entry after its best split; 0: none
     to_left: np.ndarray  # int64 (n_features,): whether missing values go left
     place: np.ndarray  # uint32 (m,): new number of each row
     flag: np.ndarray = NEVER  # int64: see `interrupts`
 
 
 class Scratch(NamedTuple):
-    """Space that kernels write to and nobody reads afterwards; each thread has its own."""
+    """Scratch space of the kernels; each thread has its own."""
 
-    block: np.ndarray  # float64 (3, BLOCK): sums and scores of the places of a block
+    block: np.ndarray  # float64 (3, BLOCK): sums and scores of the splits of a block
     packed: np.ndarray  # int64 (BLOCK,)
-    classes: np.ndarray  # float64 (3, n_classes): weights left of a place
+    classes: np.ndarray  # float64 (3, n_classes): weights left of a split
     sums: np.ndarray  # float64 (3, n_totals): of sides, and of missing rows
     entries: np.ndarray  # uint32 (m + 1,)
     wide: np.ndarray  # int64 (m,)
-    items: np.ndarray  # uint64 (2, m), or (2, 0) where columns are sorted
+    items: np.ndarray  # uint64 (2, m), or (2, 0) if columns are sorted
     counts: np.ndarray  # uint32 (PASSES, BUCKETS) of `rank`
     few: np.ndarray  # uint32 (FEW,) of `rank`
-    cells: np.ndarray  # int64 (CELLS + 1,), see `cells`
+    cells: np.ndarray  # int64 (CELLS + 1,), see `unsorted_search`
     open_cells: np.ndarray  # uint8 (CELLS,)

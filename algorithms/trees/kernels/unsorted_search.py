@@ -1,16 +1,16 @@
-"""Find the best split of one feature exactly, without sorting its rows.
+"""Exact search of the best split of one feature, without sorting its rows.
 
 For two classes by gini with integer weights. The rows of a node are summed into *cells* of
-neighbouring ranks. With s the weight of class 1, the score of a place (see `scan`)
+neighbouring ranks. With s the weight of class 1, the score of a split (see `scan`)
 
     S(n_L, s_L) = s_L² / n_L + (s − s_L)² / (n − n_L)
 
-is convex, and the sums left of a place inside a cell lie in the parallelogram that begins at the
-sums left of the cell, ends at those right of it, and has as its other corners those with all of
-the cell's class 1, or all of its class 0, taken first. So S inside a cell is at most its largest
-value at these four corners. Only cells whose corners exceed the best score known (of an earlier
-feature, or of a place between two cells) are looked into: their few rows are sorted, and every
-place among them is judged as `scan` does. The others hold no better split.
+is convex. The sums left of a split inside a cell lie in a parallelogram with these corners: the
+sums left of the cell, the sums including the cell, and the sums plus all of the cell's class 1, or
+plus all of its class 0. So S inside a cell is at most its largest value at these four corners. Only
+cells with a corner above the best known score (of an earlier feature, or of a split between two
+cells) are searched: their few rows are sorted, and every split among them is evaluated as in
+`scan`. The other cells contain no better split.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ ROWS_A_CELL = 4
 WEIGHT = 32  # a mark holds the weight above this bit
 ONE = np.uint32(1)
 ONE64 = np.uint64(1)
-NONE = np.uint32(0xFFFFFFFF)  # above every rank
+NONE = np.uint32(0xFFFFFFFF)  # larger than every rank
 
 
 @inner_kernel
@@ -37,10 +37,10 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
 
     Parameters
     ----------
-    v : number of the list that holds the ranks of the node's rows, in the order of rows
-    c : column of the table that they are of
+    v : index of the list that holds the ranks of the node's rows, in the order of rows
+    c : column of the table of these ranks
     totals : as in `criteria.impurity`
-    best : proxy that is to be beaten
+    best : proxy to exceed
     """
     keys, marks = rows.lists[v, start:end], rows.mark[start:end]
     n, s = totals[0], totals[2]
@@ -55,7 +55,7 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
     slack = slack_of(rules, 0.0, n)
     known = s + 0.5 * best
     top, b = best_between(cells, count, n, s, rules.min_weight_leaf)
-    behind = low + np.uint32(np.uint32(b) << shift)  # the first rank that may stand in cell b
+    behind = low + np.uint32(np.uint32(b) << shift)  # the first rank of cell b
     if b > 0 and top > known and are_apart(table, c, behind - ONE, behind):
         known = top
     threshold = known - slack
@@ -63,14 +63,14 @@ def search_cells(table, rows, rules, scratch, v, c, start, end, totals, best):
         return best, -1
     m = pick_items(keys, low, shift, open_cells, scratch.items)
     here = sort_items(scratch.items, m, high - low, scratch.counts, scratch.few)
-    found = scratch.items[here, :m]
+    items = scratch.items[here, :m]
     known = (best, threshold, slack)
-    return judge_items(table, rules, c, keys, marks, found, low, shift, cells, totals, known)
+    return evaluate_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known)
 
 
 @inner_kernel
 def sum_cells(keys, marks, low, shift, cells, count):
-    """Write the sum of the marks left of each cell, and the whole sum behind the last."""
+    """Write the sum of the marks left of each cell, then the total."""
     for b in range(count):
         cells[b] = 0
     for i in range(np.uint64(len(keys))):
@@ -85,7 +85,7 @@ def sum_cells(keys, marks, low, shift, cells, count):
 
 @inner_kernel
 def best_between(cells, count, n, s, light):
-    """Return the highest score of a place before a cell with sides of enough weight, and it."""
+    """Return the highest score of a split before a cell with enough weight per side, and it."""
     top = -np.inf
     at = 0
     for b in range(1, count):
@@ -102,7 +102,7 @@ def best_between(cells, count, n, s, light):
 
 @inner_kernel
 def is_above(n_left, s_left, n, s, threshold):
-    """Return whether S > threshold, without a division; False where a side is empty."""
+    """Return whether S > threshold, without a division; False if a side is empty."""
     n_right = n - n_left
     s_right = s - s_left
     scaled = s_left * s_left * n_right + s_right * s_right * n_left
@@ -111,7 +111,7 @@ def is_above(n_left, s_left, n, s, threshold):
 
 @inner_kernel
 def open_promising(cells, count, n, s, threshold, open_cells):
-    """Write which cells have a corner above the threshold; return whether one has."""
+    """Write which cells have a corner above the threshold; return whether any has."""
     some = np.uint8(0)
     for b in range(count):
         n_left = np.float64(cells[b] >> WEIGHT)
@@ -131,7 +131,7 @@ def open_promising(cells, count, n, s, threshold, open_cells):
 
 @inner_kernel
 def pick_items(keys, low, shift, open_cells, items):
-    """Write the rows in open cells, each with its rank less ``low`` above it; return how many."""
+    """Write the rows in open cells, with their rank minus ``low`` in the high bits; count them."""
     m = np.uint64(0)
     for i in range(np.uint64(len(keys))):
         key = np.uint32(keys[i] - low)
@@ -141,8 +141,8 @@ def pick_items(keys, low, shift, open_cells, items):
 
 
 @inner_kernel
-def judge_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known):
-    """Return the best proxy of all places behind sorted items, and the rank before it, or -1."""
+def evaluate_items(table, rules, c, keys, marks, items, low, shift, cells, totals, known):
+    """Return the best proxy of all splits after sorted items, and the rank before it, or -1."""
     best, threshold, slack = known
     n, s = totals[0], totals[2]
     cut = np.int64(-1)
@@ -173,8 +173,8 @@ def judge_items(table, rules, c, keys, marks, items, low, shift, cells, totals, 
 
 @inner_kernel
 def is_place(table, c, keys, rank):
-    """Return whether a node's next rank after one is apart from it."""
-    if are_apart(table, c, rank, rank + ONE):  # then all that come later are, too
+    """Return whether a node's next rank is far enough from this one to split between them."""
+    if are_apart(table, c, rank, rank + ONE):  # then all later ranks are, too
         return True
     above = NONE
     for i in range(np.uint64(len(keys))):
@@ -183,11 +183,11 @@ def is_place(table, c, keys, rank):
 
 
 @inner_kernel
-def part_list(lists, v, start, end, cut, spare):
+def partition_by_rank(lists, v, start, end, cut, spare):
     """Turn ranks into entries, those up to a rank first; return the first entry of the others.
 
-    The entry before it has the largest rank of its side, and it has the smallest of its own, so
-    that the values around the split are found there.
+    The entry before it has the largest rank of its side, and it has the smallest rank of its own
+    side. So the values around the split are found there.
     """
     to_left = np.uint64(start)
     to_right = np.uint64(0)

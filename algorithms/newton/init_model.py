@@ -4,19 +4,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from algorithms.model_io.init_model import Earlier, load_init_model
+from algorithms.model_io.init_model import EarlierModel, load_init_model
 from algorithms.newton.input_table import missing_of
 from algorithms.newton.model import rounds_from
 
 
 @dataclass(frozen=True)
 class InitModel:
-    """Earlier rounds, and the number of rounds to add to them."""
+    """EarlierModel rounds, and the number of rounds to add to them."""
 
     more: int
     rounds: list = field(default_factory=list)  # of lists of NewtonTree
     base: np.ndarray | None = None  # float32 (n_scores,)
-    model: Earlier | None = None
+    model: EarlierModel | None = None
 
     @property
     def codes(self):

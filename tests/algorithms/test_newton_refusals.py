@@ -247,7 +247,7 @@ def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
 def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
     X, y = table()
     xgboost.XGBRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.ubj")
-    with pytest.raises(ValueError, match=r"binary form \(UBJSON\); have XGBoost save it .*\.json"):
+    with pytest.raises(ValueError, match=r"binary format \(UBJSON\); let XGBoost save it .*\.json"):
         NewtonBoostingRegressor().load_model(tmp_path / "model.ubj")
 
 
@@ -256,5 +256,5 @@ def test_what_is_no_model_to_go_on_from(model):
     X, y = table()
     if model:
         model.fit(X, y)
-    with pytest.raises(TypeError, match=r"is no model to go on from: give .* the path of the file"):
+    with pytest.raises(TypeError, match=r"is not an initial model: give .* the path of the file"):
         NewtonBoostingRegressor().fit(X, y, xgb_model=model)

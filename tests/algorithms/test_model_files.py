@@ -300,7 +300,7 @@ def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
 def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})
     for count in (WIDTH - 1, WIDTH + 1):
-        with pytest.raises(ModelFileError, match=f"{count} entries, .* columns is {WIDTH}"):
+        with pytest.raises(ModelFileError, match=f"has {count} entries, .* is {WIDTH}"):
             write_model(trees, tmp_path / "model", format=form, names=list("abcdef"[:count]))
     assert list(tmp_path.iterdir()) == []
 

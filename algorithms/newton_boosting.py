@@ -5,17 +5,17 @@ Chen, Guestrin: XGBoost: A scalable tree boosting system. KDD 2016.
     L = Σ_i l(y_i, F(x_i)) + Σ_m Ω(tree_m)          Ω = γ T + ½ λ Σ_j w_j² + α Σ_j |w_j|
     L ≈ Σ_i [g_i f(x_i) + ½ h_i f(x_i)²] + Ω(f)     g = ∂l/∂F,  h = ∂²l/∂F²  at F = F_{m−1}
 
-Of a tree with T leaves, where G_j and H_j are the sums of g and h over leaf j:
+For a tree with T leaves, where G_j and H_j are the sums of g and h over leaf j:
 
     w*_j = −T(G_j) / (H_j + λ)                      T(G) = sign(G) max(|G| − α, 0)
     L*   = −½ Σ_j T(G_j)² / (H_j + λ) + γ T
     gain = T(G_L)² / (H_L + λ) + T(G_R)² / (H_R + λ) − T(G)² / (H + λ)      kept where ≥ γ
     F_m  = F_{m−1} + η w*[leaf of x]
 
-As in the library, γ is held against the gain without its ½. `tree_method` says which thresholds
-are tried: "exact" all (`newton/exact_grower.py`), "approx" weighted quantiles of each tree, or of
-each node, or random values (`newton/approx_grower.py`), "hist" bins chosen once
-(`newton/histogram_grower.py`). Missing values go to the side that gains more, node by node.
+As in XGBoost, γ is compared with the gain without its factor ½. `tree_method` selects the candidate
+thresholds: "exact" tries all (`newton/exact_grower.py`); "approx" tries weighted quantiles per tree
+or per node, or random values (`newton/approx_grower.py`); "hist" tries the edges of bins chosen
+once (`newton/histogram_grower.py`). Each node sends missing values to the side with more gain.
 """
 
 from typing import ClassVar
@@ -37,95 +37,100 @@ from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, 
 
 
 class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoosting):
-    """Second-order boosting for classes; parameters carry XGBoost's names and defaults.
+    """Second-order boosting classifier with XGBoost's parameter names and defaults.
 
-    A parameter of None has its default.
+    A parameter that is None takes its default value.
 
     Parameters
     ----------
     n_estimators : int
-        Rounds.
+        Number of boosting rounds.
     learning_rate : float
         η.
     max_depth, max_leaves : int
-        Most questions on the way to a leaf, and most leaves; 0: any number.
+        Maximum depth of a tree, and maximum number of leaves; 0 means no limit.
     max_bin : int
-        Most bins of a column, of missing values too; at most 256. Categories have 255 in any case;
-        where there are more of them, each tree has other groups.
+        Maximum number of bins per column, including the bin of missing values; at most 256. A
+        categorical column always has up to 255 bins. If it has more categories, each tree groups
+        them anew.
     grow_policy : {"depthwise", "lossguide"}
-        Which leaves there are where `max_leaves` leaves out some: the upper ones, or those of the
-        splits that gain most.
+        Which splits are kept if `max_leaves` limits the tree: the ones nearest to the root, or
+        the ones with the largest gain.
     tree_method : {"hist", "exact", "approx", "auto"}
-        Which thresholds are tried; "auto" is "hist".
+        Selects the candidate thresholds; "auto" is "hist".
     proposal : {"global", "local", "random"}
-        Of "approx": candidates for each tree, for each node, or drawn at random for each tree.
+        For "approx": candidates per tree, per node, or drawn at random per tree.
     sketch_eps : float, optional
-        ε of "approx": there are about 1/ε candidates a column; by default `max_bin`.
+        ε of "approx": about 1/ε candidates per column; by default `max_bin`.
     objective : str or callable, optional
-        "binary:logistic" or "multi:softprob", by what the number of classes asks for. A callable
+        "binary:logistic" or "multi:softprob", depending on the number of classes. A callable
         (y, raw scores) returns g and h, shaped as the scores; with sample weights it also takes
-        ``sample_weight``, and applies them.
+        ``sample_weight`` and must apply them.
     gamma : float
-        γ, least gain of a split.
+        γ, minimum gain of a split.
     prune : {"post", "pre"}, optional
-        Whether grown trees are pruned by γ, as the library's "exact" does, or growth stops at it,
-        as the others do; by default as the library.
+        "post" prunes grown trees by γ, as XGBoost's "exact" does; "pre" stops growth where the
+        gain is below γ, as its other methods do. The default follows XGBoost.
     min_child_weight : float
-        Least Σh of a side.
+        Minimum Σh of a child.
     max_delta_step : float, optional
-        Bound on a leaf's value before η; 0: none. By default that of "count:poisson" is 0.7. As
-        α, it binds no leaf of "reg:absoluteerror" and "reg:quantileerror", a quantile of its rows.
+        Bound on the absolute value of a leaf before η; 0 means no bound. The default is 0.7 for
+        "count:poisson". Neither this bound nor α applies to the leaves of "reg:absoluteerror" and
+        "reg:quantileerror", whose values are quantiles of their rows.
     subsample : float
-        Share of rows that a round is grown on.
+        Fraction of the rows that each round is trained on.
     colsample_bytree, colsample_bylevel, colsample_bynode : float
-        Share of columns of a tree, of those for a level, and of those for a node.
+        Fraction of the columns drawn for each tree, then for each level, then for each node.
     reg_alpha, reg_lambda : float
         α and λ.
     scale_pos_weight : float
         Weight of the second of two classes.
     base_score : float or array-like, optional
-        Prediction before the first tree; by default the one that fits best.
+        Prediction before the first tree; by default the best-fitting constant.
     random_state : int, RandomState, optional
-        Decides samples, and rounding of "hist" and "approx". None is 0, as in XGBoost: defaults
-        are deterministic.
+        Seed of row and column sampling and of the rounding in "hist" and "approx". None means 0,
+        as in XGBoost, so the defaults are deterministic.
     missing : float
-        Value that stands for a missing one, besides NaN; infinity may.
+        Value that is read as missing, in addition to NaN; infinity is allowed.
     monotone_constraints : array-like, dict or str, optional
-        -1, 0 or 1 for columns; not with "reg:absoluteerror" and "reg:quantileerror", but where
-        ``parity`` follows the library, which lets their leaves break them. 0 for categories.
+        -1, 0 or 1 per column; must be 0 for categorical columns. Not supported for
+        "reg:absoluteerror" and "reg:quantileerror", except with ``parity``, which follows
+        XGBoost: there the leaves of these losses may violate the constraints.
     interaction_constraints : list of lists of int or str, optional
-        Columns that may stand together on a path to a leaf; a column that no list names may only
-        stand alone. As in XGBoost an empty list is a constraint, too: each column stands alone.
+        Groups of columns that may occur together on a path to a leaf; a column in no group may
+        only occur alone. As in XGBoost an empty list is a constraint too: each column occurs
+        alone.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}
-        What `feature_importances_` counts.
+        Kind of importance in `feature_importances_`.
     max_cat_to_onehot, max_cat_threshold : int
-        A column of fewer categories than the first has each of them held against all others; of
-        more, one side of a split has at most so many as the second says.
+        A column with fewer categories than the first is split one category against all others
+        (one-hot). Otherwise one side of a split has at most as many categories as the second.
     eval_metric : str, callable or list, optional
-        By default the objective's own.
+        By default the metric of the objective.
     early_stopping_rounds : int, optional
-        Stop after so many rounds in which the last evaluation table did not improve.
-    warm_start : bool, whether a further fit adds rounds to those there are
+        Stop after this many rounds without improvement on the last evaluation set.
+    warm_start : bool
+        Whether a further call of ``fit`` adds rounds to the existing ones.
     parity : {"xgboost"}, optional
-        Grow XGBoost's own trees, by its arithmetic; slower.
+        Build exactly XGBoost's trees by following its arithmetic; slower.
     n_jobs : int, optional
-        Threads; None is all. The model is the same for any number.
+        Number of threads; None uses all. The model does not depend on it.
     enable_categorical : bool
-        Whether columns of a frame may be categories; False: they are refused.
+        Whether a frame may have categorical columns; if False, they raise ValueError.
     callbacks : list of xgboost.callback.TrainingCallback, optional
     booster, device, feature_types, feature_weights, multi_strategy : optional
-        XGBoost's parameters; a value that asks for something not built here raises ValueError.
+        XGBoost's parameters; an unsupported value raises ValueError.
     num_parallel_tree, sampling_method, validate_parameters, verbosity : optional
-        The same.
+        Likewise.
     **kwargs
-        All other parameters of XGBoost, and its aliases, see docs/moving.md.
+        All other parameters of XGBoost and its aliases; see docs/moving.md.
 
     Attributes
     ----------
     classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
-    ensemble_ : harness.TreeEnsemble, of the rounds that predict
-    n_iter_ : int, rounds trained
-    best_iteration, best_score : of early stopping
+    ensemble_ : harness.TreeEnsemble, the rounds used for prediction
+    n_iter_ : int, number of trained rounds
+    best_iteration, best_score : set by early stopping
     feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score
     """
 
@@ -135,23 +140,23 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     }
 
     def _y_checks(self):
-        """Return what scikit-learn checks of y."""
+        """Return the options with which scikit-learn validates y."""
         return {}
 
     def _read_y(self, y, labels=None):
-        """Return class codes, float64; keep the labels, by default those there are."""
+        """Return class codes, float64; store the class labels, by default those in y."""
         self.classes_, codes = code_labels(y, labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.float64)
 
     def _check_weights(self, codes, weight):
-        """Raise where the rows that weigh something are of one class."""
+        """Raise ValueError if all rows with a positive weight belong to one class."""
         if len(np.unique(codes[weight > 0.0])) == 1:
-            raise ValueError("of the rows that weigh something, y has one class alone")
+            raise ValueError("all rows with a positive sample_weight belong to one class")
 
     def _encode_y(self, y):
-        """Return the codes of an evaluation table's labels."""
-        return codes_among(self.classes_, y, "eval_set has labels that y has not")
+        """Return the class codes of an evaluation set's labels."""
+        return codes_among(self.classes_, y, "eval_set has labels that y does not have")
 
     def predict_proba(self, X, validate_features=True, base_margin=None, iteration_range=None):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
@@ -160,11 +165,11 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         ----------
         X : as in ``fit``
         validate_features : bool
-            Whether the names of a frame's columns must be those of training.
+            Whether the column names of a frame must equal those of training.
         base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
-            Raw scores that the trees are added to in place of the base score.
+            Raw scores that replace the base score.
         iteration_range : (int, int), optional
-            Rounds that are used, from the first to before the last; (…, 0): up to the best one.
+            Half-open range of rounds to use; (…, 0) means all rounds up to the best one.
         """
         raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         return self._predict_scores(raw)
@@ -173,12 +178,12 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         self, X, *, output_margin=False, validate_features=True, base_margin=None,
         iteration_range=None,
     ):  # fmt: skip
-        """Return the most probable label of each row, the first if equal; or raw scores.
+        """Return the most probable label of each row (the first in a tie), or raw scores.
 
         Parameters
         ----------
         output_margin : bool
-            Whether raw scores are returned; the others are as in `predict_proba`.
+            Whether to return raw scores; the other parameters are as in `predict_proba`.
         """
         raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         if output_margin:
@@ -186,7 +191,7 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         return self.classes_.take(self._predict_scores(raw).argmax(axis=1))
 
     def decision_function(self, X):
-        """Return the raw scores: (n_rows,) of two classes, else (n_rows, n_classes)."""
+        """Return raw scores: (n_rows,) for two classes, else (n_rows, n_classes)."""
         return flat(self._raw(X))
 
     def staged_predict_proba(self, X):
@@ -201,10 +206,10 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
 
 
 class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosting):
-    """Second-order boosting for values; parameters carry XGBoost's names and defaults.
+    """Second-order boosting regressor with XGBoost's parameter names and defaults.
 
-    Parameters and attributes are as in `NewtonBoostingClassifier`, without those of classes, and
-    these:
+    Parameters and attributes are those of `NewtonBoostingClassifier`, except the ones about
+    classes, and in addition:
 
     Parameters
     ----------
@@ -214,9 +219,9 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
     huber_slope : float
         δ of the pseudo-Huber loss.
     quantile_alpha : float or array-like
-        The quantile that is fitted; of several, predictions have a column for each.
+        Quantile to fit; if there are several, predictions have one column for each.
     tweedie_variance_power : float
-        Above 1 and below 2.
+        Between 1 and 2, exclusive.
     """
 
     _parameter_constraints: ClassVar = {
@@ -225,11 +230,11 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
     }
 
     def _y_checks(self):
-        """Return what scikit-learn checks of y."""
+        """Return the options with which scikit-learn validates y."""
         return {"y_numeric": True}
 
     def _read_y(self, y, _labels=None):
-        """Return the values, float64; raise where the objective cannot take them."""
+        """Return y as float64; raise ValueError if the objective does not allow its values."""
         y = y.astype(np.float64, copy=False)
         if self.objective == "reg:gamma" and (y <= 0).any():
             raise ValueError("objective 'reg:gamma' needs y > 0")
@@ -240,23 +245,23 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         return y
 
     def _check_weights(self, y, weight):
-        """Take any weights."""
+        """Accept any weights."""
 
     def _encode_y(self, y):
-        """Return an evaluation table's values."""
+        """Return the targets of an evaluation set, float64."""
         return np.asarray(y, np.float64)
 
     def predict(
         self, X, *, output_margin=False, validate_features=True, base_margin=None,
         iteration_range=None,
     ):  # fmt: skip
-        """Return predicted values, float64 (n_rows,), or (n_rows, n_quantiles) of several.
+        """Return predicted values, float64 (n_rows,), or (n_rows, n_quantiles).
 
         Parameters
         ----------
         X : as in ``fit``
         output_margin : bool
-            Whether raw scores are returned, before the link.
+            Whether to return raw scores, before the link is applied.
         validate_features, base_margin, iteration_range
             As in `NewtonBoostingClassifier.predict_proba`.
         """
@@ -276,12 +281,12 @@ def build(spec):
 
 
 def build_watched(spec, rounds):
-    """Return the booster of a harness spec, told when to stop."""
+    """Return the booster of a harness spec with early stopping."""
     return build(spec).set_params(early_stopping_rounds=rounds)
 
 
 def drive(spec):
-    """Return the adapter of a spec; one that stops early holds out the rows to watch."""
+    """Return the adapter of a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
         return WatchedAdapter(build_watched, spec)
     return estimator_adapter(build)(spec)
@@ -289,7 +294,7 @@ def drive(spec):
 
 @hookimpl
 def register_algorithms(register):
-    """Offer second-order boosting to the harness."""
+    """Register second-order boosting with the harness."""
     register(
         Algorithm(
             "newton_boosting",
@@ -320,6 +325,6 @@ def register_algorithms(register):
             rungs={"default": "L0", "xgboost": "L3"},
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://doi.org/10.1145/2939672.2939785",
-            summary="second-order boosting, exact, on proposals or on histograms",
+            summary="second-order boosting with exact, approximate or histogram splits",
         )
     )

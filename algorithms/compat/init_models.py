@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from algorithms.compat.views import BoosterView
-from algorithms.model_io.init_model import look_at
+from algorithms.model_io.init_model import load_init_model
 
 
 def read_init_model(model):
-    """Return what `look_at` takes: an estimator, an ensemble, a path, or an `Earlier`.
+    """Return what `load_init_model` takes: an estimator, an ensemble, a path, or an `EarlierModel`.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def read_init_model(model):
 
 
 def through_file(suffix, write, labels):
-    """Return the `Earlier` of a model file that ``write(path)`` makes, with labels of classes."""
+    """Return the `EarlierModel` of a model file written by ``write(path)``, with class labels."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{suffix}"
         write(path)
-        found = look_at(path)
+        found = load_init_model(path)
     return found if labels is None else replace(found, labels=np.asarray(labels))

@@ -1,1 +1,1 @@
-"""What all estimators share: input checks, labels, weights, evaluation sets, warm start."""
+"""Shared parts of all estimators: input checks, labels, weights, evaluation sets, warm start."""

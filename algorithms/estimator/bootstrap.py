@@ -1,4 +1,4 @@
-"""How many rows and features a bagged model draws, and which: scikit-learn's draws."""
+"""Row and feature sampling of bagged models, with scikit-learn's random draws."""
 
 from numbers import Integral
 from warnings import warn
@@ -9,24 +9,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 SEEDS = 2**31 - 1
-FEW = 10  # rows drawn of which scikit-learn warns
+FEW = 10  # sample size below which scikit-learn warns
 
 
 def count_rows(wanted, n_rows, weight, bootstrap):
-    """Return how many rows a model draws.
+    """Return the number of rows that a model draws.
 
     Parameters
     ----------
     wanted : int, float or None, ``max_samples``
     n_rows : int
     weight : (n_rows,) array or None
-        A share is one of the total weight.
+        With weights, a fraction in ``wanted`` refers to the total weight.
     bootstrap : bool, whether rows are drawn with replacement
 
     Raises
     ------
     ValueError
-        Where more rows are wanted than have a weight above 0, without replacement.
+        If more rows are wanted than have a positive weight, without replacement.
     """
     if not bootstrap and weight is not None:
         n_rows = np.count_nonzero(weight)  # rows of weight 0 cannot be drawn
@@ -52,7 +52,7 @@ def count_rows(wanted, n_rows, weight, bootstrap):
 
 
 def count_columns(wanted, n_columns):
-    """Return how many features a model draws."""
+    """Return the number of features that a model draws."""
     if not isinstance(wanted, Integral):
         return max(1, int(wanted * n_columns))
     if wanted > n_columns:
@@ -61,14 +61,14 @@ def count_columns(wanted, n_columns):
 
 
 def draw(random, with_replacement, population, count):
-    """Return numbers below ``population``, int64 (count,)."""
+    """Return random integers below ``population``, int64 (count,)."""
     if with_replacement:
         return random.randint(0, population, count)
     return sample_without_replacement(population, count, random_state=random)
 
 
 def seeded_clones(model, seeds):
-    """Return a copy of a model for each seed, random states in it drawn from the seed."""
+    """Return a copy of a model for each seed, with random states drawn from the seed."""
     names = sorted(n for n in model.get_params() if n.split("__")[-1] == "random_state")
     copies = []
     for seed in seeds:

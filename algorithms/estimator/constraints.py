@@ -1,4 +1,4 @@
-"""Read monotone and interaction constraints, as all boosters of binned or sorted columns do."""
+"""Parsing of monotone and interaction constraints of the boosters."""
 
 import json
 from collections.abc import Iterable
@@ -16,18 +16,17 @@ def read_signs(wanted, n_features, names=(), *, every=False):
 
     Parameters
     ----------
-    wanted : one number for each column, as a sequence or as XGBoost's "(1,-1)"; or a dict, column
-        or its name → sign; or None
+    wanted : one number per column, as a sequence or as XGBoost's "(1,-1)"; or a dict, column
+        index or name → sign; or None
     n_features : int
     names : list of the columns' names, or empty
     every : bool
-        Whether there must be one for each column, as in LightGBM; XGBoost lets the last be left
-        out.
+        Whether all columns must have one, as in LightGBM; in XGBoost the last ones may be omitted.
 
     Raises
     ------
     ValueError, TypeError
-        Where they cannot be read, or are for columns that X does not have.
+        If they cannot be parsed, or refer to columns that X does not have.
     """
     found = np.zeros(n_features, np.int64)
     if wanted is None:
@@ -52,9 +51,9 @@ def read_signs(wanted, n_features, names=(), *, every=False):
 
 
 def read_interactions(wanted, n_features, names=(), *, others_alone):
-    """Return, as bits, the groups that each feature may interact in: uint64 (n_features, n_words).
+    """Return the interaction groups of each feature as bit sets, uint64 (n_features, n_words).
 
-    There are no words where all features may interact.
+    n_words is 0 if all features may interact.
 
     Parameters
     ----------
@@ -63,14 +62,14 @@ def read_interactions(wanted, n_features, names=(), *, others_alone):
     n_features : int
     names : list of the columns' names, or empty
     others_alone : bool
-        True: features that no group names are each a group alone, as in XGBoost. An empty list
-        then lets no two features interact. False: they are not used, as in LightGBM. An empty list
-        then is no constraint, and an empty group is ignored.
+        True: each feature in no group is a group of its own, as in XGBoost; with an empty list no
+        two features interact. False: features in no group are not used, as in LightGBM; an empty
+        list is no constraint, and an empty group is ignored.
 
     Raises
     ------
     ValueError, TypeError
-        Where they cannot be read, or name a column that X does not have.
+        If they cannot be parsed, or refer to a column that X does not have.
     """
     if wanted is None or wanted == "":
         return all_free(n_features)
@@ -92,12 +91,12 @@ def read_interactions(wanted, n_features, names=(), *, others_alone):
 
 
 def all_free(n_features):
-    """Return the groups of features that may all interact: no words of bits."""
+    """Return the bit sets for unconstrained interactions: no words."""
     return np.zeros((n_features, 0), np.uint64)
 
 
 def find_column(column, n_features, names, parameter):
-    """Return the number of a column that is given by number or by name."""
+    """Return the index of a column that is given by index or by name."""
     if isinstance(column, str) and column in names:
         return names.index(column)
     if not isinstance(column, str | Integral):
@@ -110,7 +109,7 @@ def find_column(column, n_features, names, parameter):
 
 
 def read_text(text, parameter, example):
-    """Return the list that constraints are written as, in round or square brackets."""
+    """Return the list parsed from text in round or square brackets."""
     plain = text.replace("(", "[").replace(")", "]").replace(",]", "]")
     try:
         found = json.loads(plain)

@@ -1,4 +1,4 @@
-"""Read what ``fit`` is told of evaluation tables, and what a user's own objective returns."""
+"""Validation of evaluation sets, and of the results of user-defined objectives."""
 
 from inspect import signature
 
@@ -8,18 +8,18 @@ EXTRA = ("weight", "group")  # names of further arguments of a user's objective 
 
 
 def read_tables(given, *, may_be_one=False):
-    """Return the list of pairs (X, y) that ``eval_set`` stands for; None is none.
+    """Return ``eval_set`` as a list of pairs (X, y); None gives an empty list.
 
     Parameters
     ----------
-    given : what the user has handed over
+    given : the ``eval_set`` of the user
     may_be_one : bool
-        Whether a tuple is one table, as in LightGBM; else it is a sequence of them.
+        Whether a tuple is one pair, as in LightGBM; else it is a sequence of pairs.
 
     Raises
     ------
     TypeError
-        Where it is no list of pairs.
+        If it is not a list of pairs.
     """
     if given is None:
         return []
@@ -32,19 +32,19 @@ def read_tables(given, *, may_be_one=False):
 
 
 def read_weights(given, n_tables):
-    """Return the weights of evaluation tables, a list with an entry for each; None is none.
+    """Return the weights of evaluation sets, a list with one entry per set.
 
     Parameters
     ----------
-    given : the ``eval_sample_weight`` that the user has handed over
+    given : the ``eval_sample_weight`` of the user, or None
     n_tables : int
 
     Raises
     ------
     TypeError
-        Where it is no list.
+        If it is not a list.
     ValueError
-        Where it has another length.
+        If it has another length.
     """
     if given is None:
         return [None] * n_tables
@@ -61,26 +61,26 @@ def read_weights(given, n_tables):
 
 
 def is_pair(table):
-    """Return whether a table of ``eval_set`` is a pair."""
+    """Return whether an entry of ``eval_set`` is a pair."""
     return isinstance(table, list | tuple) and len(table) == 2
 
 
 def read_derivatives(found, shape, *, may_be_flat=False):
-    """Return the gradients and hessians that an objective has returned, float64 of a shape.
+    """Return the gradients and hessians of a user-defined objective, float64 with ``shape``.
 
     Parameters
     ----------
     found : what the user's function returned
-    shape : of the scores that it was given
+    shape : shape of the scores passed to the function
     may_be_flat : bool
-        Whether they may be in one dimension, row after row; those of one score also in a column.
+        Whether the arrays may be flat in row-major order, or have one column for a single score.
 
     Raises
     ------
     TypeError
-        Where they are no two arrays.
+        If they are not two arrays.
     ValueError
-        Where one has another shape, or a hessian is negative.
+        If one has another shape, or a hessian is negative.
     """
     if not isinstance(found, list | tuple | np.ndarray) or len(found) != 2:
         raise TypeError(
@@ -100,10 +100,10 @@ def read_derivatives(found, shape, *, may_be_flat=False):
 
 
 def count_arguments(function, usual=2):
-    """Return how many arguments a user's function takes without a default.
+    """Return the number of arguments without a default that a user's function takes.
 
-    Those with a default count too where they are named ``weight`` or ``group``. Where this is not
-    known, or it takes any number, it is the usual one.
+    Arguments named ``weight`` or ``group`` always count. If the signature is unknown, or
+    takes any number of arguments, ``usual`` is returned.
     """
     try:
         parameters = signature(function).parameters.values()
@@ -115,7 +115,7 @@ def count_arguments(function, usual=2):
 
 
 def kind_of(given):
-    """Return the type of an object, and of a sequence those of its parts."""
+    """Return the type of an object as text; for a sequence also the types of its items."""
     if not isinstance(given, list | tuple):
         return "None" if given is None else f"a {type(given).__name__}"
     parts = ", ".join(type(one).__name__ for one in given[:3])

@@ -1,8 +1,8 @@
-"""Let plain rows through at once.
+"""Fast validation of plain arrays and frames before prediction.
 
-scikit-learn's checks of one row take 0.1 to 0.2 ms, several times as long as a hundred trees, as
-long as fifty trees take for hundreds of rows, and a third of what a lone tree takes for 25 000.
-Most of what they look for cannot be in an array of floats that has the right number of columns.
+scikit-learn's validation of one row takes 0.1 to 0.2 ms: several times as long as the prediction
+with a hundred trees, or as long as fifty trees take for hundreds of rows. Most of its checks are
+unnecessary for a float array with the right number of columns.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
 
-MOST_VALUES = 1 << 22  # of more, scikit-learn's own look at them is what takes the time
+MOST_VALUES = 1 << 22  # above this size scikit-learn's overhead does not matter
 FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 WHOLE_OR_DOUBLE = frozenset(map(np.dtype, ("f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 CSR = (sparse.csr_array, sparse.csr_matrix)
 
 
 def plain_table(estimator, X, dtype=None):
-    """Return `plain_sparse_rows`, `plain_frame` or `plain_rows` of X, by what it is."""
+    """Return `plain_sparse_rows`, `plain_frame` or `plain_rows` of X, depending on its type."""
     if sparse.issparse(X):
         return plain_sparse_rows(estimator, with_sound_indices(X), dtype)
     plain = plain_frame if isinstance(X, pd.DataFrame) else plain_rows
@@ -28,20 +28,20 @@ def plain_table(estimator, X, dtype=None):
 
 
 def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
-    """Return X as `validate_data` would return it, or None where that has to look itself.
+    """Return X as `validate_data` would return it, or None if full validation is needed.
 
     Parameters
     ----------
     estimator : fitted, with ``n_features_in_``
-    X : what a caller gave to be predicted
-    dtype : the float type to return; None keeps X's own
-    allow_nan : whether values may be missing
+    X : input of a prediction method
+    dtype : float dtype to return; None keeps that of X
+    allow_nan : whether NaN is allowed
 
     Returns
     -------
-    (n_rows, n_features) C-contiguous array, or None: where X is anything but a NumPy array of at
-    least one row and at most MOST_VALUES floats, where names of columns were seen in training,
-    where a value is infinite or becomes so in ``dtype``, or is NaN and must not be.
+    (n_rows, n_features) C-contiguous array. None if X is not a NumPy array with at least one row
+    and at most MOST_VALUES floats, if training had column names, if a value is infinite (also in
+    ``dtype``), or if a value is NaN and that is not allowed.
     """
     if plain_array(estimator, X) is None or X.size > MOST_VALUES:
         return None
@@ -51,12 +51,12 @@ def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
 
 
 def plain_array(estimator, X):
-    """Return X, whose values nobody has looked at yet, or None where `validate_data` has to.
+    """Return X without a check of its values, or None if full validation is needed.
 
     Returns
     -------
-    X itself, or None: where it is anything but a NumPy array of floats of at least one row, where
-    names of columns were seen in training, or where their number is another one.
+    X itself. None if it is not a NumPy float array with at least one row, if training had column
+    names, or if the number of columns differs.
     """
     if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2:
         return None
@@ -66,7 +66,7 @@ def plain_array(estimator, X):
 
 
 def plain_sparse_rows(estimator, X, dtype=None):
-    """Return CSR X as `validate_data` would return it, or None where that has to look itself.
+    """Return CSR X as `validate_data` would return it, or None if full validation is needed.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def plain_sparse_rows(estimator, X, dtype=None):
 
     Returns
     -------
-    CSR, or None: where X is anything but a CSR matrix of at least one row and at most MOST_VALUES
-    floats that stand in order, each once, where names of columns were seen in training, or where a
-    value is infinite or becomes so in ``dtype``.
+    CSR matrix. None if X is not a canonical CSR matrix with at least one row and at most
+    MOST_VALUES floats, if training had column names, or if a value is infinite (also in
+    ``dtype``).
     """
     if type(X) not in CSR or X.dtype not in FLOATS or X.ndim != 2:
         return None
@@ -91,20 +91,20 @@ def plain_sparse_rows(estimator, X, dtype=None):
 
 
 def plain_frame(estimator, X, dtype=None):
-    """Return the values of a frame as `validate_data` would, or None where that has to look itself.
+    """Return a frame's values as `validate_data` would, or None if full validation is needed.
 
     Parameters
     ----------
-    estimator : fitted, with the ``categories_`` of `hist.tables.encode_frame`
+    estimator : fitted, with the ``categories_`` of `gbdt.input_table.encode_frame`
     X, dtype : as in `plain_rows`
 
     Returns
     -------
-    (n_rows, n_features) C-contiguous array, codes in place of categories, or None: where X is
-    anything but a frame of at least one row and at most MOST_VALUES values, whose columns have the
-    names that training saw and hold float64 numbers, or the categories that training saw, or are
-    all numbers of other kinds; where a file leaves open which columns these are of; or where a
-    value is infinite or becomes so in ``dtype``.
+    (n_rows, n_features) C-contiguous array, with codes in place of categories. None unless X is a
+    frame with at least one row and at most MOST_VALUES values, whose columns have the names of
+    training and are float64 or have the categories of training, or are all numeric. Also None if
+    a model file does not name its categorical columns, or if a value is infinite (also in
+    ``dtype``).
     """
     names = getattr(estimator, "feature_names_in_", None)
     if type(X) is not pd.DataFrame or names is None or not 0 < X.size <= MOST_VALUES:
@@ -119,9 +119,9 @@ def plain_frame(estimator, X, dtype=None):
 
 
 def coded_values(X, known, dtype):
-    """Return the values of a frame with known categories, codes in their place; see `plain_frame`.
+    """Return the values of a frame with known categories as codes; see `plain_frame`.
 
-    None where others than float64 numbers stand beside them, or categories are not the known ones.
+    None if another column is not float64, or if the categories differ from the known ones.
     """
     columns = []
     for name, column in X.items():
@@ -138,9 +138,9 @@ def coded_values(X, known, dtype):
 
 
 def numbers_of(X, dtype):
-    """Return the values of a frame of numbers, or None where it holds others; see `plain_frame`.
+    """Return the values of a numeric frame, or None if it is not numeric; see `plain_frame`.
 
-    All columns at once: to ask pandas for one after another takes 10 µs each.
+    All columns are read at once; reading single columns takes 10 µs each in pandas.
     """
     kinds = set(X.dtypes.to_numpy())
     if kinds <= FLOATS and len(kinds) == 1:
@@ -150,17 +150,19 @@ def numbers_of(X, dtype):
     else:
         return None
     with np.errstate(over="ignore"):
-        return np.array(X.to_numpy(), dtype or own, order="C")  # its own: pandas locks what it has
+        return np.array(
+            X.to_numpy(), dtype or own, order="C"
+        )  # a copy: arrays of pandas are read-only
 
 
 def has_categories(kind, known):
-    """Return whether a dtype is that of these categories, in this order."""
+    """Return whether a dtype has these categories in this order."""
     if not isinstance(kind, pd.CategoricalDtype):
         return False
     return kind.categories is known or kind.categories.equals(known)
 
 
 def is_plain(values, *, allow_nan=True):
-    """Return whether no value of a contiguous array is infinite, nor NaN."""
+    """Return whether no value of a contiguous array is infinite, or NaN if not allowed."""
     found = find_odd(values.reshape(-1))
     return found & (INFINITE if allow_nan else INFINITE | GAPS) == 0

@@ -1,10 +1,10 @@
 """Decorators of `fit` and `load_model`: a call that fails or is interrupted changes nothing.
 
-A call may raise at any point, also by Ctrl-C. The estimator then gets back the attributes it had
-before the call: it is the earlier model, or unfitted. Only references are kept, never copies of
-arrays, so the cost is that of copying one dict. For this, a call must never write into an array or
-a list of the earlier model: it makes a new one. What a class names in ``_progress_attributes``
-stays as the failed call left it: a later call resumes from it, and no prediction depends on it.
+A call may raise at any point, also by Ctrl-C. The attributes of the estimator are then restored to
+those before the call. Only references are kept, not copies of arrays, so the cost is that of
+copying one dict. Therefore a call must not write into arrays or lists of the earlier model, but
+create new ones. Attributes in ``_progress_attributes`` of a class are not restored: a later call
+resumes from them, and no prediction depends on them.
 """
 
 from functools import wraps
@@ -16,12 +16,12 @@ from sklearn import config_context, get_config
 def fit_context(*, prefer_skip_nested_validation):
     """Return a decorator of `fit` that validates parameters and undoes a call that fails.
 
-    It is scikit-learn's `_fit_context`, and adds one frame to the stack, as that one does.
+    It replaces scikit-learn's `_fit_context`, and also adds one frame to the stack.
 
     Parameters
     ----------
     prefer_skip_nested_validation : bool
-        Whether estimators that are fitted inside do not validate their parameters.
+        Whether nested estimators skip the validation of their parameters.
     """
 
     def decorate(fit):
@@ -37,7 +37,7 @@ def fit_context(*, prefer_skip_nested_validation):
                 ):
                     return fit(estimator, *args, **kwargs)
             except BaseException:
-                # no call stands before the assignment: a second Ctrl-C cannot come between
+                # no call before the assignment, so a second Ctrl-C cannot interrupt it
                 now, estimator.__dict__ = estimator.__dict__, before
                 finish_undo(estimator, now, states)
                 raise
@@ -48,7 +48,7 @@ def fit_context(*, prefer_skip_nested_validation):
 
 
 def undo_on_failure(method):
-    """Return a method that leaves its object as it was where it raises."""
+    """Return a method that restores its object's attributes if it raises."""
 
     @wraps(method)
     def call_or_undo(estimator, *args, **kwargs):
@@ -71,13 +71,13 @@ def random_states_of(estimator):
 
 
 def finish_undo(estimator, failed, random_states):
-    """Set random generators back, and keep the progress that a later call may resume.
+    """Restore random generators, and keep the progress that a later call may resume.
 
     Parameters
     ----------
-    estimator : with the attributes of before the call
-    failed : dict, the attributes it had when the call failed
-    random_states : of `random_states_of`, before the call
+    estimator : with the attributes from before the call
+    failed : dict, the attributes at the time of the failure
+    random_states : result of `random_states_of` before the call
     """
     for generator, state in random_states:
         generator.set_state(state)

@@ -1,19 +1,19 @@
-"""Lay the columns of a frame side by side: each value goes to its place at once, without a copy."""
+"""Conversion of frame columns to one array, without intermediate copies."""
 
 import numpy as np
 
-VALUES = 1 << 15  # of some rows, that stay in a cache until all their columns are written
-FEWEST_ROWS = 1024  # for fewer, asking for a column takes as long as its values
+VALUES = 1 << 15  # values per block of rows, so that a block stays in the cache
+FEWEST_ROWS = 1024  # for fewer rows the overhead per column dominates
 
 
 def lay_out(columns, out):
-    """Write columns side by side.
+    """Write columns into one array.
 
     Parameters
     ----------
     columns : list of (values, read)
-        Arrays (n_rows,), and what makes numbers of some of their values.
-    out : (n_rows, n_columns) float32 or float64, written; what is too large becomes infinite
+        Arrays (n_rows,), and functions that convert some of their values to numbers.
+    out : (n_rows, n_columns) float32 or float64, written; too large values become infinite
     """
     step = max(FEWEST_ROWS, VALUES // max(out.shape[1], 1))
     with np.errstate(over="ignore"):
@@ -24,15 +24,15 @@ def lay_out(columns, out):
 
 
 def as_they_are(values):
-    """Return the values."""
+    """Return the values unchanged."""
     return values
 
 
 def with_gaps(codes):
-    """Return codes of categories, NaN for the missing value's −1."""
+    """Return category codes as floats, NaN for the missing value −1."""
     return np.where(codes < 0, np.nan, codes)
 
 
 def is_plain(kind):
-    """Return whether a column of a dtype holds numbers that a float64 holds."""
+    """Return whether a dtype is numeric and fits in float64."""
     return isinstance(kind, np.dtype) and kind.kind in "fiub" and kind.itemsize <= 8

@@ -1,7 +1,7 @@
-"""Forms of a table: frames of pandas and polars, sparse columns, missing values of all kinds.
+"""Input of any form: frames of pandas and polars, sparse columns, all kinds of missing values.
 
-`validate_data` is scikit-learn's for all of them: the same table in another form gives the same
-numbers, or one error that names the column. polars itself is never imported.
+`validate_data` extends scikit-learn's to all of them: the same data in another form gives the same
+numbers, or an error that names the column. polars itself is never imported.
 """
 
 import sys
@@ -14,11 +14,11 @@ from pandas.api.types import infer_dtype
 from algorithms.estimator import validation
 
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
-NO_NUMBERS = ("could not convert", "setting an array element")  # NumPy's errors begin so
+NO_NUMBERS = ("could not convert", "setting an array element")  # beginnings of NumPy's errors
 
 
 def validate_data(estimator, X, y="no_validation", *, reset=True, keeps_sparse=False, **options):
-    """Return X, or X and y, as scikit-learn's function of this name does, of X in any form.
+    """Return X, or X and y, like scikit-learn's function of this name, for X of any form.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def validate_data(estimator, X, y="no_validation", *, reset=True, keeps_sparse=F
     Raises
     ------
     ValueError, TypeError
-        scikit-learn's; of a frame's columns that hold no numbers, those of `naming_columns`.
+        scikit-learn's errors, or those of `naming_columns` for non-numeric columns of a frame.
     """
     X = plain_form(X, keeps_sparse=keeps_sparse)
     with naming_columns(X, reset=reset):
@@ -38,17 +38,17 @@ def validate_data(estimator, X, y="no_validation", *, reset=True, keeps_sparse=F
 
 
 def as_numbers(X, given):
-    """Return an array of objects as one of float64, for trees that read numbers; all else as it is.
+    """Return an object array as float64, for trees that read numbers; other X unchanged.
 
     Parameters
     ----------
-    X : what `validate_data` returned for training
-    given : what the caller gave, for errors
+    X : result of `validate_data` in training
+    given : original input, for error messages
 
     Raises
     ------
     ValueError, TypeError
-        As of `validate_data`.
+        As in `validate_data`.
     """
     if not isinstance(X, np.ndarray) or X.dtype != object:
         return X
@@ -57,11 +57,11 @@ def as_numbers(X, given):
 
 
 def plain_form(X, *, keeps_sparse=False):
-    """Return X with dense columns in place of sparse ones, and NaN in place of pd.NA.
+    """Return X with sparse columns made dense, and pd.NA replaced by NaN.
 
     Parameters
     ----------
-    X : frame or array, which stays as it is; all else is returned
+    X : frame or array, not modified; other input is returned unchanged
     keeps_sparse : as in `validate_data`
     """
     if isinstance(X, np.ndarray) and X.dtype == object:
@@ -80,36 +80,36 @@ def plain_form(X, *, keeps_sparse=False):
 
 
 def plain_column(column):
-    """Return a sparse column as a dense one; an object column with NaN for missing values."""
+    """Return a sparse column as a dense one, or an object column with NaN for missing values."""
     if is_sparse(column.dtype):
         return column.sparse.to_dense()
     return pd.Series(np.where(column.isna(), np.nan, column), column.index, dtype=object)
 
 
 def is_sparse(kind):
-    """Return whether a dtype is one of pandas' sparse ones."""
+    """Return whether a dtype is a sparse pandas dtype."""
     return isinstance(kind, pd.SparseDtype)
 
 
 def is_object(kind):
-    """Return whether a dtype is NumPy's of objects."""
+    """Return whether a dtype is NumPy's object dtype."""
     return isinstance(kind, np.dtype) and kind.kind == "O"
 
 
 def is_sparse_matrix(kind):
-    """Return whether columns of a dtype can be a matrix that omits zeros."""
+    """Return whether columns of a dtype can form a sparse matrix that omits zeros."""
     return is_sparse(kind) and kind.subtype.kind in "iuf" and kind.fill_value == 0
 
 
 def with_categories(X, known=None):
-    """Return X; a frame of polars that holds categories as a frame of pandas, else as it is.
+    """Return X; a polars frame with categories is converted to a pandas frame.
 
     Parameters
     ----------
-    X : what a caller gave
+    X : input of the user
     known : dict, optional
-        The categories that training saw: where there are some, a column of plain text holds them
-        too, as in a frame of pandas.
+        Categories of training; if there are some, text columns are categorical too, as in a pandas
+        frame.
     """
     if not is_polars(X) or not (known or any(is_category(kind) for kind in X.dtypes)):
         return X
@@ -117,10 +117,10 @@ def with_categories(X, known=None):
 
 
 def columns_of_lists(X, n_lists):
-    """Return the places of the columns that a model's lists of categories are of, list of int.
+    """Return the indices of the columns that belong to a model's lists of categories, list of int.
 
-    LightGBM takes the columns whose dtype is categorical, in their order; where these are not as
-    many as the lists, those of text are taken too, as text can only be categories.
+    LightGBM uses the columns with a categorical dtype, in order. If their number differs from that
+    of the lists, text columns are included too, as text can only be categorical.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def columns_of_lists(X, n_lists):
     Raises
     ------
     ValueError
-        Where neither are as many as the lists.
+        If neither number of columns equals the number of lists.
     """
     kinds = [infer_dtype(X.iloc[:, j]) for j in range(X.shape[1])]
     places = [j for j, kind in enumerate(kinds) if kind == "categorical"]
@@ -146,21 +146,21 @@ def columns_of_lists(X, n_lists):
 
 
 def is_polars(X):
-    """Return whether X is a data frame of polars; a lazy one is none."""
-    polars = sys.modules.get("polars")  # nobody has such a frame who has not imported it
+    """Return whether X is a polars DataFrame; a LazyFrame is not."""
+    polars = sys.modules.get("polars")  # not imported: X cannot be a polars frame
     return polars is not None and isinstance(X, polars.DataFrame)
 
 
 def is_category(kind):
-    """Return whether a type of polars is one of categories."""
+    """Return whether a polars dtype is categorical."""
     return kind.base_type().__name__ in CATEGORIES
 
 
 def as_pandas(X):
-    """Return a frame of polars as one of pandas.
+    """Return a polars frame as a pandas frame.
 
-    An Enum has its own categories, in its order; a Categorical those that stand in it, sorted: all
-    that polars numbers in a process may be of other columns too.
+    An Enum keeps its categories and their order. A Categorical gets its distinct values, sorted,
+    because its polars categories may include those of other columns.
     """
     columns = {}
     for name, kind in zip(X.columns, X.dtypes, strict=True):
@@ -174,31 +174,31 @@ def as_pandas(X):
 
 @contextmanager
 def naming_columns(X, *, reset):
-    """Have an error over values that are no numbers name the column of a frame that holds them.
+    """Context in which an error about non-numeric values names the column of the frame.
 
     Parameters
     ----------
-    X : frame of pandas or polars, its known categories as codes; all else keeps its errors
-    reset : whether it is that of training
+    X : pandas or polars frame, its known categories as codes; for other input errors are unchanged
+    reset : whether X is the training data
 
     Raises
     ------
     ValueError
-        Where a column holds dates, text or other objects.
+        If a column has dates, text or other objects.
     """
     try:
         yield
     except (TypeError, ValueError) as error:
         is_frame = isinstance(X, pd.DataFrame) or is_polars(X)
         of_values = isinstance(error, TypeError) or str(error).startswith(NO_NUMBERS)
-        told = odd_column(X, reset=reset) if is_frame and of_values else None
-        if told is None:
+        message = odd_column(X, reset=reset) if is_frame and of_values else None
+        if message is None:
             raise
-        raise ValueError(told) from error
+        raise ValueError(message) from error
 
 
 def odd_column(X, *, reset):
-    """Return what is wrong with the first column of a frame that holds no numbers, or None."""
+    """Return the error message for the first non-numeric column of a frame, or None."""
     for name, column in (as_pandas(X) if is_polars(X) else X).items():
         if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
             return (
@@ -218,7 +218,7 @@ def odd_column(X, *, reset):
 
 
 def is_number(value):
-    """Return whether a value is a number, or text of one."""
+    """Return whether a value is a number, or the text of a number."""
     try:
         float(value)
     except (TypeError, ValueError):

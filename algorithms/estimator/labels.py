@@ -1,4 +1,4 @@
-"""The labels of classes, and the code of each row's."""
+"""Class labels and their integer codes."""
 
 import numpy as np
 import pandas as pd
@@ -7,9 +7,9 @@ WHOLE = "biu"  # kinds of dtypes: bool, int, unsigned
 
 
 def code_classes(y):
-    """Return the labels there are, ascending, and the code of each row's: `numpy.unique`'s.
+    """Return the distinct labels, ascending, and the code of each row, like `numpy.unique`.
 
-    Whole numbers are hashed, where numpy sorts all rows: a million take 10 ms in place of 90.
+    Integers are hashed, while numpy sorts all rows: a million rows take 10 ms instead of 90.
 
     Parameters
     ----------
@@ -28,18 +28,18 @@ def code_classes(y):
 
 
 def codes_among(labels, y, told):
-    """Return the code of each row's label among those that a model knows, intp (n_rows,).
+    """Return the code of each row's label among the labels of a model, intp (n_rows,).
 
     Parameters
     ----------
     labels : (n_classes,), ascending
     y : (n_rows,) labels
-    told : what to say of labels that are not among them
+    told : beginning of the error message about other labels
 
     Raises
     ------
     ValueError
-        Where there are such labels; the first five are named.
+        If there are other labels; the first five are named.
     """
     y = np.asarray(y)
     codes = np.minimum(np.searchsorted(labels, y), len(labels) - 1)

@@ -1,4 +1,4 @@
-"""Which version of a library each parity mode follows, and a warning where it is another one."""
+"""Library versions that the parity modes follow, and a warning about other versions."""
 
 from importlib.metadata import PackageNotFoundError, version
 from warnings import warn
@@ -8,26 +8,26 @@ from sklearn.utils._param_validation import StrOptions
 # the versions whose rules were read and tested
 FOLLOWED = {"scikit-learn": "1.9.1", "lightgbm": "4.7.0", "xgboost": "3.2.0"}
 
-AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # what ``parity`` may be
+AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # allowed values of ``parity``
 AS_XGBOOST = [StrOptions({"xgboost"}), None]
 
 
 def warn_of_other_version(library, stacklevel=2):
-    """Warn where the installed version of a library is not the one whose rules are followed.
+    """Warn if the installed version of a library is not the one that parity follows.
 
     Parameters
     ----------
     library : str or None
-        Value of an estimator's ``parity``; None follows no library.
+        Value of an estimator's ``parity``; None means no library.
     stacklevel : int
-        1 names the caller of this function as the place, 2 its caller, and so on.
+        1 attributes the warning to the caller of this function, 2 to its caller, and so on.
     """
     if library is None:
         return
     try:
         installed = version(library)
     except PackageNotFoundError:
-        return  # there is nothing to differ from
+        return  # the library is not installed
     followed = FOLLOWED[library]
     if installed != followed:
         warn(

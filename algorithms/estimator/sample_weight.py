@@ -1,4 +1,4 @@
-"""Sample weights: class weights, rows without weight, and the unit that weights are given in."""
+"""Sample weights: class weights, rows with weight 0, and the scale of the weights."""
 
 from copy import copy
 from numbers import Real
@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import compute_sample_weight
 
-FAR = 32  # powers of two from 1 up to which weights are left as they are
-SUMMED_PARAMS = frozenset(  # of boosters: they are compared with sums of weights
+FAR = 32  # weights within 2^±32 are not rescaled
+SUMMED_PARAMS = frozenset(  # parameters of boosters that are compared with sums of weights
     {
         "cat_l2",
         "cat_smooth",
@@ -22,9 +22,9 @@ SUMMED_PARAMS = frozenset(  # of boosters: they are compared with sums of weight
 
 
 def bring_near_one(weight):
-    """Return weights times 2⁻ᵏ, and k: 0 where the largest is not far from 1.
+    """Return weights times 2⁻ᵏ, and k; k is 0 if the largest weight is not far from 1.
 
-    Sums, quotients and products of weights have the same bits as without it, wherever those are
+    Sums, quotients and products of weights have the same mantissas as without scaling, if they are
     finite and not 0.
 
     Parameters
@@ -52,7 +52,7 @@ def drop_unweighted(weight, X, *others):
     Raises
     ------
     ValueError
-        Where all weights are 0.
+        If all weights are 0.
     """
     kept = weight > 0.0
     if kept.all():
@@ -64,10 +64,10 @@ def drop_unweighted(weight, X, *others):
 
 
 def split_unit(weight):
-    """Return weights without their common unit, and the unit.
+    """Return weights divided by their common value, and this value.
 
-    Weights that are all equal are no weights: (None, their value). Where others are 0, the equal
-    ones become 1. Weights that differ stay as they are, in the unit 1.
+    If all weights are equal, the result is (None, their value). If all are equal or 0, the equal
+    ones become 1. Other weights are unchanged, with the value 1.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def split_unit(weight):
 
 
 def split_unit_of_params(params, weight, extremes=None):
-    """Return a copy of a booster, the weights divided by the largest one, and that one.
+    """Return a copy of a booster, the weights divided by the largest one, and the largest one.
 
-    Weights that are all equal become None. In the copy the parameters that are compared with sums
-    of weights are divided by the largest weight, too. So the trees are those of the weights as they
-    were given, and do not depend on the rounding of multiples of the weights. Gains and sums of
-    hessians are to be multiplied by the largest weight.
+    Equal weights become None. In the copy, parameters that are compared with sums of weights are
+    divided by the largest weight, too. So the trees are those of the original weights, and do not
+    depend on the rounding of multiples of the weights. The caller must multiply gains and sums of
+    hessians by the largest weight.
 
     Parameters
     ----------
-    params : HistogramBoosting or NewtonBoosting, its parameters numbers
+    params : HistogramBoosting or NewtonBoosting, with numeric parameters
     weight : (n_rows,) float64 above 0, or None
-    extremes : (least, largest) weight of the whole table, where ``weight`` is of a part of it
+    extremes : (least, largest) weight of the whole table, if ``weight`` is a part of it
     """
     params = copy(params)
     if weight is None:
@@ -116,16 +116,16 @@ def weights_by_class(given, labels, weight=None, *, may_be_negative=False, may_v
     given : dict, list or str, the parameter ``class_weight``
     labels : (n_rows,)
     weight : (n_rows,), optional
-        Where it is given, "balanced" counts the rows whose weight is not 0; else it counts all.
+        If given, "balanced" counts only rows with a non-zero weight.
     may_be_negative : bool
-        Whether trees are grown on such weights, as scikit-learn's are.
+        Whether negative weights are allowed, as in scikit-learn's trees.
     may_vanish : bool
-        Whether all rows may have the weight 0, as they may there.
+        Whether all rows may have weight 0, as in scikit-learn's trees.
 
     Raises
     ------
     ValueError
-        Where a weight is none, or no row has a weight and that is not allowed.
+        If a weight is invalid, or if all weights are 0 and that is not allowed.
     """
     check_class_weight(given, may_be_negative=may_be_negative)
     counted = None if weight is None or given != "balanced" else np.flatnonzero(weight)
@@ -136,7 +136,7 @@ def weights_by_class(given, labels, weight=None, *, may_be_negative=False, may_v
 
 
 def check_class_weight(given, *, may_be_negative=False):
-    """Raise ValueError where a ``class_weight``, if it is a dict, has a weight that is none."""
+    """Raise ValueError if a ``class_weight`` dict has an invalid weight."""
     least = -np.inf if may_be_negative else 0.0
     wanted = "a finite number" if may_be_negative else "a finite number of at least 0"
     for label, weight in given.items() if isinstance(given, dict) else ():

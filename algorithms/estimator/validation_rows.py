@@ -1,7 +1,7 @@
-"""Hold out a share of the training rows for early stopping, as the harness asks for it.
+"""Validation split of the training rows for early stopping in the harness.
 
-The params ``early_stopping_rounds`` and ``validation_fraction`` are the harness's own words for
-libraries whose estimators are given the rows to watch.
+The params ``early_stopping_rounds`` and ``validation_fraction`` are the harness's names for
+libraries whose estimators take an evaluation set.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from harness import EstimatorAdapter
 
-ROUNDS = 1000  # the most rounds of a model that stops early; a library's default where it is more
+ROUNDS = 1000  # maximum number of rounds with early stopping, unless a library's default is larger
 
 
 class Parts(NamedTuple):
-    """Rows to train on, and rows to watch."""
+    """Training rows and validation rows."""
 
     train: tuple
     valid: tuple
 
 
 def stops_early(rounds, share):
-    """Return the params with which an algorithm stops after so many rounds without improvement."""
+    """Return the params for early stopping after ``rounds`` rounds without improvement."""
     return {
         "n_estimators": ROUNDS,
         "early_stopping_rounds": rounds,
@@ -33,7 +33,7 @@ def stops_early(rounds, share):
 
 
 def split_rows(X, y, weight, share, seed, *, is_classification):
-    """Return rows to train on and rows to watch, each (X, y, weight), a share of every class."""
+    """Return training and validation rows, each (X, y, weight), stratified by class."""
     rng = np.random.default_rng([seed, len(y)])
     order = rng.permutation(len(y))
     if is_classification:
@@ -41,7 +41,7 @@ def split_rows(X, y, weight, share, seed, *, is_classification):
     step = max(2, round(1 / share))
     watched = np.zeros(len(y), bool)
     watched[order[:: min(step, len(y))]] = True
-    if is_classification:  # a class with one row trains
+    if is_classification:  # the only row of a class is a training row
         alone = np.bincount(y)[y] == 1
         watched &= ~alone
     return Parts(_part(X, y, weight, ~watched), _part(X, y, weight, watched))
@@ -54,9 +54,9 @@ def _part(X, y, weight, rows):
 
 
 class WatchedAdapter(EstimatorAdapter):
-    """Drive an estimator of ours that watches an ``eval_set``.
+    """Adapter of an estimator with early stopping on an ``eval_set``.
 
-    ``build(spec, rounds)`` returns it unfitted, told to stop after so many rounds.
+    ``build(spec, rounds)`` returns the unfitted estimator with early stopping after ``rounds``.
     """
 
     def __init__(self, build, spec):
@@ -67,17 +67,17 @@ class WatchedAdapter(EstimatorAdapter):
         super().__init__(None, replace(spec, params=params))
 
     def __getstate__(self):
-        """Return what is pickled: all but the functions that build estimators."""
+        """Return the state to pickle, without the functions that build estimators."""
         gone = ("build", "watched_build")
         return {key: value for key, value in vars(self).items() if key not in gone}
 
     def prepare(self, X, y, weight):
-        """Hold out the rows to watch."""
+        """Split the rows into training and validation rows."""
         labelled = self.spec.task.is_classification
         return split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
 
     def fit(self, native):
-        """Build a new estimator and train it until the watched loss improves no more."""
+        """Build an estimator and train it until the validation loss stops improving."""
         (X, y, weight), (X_valid, y_valid, _) = native
         self.model = self.watched_build(self.spec, self.rounds)
         self.model.fit(X, y, sample_weight=weight, eval_set=[(X_valid, y_valid)])

@@ -1,4 +1,4 @@
-"""What a verbose fit prints."""
+"""Progress output of a verbose fit."""
 
 import sys
 from time import time
@@ -8,12 +8,12 @@ TEN = 10
 
 
 class Report:
-    """Prints a line now and then, or after each round with ``verbose`` above 1.
+    """Progress report that prints some rounds, or each round if ``verbose`` is above 1.
 
     Parameters
     ----------
     model : BaseGradientBoosting
-    first : the round that is trained first
+    first : index of the first trained round
     """
 
     def __init__(self, model, first):
@@ -23,7 +23,7 @@ class Report:
         say(f"{'Iter':>10s} " + "".join(f"{title:>16s} " for title in titles))
 
     def tell(self, i):
-        """Print the line of a round, where it is its turn."""
+        """Print the line of a round if it is due."""
         model, done = self.model, i - self.first + 1
         if done % self.every == 0:
             left = (model.n_estimators - i - 1) * (time() - self.start) / done

@@ -1,4 +1,4 @@
-"""A warm start goes on with the columns and the classes that its members were trained on."""
+"""Check that a warm start has the same columns and classes as the earlier fit."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ SHOWN = 5
 
 
 def check_warm_start(estimator):
-    """Raise ValueError where a fit goes on with other columns or classes than its members know.
+    """Raise ValueError if a warm start has other columns or classes than the earlier fit.
 
-    Trees name columns and classes by their places: with others they would read and add up what is
-    not meant, or not there. A fit that starts anew forgets the earlier members.
+    Trees store indices of columns and classes, which would be wrong for other data. A fit without
+    warm start discards the earlier estimators.
 
     Parameters
     ----------
-    estimator : which has read X and y, and has not trained yet
+    estimator : after it has read X and y, before training
     """
     now = {name: getattr(estimator, name) for name in SEEN if hasattr(estimator, name)}
     before = getattr(estimator, "_trained_on", now)
@@ -23,11 +23,11 @@ def check_warm_start(estimator):
         raise ValueError(f"{differs}: with warm_start=True they must be the same")
     if not goes_on:
         estimator.__dict__.pop("estimators_", None)
-    estimator._trained_on = now  # noqa: SLF001 - its own part
+    estimator._trained_on = now  # noqa: SLF001 - same package
 
 
 def difference(before, now):
-    """Return what is otherwise in another fit, or nothing."""
+    """Return a description of the difference between two fits, or an empty text."""
     columns, known = now["n_features_in_"], before["n_features_in_"]
     if columns != known:
         return f"X has {columns} features, and {known} in the fit that it goes on from"

@@ -1,10 +1,10 @@
-"""Weighted quantiles, by the definition that scikit-learn's boosting uses."""
+"""Weighted quantiles by the definition of scikit-learn's gradient boosting."""
 
 import numpy as np
 
 
 def weighted_quantile(values, weight, share):
-    """Return the first value, in their order, up to which a share of the weight lies.
+    """Return the first value, in ascending order, at which the weight reaches ``share``.
 
     Parameters
     ----------
@@ -12,7 +12,7 @@ def weighted_quantile(values, weight, share):
     weight : (n,) float64 ≥ 0; None: every value weighs 1
     share : between 0 and 1
     """
-    share = 100.0 * share / 100.0  # rounds as the library, which takes percentages
+    share = 100.0 * share / 100.0  # the same rounding as in scikit-learn, which uses percentages
     if weight is None or (weight == 1.0).all():
         wanted = int(np.ceil(share * len(values))) - 1
         at = min(max(wanted, 0), len(values) - 1)
@@ -20,19 +20,19 @@ def weighted_quantile(values, weight, share):
     order = np.argsort(values)
     below = np.cumsum(weight[order])
     wanted = share * below[-1]
-    if wanted == 0.0:  # passes the values of no weight that come first
+    if wanted == 0.0:  # skips leading values with weight 0
         wanted = np.nextafter(0.0, 1.0)
     at = min(np.searchsorted(below, wanted), len(values) - 1)
     return values[order[at]]
 
 
 def rows_of_groups(group, rows):
-    """Yield each group and its rows, in their order.
+    """Yield each group and its rows, in ascending order.
 
     Parameters
     ----------
     group : (n,) integers, the group of every row
-    rows : (m,) int, the rows that count; None: all
+    rows : (m,) int, rows to use; None means all
     """
     own = group if rows is None else group[rows]
     order = np.argsort(own, kind="stable")

@@ -30,7 +30,7 @@ from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
 from algorithms.gbdt.split_table import part_table
-from algorithms.model_io.init_model import look_at
+from algorithms.model_io.init_model import load_init_model
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
 from algorithms.runtime.threads import Workers
@@ -118,7 +118,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         evaluation : `hist.stopping.Evaluation`
         """
         self.parity_ = None  # evaluation reads it before training ends
-        before = None if init_model is None else look_at(init_model)
+        before = None if init_model is None else load_init_model(init_model)
         X, y, weight = self._read_training(X, y, sample_weight, before)
         start = Start(self, before, init_score, evaluation.init_scores)
         if self.parity is not None:

@@ -23,7 +23,7 @@ class Start:
     Parameters
     ----------
     params : the estimator
-    model : Earlier, optional
+    model : EarlierModel, optional
         Its scores are where boosting begins, and its trees stay in the model.
     score : array (n_rows,) or (n_rows, n_scores), optional
         Where boosting begins; predictions do not contain it.

@@ -1,1 +1,1 @@
-"""Model files: XGBoost's JSON, LightGBM's text, our own JSON; no library is needed."""
+"""Readers and writers of model files: XGBoost JSON, LightGBM text, and the project's own JSON."""

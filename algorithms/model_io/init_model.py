@@ -1,7 +1,7 @@
-"""A model that boosting goes on from: its trees, and how it read its columns and labels.
+"""Initial model of continued training: its trees, and its coding of columns and class labels.
 
-A tree asks for codes: of categories, and by its place for a class. So a further table is read by
-the earlier model's coding, or refused.
+Trees store codes of categories and indices of classes. So new training data is encoded with the
+coding of the earlier model, or rejected.
 """
 
 import os
@@ -19,94 +19,94 @@ from harness import TreeEnsemble
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """What is known of an earlier model; None: not known."""
+class EarlierModel:
+    """Trees and coding of an earlier model; None means unknown."""
 
     trees: TreeEnsemble
-    names: list | None = None  # of columns
-    categories: dict | list | None = None  # as `hist.tables.encode_frame` keeps them
-    labels: np.ndarray | None = None  # of classes, in the order of their codes
+    names: list | None = None  # column names
+    categories: dict | list | None = None  # as stored by `gbdt.input_table.encode_frame`
+    labels: np.ndarray | None = None  # class labels, in the order of their codes
 
     def check_columns(self, estimator):
-        """Raise ValueError where a table that was read has its columns otherwise.
+        """Raise ValueError if the columns of the new training data differ.
 
         Parameters
         ----------
-        estimator : with ``categories_``, and ``feature_names_in_`` where columns have names
+        estimator : has ``categories_``, and ``feature_names_in_`` if the columns have names
         """
         names = list(getattr(estimator, "feature_names_in_", [])) or None
         if names and self.names and names != self.names:
             raise ValueError(
-                f"X has the columns {short(names)}; the model to go on from {short(self.names)}"
+                f"X has the columns {short(names)}; the model to continue from {short(self.names)}"
             )
-        asks_sets = self.categories is None and len(self.trees.set_codes)
-        if asks_sets and estimator.categories_:
+        has_category_sets = self.categories is None and len(self.trees.set_codes)
+        if has_category_sets and estimator.categories_:
             raise ValueError(
-                "trees alone do not know the names of their categories: go on from the estimator, "
-                "or from the file that it saved"
+                "a TreeEnsemble does not store the names of categories: continue from the "
+                "estimator, or from the file that it saved"
             )
 
 
-def look_at(model):
-    """Return the `Earlier` of a fitted estimator, of trees, or of the path of a model file.
+def load_init_model(model):
+    """Return the `EarlierModel` of a fitted estimator, a TreeEnsemble, or the path of a model file.
 
-    An `Earlier` is returned as it is.
+    An `EarlierModel` is returned unchanged.
 
     Raises
     ------
     TypeError
-        Where it is none of these, such as a library's own estimator.
+        If it is none of these, such as a library's estimator.
     """
-    if isinstance(model, Earlier):
+    if isinstance(model, EarlierModel):
         return model
     if isinstance(model, TreeEnsemble):
-        return Earlier(model)
+        return EarlierModel(model)
     if isinstance(model, str | os.PathLike):
         found = read_file(model)
         labels = found.estimator.get("labels")
         labels = labels_of(labels) if labels else None
-        return Earlier(found.ensemble, None, categories_of(found), labels)
+        return EarlierModel(found.ensemble, None, categories_of(found), labels)
     if not (isinstance(model, SavedModel) or hasattr(model, "ensemble_")):
         raise TypeError(
-            f"a {type(model).__name__} is no model to go on from: give a fitted estimator of this "
-            "project, a TreeEnsemble, or the path of the file that a library has saved it to"
+            f"a {type(model).__name__} is not an initial model: give a fitted estimator of this "
+            "project, a TreeEnsemble, or the path of the file that a library saved"
         )
     check_is_fitted(model, "ensemble_")
     names = list(getattr(model, "feature_names_in_", [])) or None
-    own = (getattr(model, name, None) for name in ("categories_", "classes_"))
-    return Earlier(model.ensemble_, names, *own)
+    coding = (getattr(model, name, None) for name in ("categories_", "classes_"))
+    return EarlierModel(model.ensemble_, names, *coding)
 
 
 def code_labels(y, labels):
-    """Return the labels of classes, and the code of each row's.
+    """Return the class labels, and the code of each row's label.
 
     Parameters
     ----------
     y : (n_rows,) labels
-    labels : (n_classes,) those of an earlier model; or None: those there are, ascending
+    labels : (n_classes,) labels of an earlier model; None: the distinct labels in y, ascending
 
     Raises
     ------
     ValueError
-        Where there is one class alone, or a label that the earlier model has not.
+        If y has only one class, or a label that the earlier model does not have.
     """
     check_classification_targets(y)
     if labels is None:
         labels, codes = code_classes(y)
         if len(labels) == 1:
-            raise ValueError("y has one class alone; a classifier needs two classes or more")
+            raise ValueError("y has only one class; a classifier needs at least two")
         return labels, codes
     codes = pd.Index(labels).get_indexer(pd.Index(y))
     if (codes < 0).any():
         new = np.unique(np.asarray(y)[codes < 0]).tolist()
         raise ValueError(
-            f"y has the labels {short(new)}, which the model to go on from has not; it has "
-            f"{short(labels.tolist())}"
+            f"y has the labels {short(new)}, which the model to continue from does not have; it "
+            f"has {short(labels.tolist())}"
         )
     return labels, codes
 
 
-def short(listed):
-    """Return a list as text, its first five where there are more."""
-    shown = ", ".join(repr(one) for one in listed[:5])
-    return f"[{shown}, …]" if len(listed) > 5 else f"[{shown}]"
+def short(items):
+    """Return a list as text, shortened to its first five items."""
+    shown = ", ".join(repr(one) for one in items[:5])
+    return f"[{shown}, …]" if len(items) > 5 else f"[{shown}]"

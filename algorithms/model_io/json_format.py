@@ -1,4 +1,4 @@
-"""Our own JSON form of a model: see docs/model-file.md."""
+"""The project's own JSON format of a model; see docs/model-file.md."""
 
 import json
 from dataclasses import fields
@@ -9,8 +9,8 @@ from algorithms.model_io.errors import ModelFileError
 from harness import TreeEnsemble
 
 FORMAT, VERSION = "tree-harness model", 2
-FIRST_VERSION = 1  # without `missing_value`; written where that is NaN
-SPELT = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
+FIRST_VERSION = 1  # has no `missing_value`; written if that is NaN
+NONFINITE = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 
 def write(ensemble, *, estimator=None):
@@ -20,12 +20,12 @@ def write(ensemble, *, estimator=None):
     ----------
     ensemble : harness.TreeEnsemble
     estimator : dict, optional
-        What is kept beside the trees; JSON values.
+        Data stored beside the trees; JSON values.
     """
-    trees = {f.name: listed(getattr(ensemble, f.name)) for f in fields(ensemble)}
+    trees = {f.name: to_json(getattr(ensemble, f.name)) for f in fields(ensemble)}
     has_value = not np.isnan(trees.pop("missing_value"))
     if has_value:
-        trees["missing_value"] = spelt(float(ensemble.missing_value))
+        trees["missing_value"] = encode_nonfinite(float(ensemble.missing_value))
     document = {
         "format": FORMAT,
         "version": VERSION if has_value else FIRST_VERSION,
@@ -36,67 +36,67 @@ def write(ensemble, *, estimator=None):
 
 
 def read(document):
-    """Return the `harness.TreeEnsemble` of a model's JSON, and what is kept beside it.
+    """Return the `harness.TreeEnsemble` of a model's JSON, and the data stored beside it.
 
     Raises
     ------
     ModelFileError
-        Where it is of another form, or a newer version wrote it.
+        If it has another format, or a newer version.
     """
     if document.get("format") != FORMAT:
-        raise ModelFileError("it is neither XGBoost's JSON nor our own")
+        raise ModelFileError("it is neither XGBoost's JSON nor this project's")
     if type(document["version"]) is not int or document["version"] < 1:
-        raise ModelFileError("its version is no number from 1 on")
+        raise ModelFileError("its version is not a positive integer")
     if document["version"] > VERSION:
         raise ModelFileError(
-            f"it is of version {document['version']} and this program reads up to {VERSION}: "
-            "upgrade it"
+            f"it has version {document['version']}; this program reads versions up to "
+            f"{VERSION}: upgrade the program"
         )
-    given = {name: unlisted(value) for name, value in document["trees"].items()}
-    given["missing_value"] = unspelt(given.get("missing_value", np.nan))
+    given = {name: from_json(value) for name, value in document["trees"].items()}
+    given["missing_value"] = decode_nonfinite(given.get("missing_value", np.nan))
     return TreeEnsemble(**given), document["estimator"]
 
 
-def spelt(value):
-    """Return facts, of dicts, lists and values, with numbers that are not finite as text."""
+def encode_nonfinite(value):
+    """Return nested dicts and lists with non-finite numbers replaced by text."""
     if isinstance(value, dict):
-        return {name: spelt(one) for name, one in value.items()}
+        return {name: encode_nonfinite(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [spelt(one) for one in value]
+        return [encode_nonfinite(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
 
 
-def unspelt(value):
-    """Return what `spelt` was given."""
+def decode_nonfinite(value):
+    """Return the inverse of `encode_nonfinite`."""
     if isinstance(value, dict):
-        return {name: unspelt(one) for name, one in value.items()}
+        return {name: decode_nonfinite(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [unspelt(one) for one in value]
-    return SPELT.get(value, value) if isinstance(value, str) else value
+        return [decode_nonfinite(one) for one in value]
+    return NONFINITE.get(value, value) if isinstance(value, str) else value
 
 
-def listed(value):
-    """Return a field of an ensemble as JSON can hold it."""
+def to_json(value):
+    """Return a field of an ensemble as a JSON value."""
     if not isinstance(value, np.ndarray):
         return list(value) if isinstance(value, tuple) else value
     if value.dtype.kind != "f" or np.isfinite(value).all():
         return value.tolist()
     found = value.astype(object)
-    for name, number in SPELT.items():
+    for name, number in NONFINITE.items():
         found[np.isnan(value) if name == "NaN" else value == number] = name
     return found.tolist()
 
 
-def unlisted(value):
-    """Return a field of an ensemble from its JSON form."""
+def from_json(value):
+    """Return a field of an ensemble from its JSON value."""
     if not isinstance(value, list):
         return value
-    found = np.array(value, object)  # an array of text would have the longest one's room each
+    found = np.array(value, object)  # a text array would use the longest item's size for each
     flat = found.ravel().tolist()
     if not any(isinstance(one, str) for one in flat):
         return np.array(value)
-    if not all(isinstance(one, int | float) or one in SPELT for one in flat):
-        raise ModelFileError("a list of numbers holds text")
-    return np.array([SPELT.get(one, one) for one in flat], np.float64).reshape(found.shape)
+    if not all(isinstance(one, int | float) or one in NONFINITE for one in flat):
+        raise ModelFileError("a list of numbers contains text")
+    return np.array([NONFINITE.get(one, one) for one in flat], np.float64).reshape(found.shape)

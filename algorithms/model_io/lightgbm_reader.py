@@ -1,8 +1,8 @@
-"""Read LightGBM's model in its text form.
+"""Reader of LightGBM's text model format.
 
-Everything is float64 and ``x <= threshold`` goes left. ``decision_type`` of a node is a bit set:
-1 categorical, 2 missing values go left, and from bit 2 on what is missing: 0 nothing (NaN is
-read as zero), 1 zero, 2 NaN. A category that a node lists goes left, any other and NaN right.
+All numbers are float64 and ``x <= threshold`` goes left. ``decision_type`` of a node is a bit set:
+1 categorical, 2 missing values go left; the bits from bit 2 on are the missing type: 0 none (NaN is
+read as zero), 1 zero, 2 NaN. Categories listed in a node go left, all others and NaN go right.
 """
 
 import json
@@ -16,46 +16,52 @@ from harness import Missing, Tree, TreeEnsemble
 
 FIRST_LINE = "tree\n"
 CATEGORICAL, DEFAULT_LEFT = 1, 2
-ZERO_THRESHOLD = float(np.float32(1e-35))  # smaller values are dropped before a row is walked
+ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM drops smaller values before it predicts a row
 KINDS = np.array([Missing.NAN_AS_ZERO, Missing.ZERO, Missing.NAN], np.uint8)
 VERSIONS = ("v3", "v4")
 MOST_DECISION = 2 << 2 | CATEGORICAL | DEFAULT_LEFT
-LARGEST_WORD = (1 << 32) - 1  # of a bit set
-LISTED = "category_columns"  # in files of ours: places of the columns whose categories are listed
-NAMED = "column_names"  # in files of ours: the names as they are, where LightGBM's differ
+LARGEST_WORD = (1 << 32) - 1  # one 32-bit word of a bit set
+CATEGORY_COLUMNS = (
+    "category_columns"  # our files: indices of the columns whose categories are listed
+)
+COLUMN_NAMES = "column_names"  # our files: the original names, if LightGBM's differ
 TREES_END = "\nend of trees"
 
 
 def read(text):
-    """Return the `harness.TreeEnsemble` of a model, the names of its columns, and categories.
+    """Return the `harness.TreeEnsemble` of a model, its column names and its categories.
 
     Parameters
     ----------
-    text : str, as LightGBM 3 and 4 write it
+    text : str, as written by LightGBM 3 and 4
 
     Returns
     -------
-    ensemble, list of names or None, and `categories_of` the frame that it was trained on
+    ensemble, list of names or None, and `categories_of` the training frame
 
     Raises
     ------
     ModelFileError
-        Where the model has no such form: averaged (rf), linear leaves, an unknown objective.
-        What is malformed raises KeyError, TypeError, ValueError or IndexError.
+        If the model is not supported: averaged (rf), linear leaves, an unknown objective.
+        Malformed text raises KeyError, TypeError, ValueError or IndexError.
     """
     trees, ended, rest = text.partition(TREES_END)
     if not ended:
-        raise ModelFileError("its trees have no end: the file is not whole")
+        raise ModelFileError("its trees have no end: the file is incomplete")
     head, *blocks = trees.split("\nTree=")
     about = fields(head)
     if about["version"] not in VERSIONS:
         known = " and ".join(VERSIONS)
-        raise ModelFileError(f"it is of version {about['version']!r}; {known} are known")
+        raise ModelFileError(f"it has version {about['version']!r}; {known} are supported")
     if "average_output" in head.split("\n"):
-        raise ModelFileError("it is a random forest of LightGBM's (average_output)")
-    objective, *options = about.get("objective", "regression").split()  # none: a function
+        raise ModelFileError(
+            "it is a LightGBM random forest (average_output), which is not supported"
+        )
+    objective, *options = about.get(
+        "objective", "regression"
+    ).split()  # absent if the objective was a function
     if "sqrt" in options:
-        raise ModelFileError("its target is a square root (reg_sqrt)")
+        raise ModelFileError("its target is a square root (reg_sqrt), which is not supported")
     width = int(about["num_tree_per_iteration"])
     check_outputs(width, len(blocks))
     link = link_of(objective, LIGHTGBM)
@@ -76,34 +82,36 @@ def read(text):
         version=about["version"],
         cover_kind="rows",
     )
-    if NAMED in about:
-        names = names_of(json.loads(about[NAMED]), len(names))
+    if COLUMN_NAMES in about:
+        names = names_of(json.loads(about[COLUMN_NAMES]), len(names))
     categories = categories_of(about, names, lists_of(rest))
     return ensemble, None if names == default_names(n_features) else names, categories
 
 
 def objective_of(text):
-    """Return the name of a model's objective, or None where it was a function."""
+    """Return the name of a model's objective, or None if it was a function."""
     return fields(text).get("objective", "").split(" ")[0] or None
 
 
 def default_names(n_features):
-    """Return LightGBM's names of columns that have none."""
+    """Return LightGBM's default names of unnamed columns."""
     return [default_name(f) for f in range(n_features)]
 
 
 def default_name(place):
-    """Return LightGBM's name of a column that has none."""
+    """Return LightGBM's default name of an unnamed column."""
     return f"Column_{place}"
 
 
-def names_of(told, n_features):
-    """Return the names of columns as they are; raise ModelFileError where they are none."""
-    if not isinstance(told, list) or not all(isinstance(name, str) for name in told):
-        raise ModelFileError(f"its {NAMED} are no list of texts")
-    if len(told) != n_features:
-        raise ModelFileError(f"it names {n_features} columns, and {len(told)} in {NAMED}")
-    return told
+def names_of(names, n_features):
+    """Return the original column names; raise ModelFileError if they are invalid."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"its {COLUMN_NAMES} is not a list of texts")
+    if len(names) != n_features:
+        raise ModelFileError(
+            f"it has {n_features} column names, but {len(names)} in {COLUMN_NAMES}"
+        )
+    return names
 
 
 def fields(block):
@@ -113,26 +121,30 @@ def fields(block):
 
 
 def lists_of(rest):
-    """Return the lists of categories that stand behind a model's trees, [] where there are none."""
-    _, found, line = rest.rpartition("\npandas_categorical:")  # a column may have such a name
+    """Return the lists of categories that follow the trees, [] if there are none."""
+    _, found, line = rest.rpartition(
+        "\npandas_categorical:"
+    )  # the last match: a column may have this name
     lists = (json.loads(line.split("\n", 1)[0]) if found else None) or []
     if not isinstance(lists, list) or not all(isinstance(own, list) for own in lists):
-        raise ModelFileError("its categories are no lists")
+        raise ModelFileError("its categories are not lists")
     return lists
 
 
 def categories_of(about, names, lists):
-    """Return column name → categories; or the lists alone, where the file leaves open of which.
+    """Return column name → categories, or only the lists if their columns are ambiguous.
 
-    LightGBM lists the categories of a frame's columns in their order, without names: those of
-    ordered categories too, which are split as numbers, and of columns that are constant. The
-    columns are told where no others of the file can have such lists.
+    LightGBM lists the categories of a frame's columns in order, without column names, including
+    ordered categories, which are split as numbers, and constant columns. The columns are known if
+    only one assignment of the lists to columns is possible.
     """
     infos = about["feature_infos"].split(" ")
     if len(infos) != len(names):
-        raise ModelFileError(f"it tells of {len(infos)} columns and names {len(names)}")
-    if LISTED in about:
-        places = integers(about[LISTED].split(), 0, len(names) - 1, LISTED).tolist()
+        raise ModelFileError(f"it describes {len(infos)} columns and names {len(names)}")
+    if CATEGORY_COLUMNS in about:
+        places = integers(
+            about[CATEGORY_COLUMNS].split(), 0, len(names) - 1, CATEGORY_COLUMNS
+        ).tolist()
     else:
         last = len(names) - 1
         places = first_places(infos, lists)
@@ -143,7 +155,7 @@ def categories_of(about, names, lists):
 
 
 def first_places(infos, lists):
-    """Return the first columns that can have the lists in their order; fewer where none can."""
+    """Return the first columns that fit the lists in order; fewer if some list does not fit."""
     places = []
     for place, info in enumerate(infos):
         if len(places) < len(lists) and can_be_codes(info, len(lists[len(places)])):
@@ -152,7 +164,7 @@ def first_places(infos, lists):
 
 
 def can_be_codes(info, count):
-    """Return whether a column can hold the codes of so many categories.
+    """Return whether a column can have the codes of ``count`` categories.
 
     Parameters
     ----------
@@ -168,7 +180,7 @@ def can_be_codes(info, count):
 
 
 def one_tree(t, n_features):
-    """Return one tree: inner nodes first, as the library numbers them, then the leaves.
+    """Return one tree: inner nodes first, in LightGBM's order, then the leaves.
 
     Parameters
     ----------
@@ -176,28 +188,28 @@ def one_tree(t, n_features):
     n_features : int
     """
     if t.get("is_linear", "0") != "0":
-        raise ModelFileError("its leaves are linear models")
+        raise ModelFileError("its leaves are linear models, which are not supported")
     leaf_value = numbers(t["leaf_value"])
     n_leaves = int(t["num_leaves"])
     if n_leaves < 1 or len(leaf_value) != n_leaves:
-        raise ModelFileError(f"a tree has {len(leaf_value)} leaf values of {n_leaves}")
+        raise ModelFileError(f"a tree has {len(leaf_value)} leaf values, num_leaves is {n_leaves}")
     n_inner = n_leaves - 1
 
     def column(inner, leaf, fill=0.0):
-        """Return a column of inner values and of leaf values, each by its name in the text."""
+        """Return the values of inner nodes and leaves, from the fields of these names."""
         found = np.full(n_inner + n_leaves, fill)
         if inner and n_inner:
-            found[:n_inner] = exactly(n_inner, numbers(t[inner]), inner)
+            found[:n_inner] = check_count(n_inner, numbers(t[inner]), inner)
         if leaf and t.get(leaf):  # a tree of one leaf has no leaf_count
-            found[n_inner:] = exactly(n_leaves, numbers(t[leaf]), leaf)
+            found[n_inner:] = check_count(n_leaves, numbers(t[leaf]), leaf)
         return found
 
     def whole(name, low, high, fill):
-        """Return a column of whole numbers of inner nodes; leaves have ``fill``."""
+        """Return the integers of inner nodes; leaves have ``fill``."""
         found = np.full(n_inner + n_leaves, fill, np.int64)
         if n_inner:
             given = integers(t[name].split(), low, high, f"{name} of a tree")
-            found[:n_inner] = exactly(n_inner, given, name)
+            found[:n_inner] = check_count(n_inner, given, name)
         return found
 
     decision = whole("decision_type", 0, MOST_DECISION, 0)
@@ -221,27 +233,29 @@ def one_tree(t, n_features):
     )
 
 
-def exactly(wanted, values, name):
-    """Return values if there are as many as wanted."""
+def check_count(wanted, values, name):
+    """Return the values; raise ModelFileError if their number is wrong."""
     if len(values) != wanted:
         raise ModelFileError(f"a tree has {len(values)} entries of {name}, not {wanted}")
     return values
 
 
 def category_sets(t, decision):
-    """Return the categories that go left at each node that asks for one."""
+    """Return the categories that go left at each categorical split."""
     nodes = np.flatnonzero(decision & CATEGORICAL).tolist()
     if not nodes:
         return {}
     words = integers(t["cat_threshold"].split(), 0, LARGEST_WORD, "cat_threshold").astype("<u4")
     bounds = integers(t["cat_boundaries"].split(), 0, len(words), "cat_boundaries")
     if (bounds[1:] < bounds[:-1]).any() or (bounds[1:] > bounds[:-1] + MOST_CODES // 32).any():
-        raise ModelFileError("cat_boundaries do not ascend, or a set of categories is too large")
+        raise ModelFileError(
+            "cat_boundaries are not ascending, or a set of categories is too large"
+        )
     thresholds = t["threshold"].split()
     numbers_of_sets = [int(float(thresholds[node])) for node in nodes]
     integers(numbers_of_sets, 0, len(bounds) - 2, "the threshold of a categorical split")
     if len(set(numbers_of_sets)) < len(nodes):
-        raise ModelFileError("two nodes of a tree ask for the same set of categories")
+        raise ModelFileError("two nodes of a tree refer to the same set of categories")
     sets = {}
     for node, number in zip(nodes, numbers_of_sets, strict=True):
         own = words[bounds[number] : bounds[number + 1]]
@@ -250,5 +264,5 @@ def category_sets(t, decision):
 
 
 def numbers(text):
-    """Return a line of numbers as float64."""
+    """Return a line of numbers as a float64 array."""
     return np.array(text.split(), np.float64)

@@ -1,8 +1,8 @@
-"""Write LightGBM's model in its text form, version 4.
+"""Writer of LightGBM's text model format, version 4.
 
-LightGBM asks ``x <= threshold`` in float64, which every numeric question can be brought to; a
-base is added to the trees, as LightGBM does. Only values within 1e-35, which it reads as 0, may
-go another way than in the model that is written.
+LightGBM evaluates ``x <= threshold`` in float64; every numeric split can be converted to this form.
+The base score is added to the trees, as in LightGBM. Only values within 1e-35 of 0, which LightGBM
+reads as 0, may go to another side than in the original model.
 """
 
 import json
@@ -13,9 +13,9 @@ import numpy as np
 from algorithms.model_io.errors import ModelFileError, check_name
 from algorithms.model_io.lightgbm_reader import (
     CATEGORICAL,
+    CATEGORY_COLUMNS,
+    COLUMN_NAMES,
     DEFAULT_LEFT,
-    LISTED,
-    NAMED,
     default_names,
 )
 from algorithms.model_io.objectives import LIGHTGBM, name_for
@@ -40,7 +40,7 @@ PARAMETERS = {  # scikit-learn's name → LightGBM's
     "max_bin": "max_bin",
 }
 WORD = 32
-SHORT = 1e15  # whole numbers below are written without a point
+SHORT = 1e15  # smaller integers are written without a decimal point
 
 
 def write(ensemble, *, objective=None, names=None, params=None, categories=None):
@@ -50,39 +50,39 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     ----------
     ensemble : harness.TreeEnsemble
     objective : str, optional
-        Its name in LightGBM or XGBoost; by default the usual one for the link.
+        Name in LightGBM or XGBoost; by default the usual objective of the link.
     names : list of str, optional
-        Of the columns; a blank is written as "_", as LightGBM does, and a line of our own keeps
-        the names as they are.
+        Column names; a blank is written as "_", as LightGBM does, and an extra line of our own
+        stores the original names.
     params : dict, optional
-        Of the estimator; those in ``PARAMETERS`` are written into the block of parameters.
+        Parameters of the estimator; those in ``PARAMETERS`` are written to the parameter block.
     categories : dict or list, optional
-        Column name → its categories, of a frame trained on; or their lists alone, in the order of
-        its columns of categories.
+        Column name → categories of the training frame; or only the lists of categories, in the
+        order of the categorical columns.
 
     Raises
     ------
     ModelFileError
-        Where LightGBM's form cannot hold the model.
+        If LightGBM's format cannot store the model.
     """
     require_sum(ensemble)
     if not np.isnan(ensemble.missing_value):
         raise ModelFileError(
-            f"{ensemble.missing_value} stands for a missing value; LightGBM's form cannot hold "
-            "that: use another format"
+            f"{ensemble.missing_value} is read as a missing value; LightGBM's format cannot "
+            "store that: use another format"
         )
     name = name_for(ensemble, objective, LIGHTGBM)
     ensemble = base_in_trees(ensemble)
     plain = plain_sum(ensemble, members_left=True)
-    asks_set = ensemble.categories >= 0
-    if (asks_set & plain.nan_left).any():
+    is_categorical = ensemble.categories >= 0
+    if (is_categorical & plain.nan_left).any():
         raise ModelFileError("LightGBM sends missing categories right; this model sends some left")
     blocks = [tree_text(plain, t, k) for k, t in enumerate(plain.rounds.ravel().tolist())]
     names = names or default_names(ensemble.n_features)
     infos, about, lists = category_lines(plain, names, categories or {})
     given, names = [str(name) for name in names], written_names(names)
-    if given != names:  # LightGBM ignores the line, and drops it when it saves again
-        about = [*about, f"{NAMED}={json.dumps(given)}"]
+    if given != names:  # LightGBM ignores this line, and drops it when it saves the model
+        about = [*about, f"{COLUMN_NAMES}={json.dumps(given)}"]
     width = ensemble.n_outputs
     head = [
         "tree",
@@ -105,7 +105,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
 
 
 def parameter_lines(objective, params):
-    """Return the lines of the block of parameters; predictions do not depend on them."""
+    """Return the lines of the parameter block; predictions do not depend on them."""
     lines = ["[boosting: gbdt]", f"[objective: {objective}]"]
     for name, own in PARAMETERS.items():
         if isinstance(params.get(name), int | float):
@@ -114,39 +114,43 @@ def parameter_lines(objective, params):
 
 
 def category_lines(plain, names, categories):
-    """Return what is said of each column, the line of the listed ones if any, and their lists."""
-    if isinstance(categories, list):  # any column that numbers are asked of may have one of them
+    """Return the column infos, the line of categorical columns if any, and their categories."""
+    if isinstance(categories, list):  # any numeric column may have one of the lists
         infos = feature_infos(plain, [None] * len(names))
         return ["none" if i.startswith("[") else i for i in infos], [], categories
-    listed = [categories.get(name) for name in names]
-    places = [str(place) for place, own in enumerate(listed) if own is not None]
-    about = [f"{LISTED}={' '.join(places)}"] if places else []
-    return feature_infos(plain, listed), about, [own for own in listed if own is not None]
+    column_categories = [categories.get(name) for name in names]
+    places = [str(place) for place, own in enumerate(column_categories) if own is not None]
+    about = [f"{CATEGORY_COLUMNS}={' '.join(places)}"] if places else []
+    return (
+        feature_infos(plain, column_categories),
+        about,
+        [own for own in column_categories if own is not None],
+    )
 
 
 def written_names(names):
-    """Return the names of columns as a line of names can hold them, each another one."""
+    """Return the column names as written to the file; raise ModelFileError if two are equal."""
     found = [written(str(name)) for name in names]
     counts = Counter(found)
     twice = [str(own) for own, new in zip(names, found, strict=True) if counts[new] > 1]
     if twice:
         raise ModelFileError(
-            f"LightGBM's form writes blanks in names as '_', so that the columns {twice} get one "
-            "name: rename them"
+            f"LightGBM's format writes blanks in names as '_', so the columns {twice} get the "
+            "same name: rename them"
         )
     return found
 
 
 def written(name):
-    """Return the name of a column as a line of names can hold it."""
-    check_name(name, "LightGBM's form")
+    """Return a column name as written to the file."""
+    check_name(name, "LightGBM's format")
     if not name or "\n" in name or "\r" in name:
-        raise ModelFileError(f"LightGBM's form cannot hold a column named {name!r}: rename it")
+        raise ModelFileError(f"LightGBM's format cannot store a column named {name!r}: rename it")
     return name.replace(" ", "_")
 
 
 def objective_line(name, e):
-    """Return the objective with what its link needs."""
+    """Return the objective with the parameters of its link."""
     parts = [name]
     if name.startswith("multiclass"):
         parts.append(f"num_class:{e.n_outputs}")
@@ -157,10 +161,10 @@ def objective_line(name, e):
     return " ".join(parts)
 
 
-def feature_infos(plain, listed):
-    """Return what LightGBM says of each column: none, the range, or the categories.
+def feature_infos(plain, column_categories):
+    """Return LightGBM's info of each column: none, the range, or the categories.
 
-    ``listed`` holds for each column its categories, or None.
+    ``column_categories`` has the categories of each column, or None.
     """
     e = plain.ensemble
     infos = ["none"] * e.n_features
@@ -173,14 +177,14 @@ def feature_infos(plain, listed):
         sets = e.categories[(e.feature == f) & (e.categories >= 0)].tolist()
         codes = np.unique(np.concatenate([codes_of(e, k) for k in sets]))
         infos[f] = ":".join(str(c) for c in codes.tolist()) or "0"
-    for f, own in enumerate(listed):
+    for f, own in enumerate(column_categories):
         if own is not None:
             infos[f] = ":".join(str(c) for c in range(len(own))) or "none"
     return infos
 
 
 def importances(e, names):
-    """Return the lines that say how often each column is asked, the most asked first."""
+    """Return the lines of the split counts of the columns, largest first."""
     counts = np.bincount(e.feature[e.left >= 0], minlength=e.n_features)
     order = np.argsort(-counts, kind="stable")
     return ["feature_importances:", *(f"{names[f]}={counts[f]}" for f in order if counts[f])]
@@ -195,14 +199,14 @@ def tree_text(plain, t, place):
     number = np.empty(len(nodes), np.int64)
     number[~is_leaf] = np.arange(len(inner))
     number[is_leaf] = ~np.arange(len(leaves))
-    asks_set = e.categories[inner] >= 0
-    sets = [words_of(codes_of(e, k)) for k in e.categories[inner[asks_set]].tolist()]
+    is_categorical = e.categories[inner] >= 0
+    sets = [words_of(codes_of(e, k)) for k in e.categories[inner[is_categorical]].tolist()]
     ends = np.nan_to_num(plain.ends[inner], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    ends[asks_set] = np.arange(len(sets))
+    ends[is_categorical] = np.arange(len(sets))
     kinds = np.array([BITS_OF_KIND[Missing(kind)] for kind in e.missing[inner].tolist()], int)
     is_zero = e.missing[inner] == Missing.ZERO
     to_left = np.where(is_zero, e.default_left[inner], plain.nan_left[inner])
-    decision = np.where(asks_set, CATEGORICAL, kinds + DEFAULT_LEFT * to_left)
+    decision = np.where(is_categorical, CATEGORICAL, kinds + DEFAULT_LEFT * to_left)
     cover = np.nan_to_num(e.cover)
     lines = {
         "num_leaves": [len(leaves)],
@@ -229,14 +233,14 @@ def tree_text(plain, t, place):
 
 
 def words_of(codes):
-    """Return the bit set of codes in words of 32 bits, at least one."""
+    """Return the bit set of codes as 32-bit words, at least one."""
     words = np.zeros(int(codes.max(initial=0)) // WORD + 1, np.uint32)
     np.bitwise_or.at(words, codes // WORD, np.uint32(1) << (codes % WORD).astype(np.uint32))
     return words
 
 
 def text_of(value):
-    """Return a number with all its digits; whole ones without a point."""
+    """Return a number as text with all digits; integers without a decimal point."""
     value = value.item() if isinstance(value, np.generic) else value
     whole = isinstance(value, float) and value.is_integer() and abs(value) < SHORT
     return repr(int(value)) if whole else repr(value)

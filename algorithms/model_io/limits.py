@@ -1,50 +1,52 @@
-"""Checks of numbers in model files, before anything is computed with them or made for them."""
+"""Range checks of numbers in model files, before memory is allocated for them."""
 
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
 
 MOST_OUTPUTS = 1 << 16
-MOST_CODES = 1 << 24  # XGBoost's own limit; LightGBM writes a bit for each code
-MOST_FEATURES = (1 << 30) - 1  # of a `harness.TreeEnsemble`
+MOST_CODES = 1 << 24  # XGBoost's limit; LightGBM writes one bit per code
+MOST_FEATURES = (1 << 30) - 1  # limit of `harness.TreeEnsemble`
 
 
 def check_outputs(wanted, n_trees):
-    """Refuse more scores than trees can add to; a model without trees may have some."""
+    """Raise ModelFileError if there are more scores than trees; a model may have no trees."""
     if not 1 <= wanted <= max(MOST_OUTPUTS, n_trees):
-        raise ModelFileError(f"it asks for {wanted} scores a row and has {n_trees} trees")
+        raise ModelFileError(f"it has {wanted} scores per row but only {n_trees} trees")
 
 
 def check_codes(sets):
-    """Refuse sets, node → (codes, side), with codes that no bit set should hold."""
+    """Raise ModelFileError if a code in ``sets``, node → (codes, side), is too large."""
     most = max((max(codes, default=0) for codes, _ in sets.values()), default=0)
     if most >= MOST_CODES:
-        raise ModelFileError(f"it asks for the category {most}; {MOST_CODES - 1} is the largest")
+        raise ModelFileError(
+            f"it has the category code {most}; {MOST_CODES - 1} is the largest allowed"
+        )
 
 
 def check_features(wanted, names):
-    """Return a number of features; refuse one that is out of range, or not that of the names.
+    """Return the number of features; raise ModelFileError if it is invalid.
 
     Parameters
     ----------
     wanted : int
-    names : list of names in the file, empty where it has none
+    names : list of names in the file, or empty
     """
     if not 0 <= wanted <= MOST_FEATURES:
-        raise ModelFileError(f"it has {wanted} columns; {MOST_FEATURES} are the most")
+        raise ModelFileError(f"it has {wanted} columns; at most {MOST_FEATURES} are allowed")
     if names and len(names) != wanted:
         raise ModelFileError(f"it has {wanted} columns and names {len(names)}")
     return wanted
 
 
 def integers(values, low, high, what):
-    """Return integers of a file as int64, once they are within a range.
+    """Return integers of a file as int64; raise ModelFileError if one is out of range.
 
     Parameters
     ----------
-    values : list of numbers, or of their texts
-    low, high : the least and the largest that is allowed
-    what : what they are, for the error
+    values : list of integers, or of texts
+    low, high : smallest and largest allowed value
+    what : name of the values in the error message
     """
     if any(isinstance(value, str) for value in values):
         found = np.array([int(value) for value in values])
@@ -53,7 +55,7 @@ def integers(values, low, high, what):
     if found.size == 0:
         return np.zeros(0, np.int64)
     if found.ndim != 1 or found.dtype.kind not in "biu":
-        raise ModelFileError(f"{what} are no whole numbers of 64 bits")
+        raise ModelFileError(f"{what}: not all values are 64-bit integers")
     least, largest = int(found.min()), int(found.max())
     if least < low or largest > high:
         wrong = least if least < low else largest

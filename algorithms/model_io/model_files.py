@@ -1,4 +1,4 @@
-"""Read and write models on disk, whichever of the known forms they have."""
+"""Functions that read and write model files in all supported formats."""
 
 import json
 import os
@@ -19,50 +19,50 @@ from algorithms.model_io.summed_trees import first_rounds
 from harness import HarnessError, TreeEnsemble
 
 FORMATS = ("harness", "xgboost", "lightgbm")
-ATTRIBUTE = "tree-harness"  # under which XGBoost's file keeps what our estimators say
-KINDS = "biufUO"  # of numpy, that class labels may have
-UBJSON = b"{L"  # how XGBoost's files of this form begin: an object, and a long length of a name
+ATTRIBUTE = "tree-harness"  # attribute of XGBoost's file with our estimators' data
+KINDS = "biufUO"  # numpy dtype kinds that class labels may have
+UBJSON = b"{L"  # start of XGBoost's UBJSON files: an object, and a 64-bit key length
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 MALFORMED += (RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model as a file tells it."""
+    """Contents of a model file."""
 
     ensemble: TreeEnsemble
-    names: list | None = None  # of the columns
-    # column name → its categories, list or array; or a list of these, in the order of a frame's
-    # columns of categories, whose names the file leaves open
+    names: list | None = None  # column names
+    # column name → categories, list or array; or a list of these, in the order of the frame's
+    # categorical columns, if the file does not name the columns
     categories: dict | list = field(default_factory=dict)
-    objective: str | None = None  # its name in the library of the format
-    estimator: dict = field(default_factory=dict)  # what an estimator of ours said of itself
+    objective: str | None = None  # name in the library of the format
+    estimator: dict = field(default_factory=dict)  # data stored by one of our estimators
 
 
 def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name that users look for
     """Return the `harness.TreeEnsemble` of a model file, without the library that wrote it.
 
-    Of what our estimators wrote it has the rounds that they predict by; of a library's file all
-    that are in it, those after the best one too.
+    For files of our estimators it has the rounds used for prediction; for files of a library all
+    rounds in the file, including those after the best one.
 
     Parameters
     ----------
     path : str or path
     format : {"harness", "xgboost", "lightgbm"}, optional
-        By default told by the file's contents: XGBoost's JSON, LightGBM's text, or our own JSON
-        (docs/model-file.md).
+        By default detected from the contents: XGBoost's JSON, LightGBM's text, or the project's
+        own JSON (docs/model-file.md).
     missing : float, optional
-        Value that stands for a missing one, besides NaN: the ``missing`` of the XGBoost estimator
-        or ``DMatrix`` that the model was trained with. XGBoost's own files do not hold it. By
-        default what the file says, else NaN alone.
+        Value that is read as missing, in addition to NaN: the ``missing`` of the XGBoost estimator
+        or ``DMatrix`` used in training. XGBoost's own files do not store it. By default the value
+        in the file, or only NaN if there is none.
 
     Raises
     ------
     ModelFileError
-        A ValueError that says what is wrong: not whole, of another form, too large, or a model
-        whose predictions cannot be told, as its objective is not known.
+        A ValueError with the reason: the file is incomplete, has another format, is too large, or
+        its objective is unknown.
     OSError
-        Where there is no such file.
+        If the file cannot be read.
     """
     found = read_file(path, format)
     ensemble = found.ensemble
@@ -83,20 +83,20 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
     ensemble : harness.TreeEnsemble
     path : str or path
     format : {"harness", "xgboost", "lightgbm"}, optional
-        By default LightGBM's for ".txt", and our own for ".json".
+        By default LightGBM's for ".txt", and the project's own for ".json".
     objective : str, optional
-        Its name in XGBoost or LightGBM; by default the usual one for the ensemble's link.
+        Name in XGBoost or LightGBM; by default the usual objective of the ensemble's link.
     names : list of str, optional
-        Of the columns.
+        Column names.
 
     Raises
     ------
     ModelFileError
-        A ValueError, where the form cannot hold the model.
+        A ValueError, if the format cannot store the model.
     TypeError
-        Where it is no TreeEnsemble.
+        If it is not a TreeEnsemble.
     OSError
-        Where the path cannot be written.
+        If the path cannot be written.
     """
     if not isinstance(ensemble, TreeEnsemble):
         raise TypeError(
@@ -105,8 +105,8 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
         )
     kind = format_of(path, format)
     if names is not None and len(names) not in (0, ensemble.n_features):
-        told = f"names are of {len(names)} columns, the model is of {ensemble.n_features}"
-        raise ModelFileError(told)
+        message = f"names has {len(names)} entries, the number of columns is {ensemble.n_features}"
+        raise ModelFileError(message)
     if kind == "harness":
         text = json_format.write(ensemble, estimator={"columns": names} if names else {})
     elif kind == "xgboost":
@@ -120,13 +120,13 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
 
 
 def missing_of_file(ensemble):
-    """Return the value of a missing one as a file keeps it beside the trees: {} where it is NaN."""
+    """Return the ``missing`` value as stored beside the trees; {} if it is NaN."""
     value = float(ensemble.missing_value)
-    return {} if np.isnan(value) else {"missing": json_format.spelt(value)}
+    return {} if np.isnan(value) else {"missing": json_format.encode_nonfinite(value)}
 
 
 def write_text(path, text):
-    """Write a file whole or not at all; an OSError names it, not the part that is written first."""
+    """Write a file atomically; an OSError names the file, not the temporary one."""
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -139,19 +139,19 @@ def write_text(path, text):
 
 
 def format_of(path, wanted, of_json="harness"):
-    """Return the format to write: as wanted, else told by the suffix.
+    """Return the format to write: the wanted one, or else the one of the suffix.
 
     Parameters
     ----------
-    of_json : the format of the suffix ".json"
+    of_json : format for the suffix ".json"
     """
     if wanted is None:
         suffix = Path(path).suffix
         wanted = {".json": of_json, ".txt": "lightgbm"}.get(suffix)
         if wanted is None:
             raise ModelFileError(
-                f"{suffix or 'no suffix'!r} names no format: write to .json or .txt, or give "
-                f"format={' or '.join(repr(f) for f in FORMATS)}"
+                f"{suffix or 'no suffix'!r} is not the suffix of a format: write to .json or .txt, "
+                f"or give format={' or '.join(repr(f) for f in FORMATS)}"
             )
     if wanted not in FORMATS:
         raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
@@ -163,20 +163,20 @@ def read_file(path, wanted=None):
     data = Path(path).read_bytes()
     if data.startswith(UBJSON):
         raise ModelFileError(
-            f"{path} cannot be read as a model: it is XGBoost's binary form (UBJSON); have XGBoost "
-            "save it under a name that ends with .json"
+            f"{path} cannot be read as a model: it is XGBoost's binary format (UBJSON); let "
+            "XGBoost save it under a name that ends with .json"
         )
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged as it is
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values are checked later
             return read_text(data.decode("utf-8"), wanted)
     except (*MALFORMED, HarnessError) as error:
-        told = isinstance(error, HarnessError)
-        reason = str(error) if told else f"it is malformed ({type(error).__name__}: {error})"
+        explained = isinstance(error, HarnessError)
+        reason = str(error) if explained else f"it is malformed ({type(error).__name__}: {error})"
         raise ModelFileError(f"{path} cannot be read as a model: {reason}") from error
 
 
 def read_text(text, wanted):
-    """Return the `ModelFile` of a text, in the form that is given or that it shows."""
+    """Return the `ModelFile` of a text, in the given format or the detected one."""
     if wanted is not None and wanted not in FORMATS:
         raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
     if wanted == "lightgbm" or (wanted is None and text.startswith(lightgbm_reader.FIRST_LINE)):
@@ -186,25 +186,28 @@ def read_text(text, wanted):
     document = json.loads(text)
     if wanted == "xgboost" or (wanted is None and "learner" in document):
         ensemble, names = xgboost_reader.read(document)
-        told = xgboost_reader.attribute_of(document, ATTRIBUTE)
-        about = json.loads(told) if told else {"facts": xgboost_reader.stopping_of(document)}
-        found = described(ensemble, about)
+        attribute = xgboost_reader.attribute_of(document, ATTRIBUTE)
+        about = (
+            json.loads(attribute) if attribute else {"facts": xgboost_reader.stopping_of(document)}
+        )
+        found = with_estimator_data(ensemble, about)
         named = xgboost_reader.categories_of(document, ensemble.n_features)
         name_of = names.__getitem__ if names else lightgbm_reader.default_name
         named = {name_of(place): values for place, values in named.items()}
         return replace(
             found,
             names=names,
-            categories=settled(named, found.categories),
+            categories=merge_categories(named, found.categories),
             objective=xgboost_reader.objective_of(document),
         )
-    return described(*json_format.read(document))
+    return with_estimator_data(*json_format.read(document))
 
 
-def settled(named, kept):
-    """Return the categories of what XGBoost names and an estimator of ours has kept.
+def merge_categories(named, kept):
+    """Return the categories, merged from XGBoost's section and the data of our estimators.
 
-    The latter knows kinds that XGBoost holds as text; the former, arrays, the type of numbers.
+    Our data has the types of categories that XGBoost stores as text; XGBoost's arrays have the
+    exact type of numbers.
     """
     if isinstance(kept, list):
         return named or kept
@@ -212,30 +215,32 @@ def settled(named, kept):
     return {**kept, **{n: v for n, v in named.items() if n in same or n not in kept}}
 
 
-def described(ensemble, about):
-    """Return a `ModelFile` with what an estimator of ours said of itself, once it is checked.
+def with_estimator_data(ensemble, about):
+    """Return a `ModelFile` with the validated data of one of our estimators.
 
-    The value that stands for a missing one becomes the ensemble's, and the estimator's parameter.
+    The ``missing`` value is set on the ensemble and on the estimator's parameter.
     """
     columns, labels = about.get("columns"), about.get("labels", {})
     categories = about.get("categories", {})
     parts = [about.get(name, {}) for name in ("params", "facts")] + [labels]
-    right = all(isinstance(part, dict) for part in parts)
+    is_valid = all(isinstance(part, dict) for part in parts)
     lists = categories if isinstance(categories, list) else categories.values()
-    right &= all(isinstance(values, list) for values in lists)
-    right &= columns is None or (isinstance(columns, list) and len(columns) == ensemble.n_features)
-    right &= columns is None or all(isinstance(name, str) for name in columns)
+    is_valid &= all(isinstance(values, list) for values in lists)
+    is_valid &= columns is None or (
+        isinstance(columns, list) and len(columns) == ensemble.n_features
+    )
+    is_valid &= columns is None or all(isinstance(name, str) for name in columns)
     n_classes = len(ensemble.classes)
-    right &= not labels or labels["dtype"].lstrip("<>=|")[0] in KINDS
-    right &= not labels or not n_classes or len(labels["values"]) == n_classes
-    if not right:
-        raise ModelFileError("what it says of the estimator does not fit its trees")
+    is_valid &= not labels or labels["dtype"].lstrip("<>=|")[0] in KINDS
+    is_valid &= not labels or not n_classes or len(labels["values"]) == n_classes
+    if not is_valid:
+        raise ModelFileError("its data about the estimator does not match its trees")
     params = about.get("params", {})
-    missing = json_format.unspelt(
+    missing = json_format.decode_nonfinite(
         about.get("missing", params.get("missing", ensemble.missing_value))
     )
     if isinstance(missing, bool) or not isinstance(missing, int | float):
-        raise ModelFileError(f"the value of a missing one is {missing!r}, no number")
+        raise ModelFileError(f"the value of missing is {missing!r}, which is not a number")
     ensemble = replace(ensemble, missing_value=float(missing))
     if "missing" in (*params, *about.get("left_out", ())):
         about = {**about, "params": {**params, "missing": float(missing)}}

@@ -1,8 +1,8 @@
-"""The objectives whose predictions are known: their names in the libraries, and their links."""
+"""Known objectives: their names in LightGBM and XGBoost, and their link functions."""
 
 from algorithms.model_io.errors import ModelFileError
 
-ROWS = (  # LightGBM, XGBoost, link; the first of a link is taken where no name is given
+ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("regression", "reg:squarederror", "identity"),
     ("regression_l1", "reg:absoluteerror", "identity"),
     ("huber", "reg:pseudohubererror", "identity"),
@@ -25,21 +25,21 @@ MANY = ("multiclass", "multiclassova", "multi:softprob", "multi:softmax")
 
 
 def link_of(name, library):
-    """Return the link of an objective; raise ModelFileError where it is not known."""
+    """Return the link of an objective; raise ModelFileError if it is unknown."""
     for row in ROWS:
         if name and row[library] == name:
             return row[2]
-    raise ModelFileError(f"the objective {name!r} has no link that is known here")
+    raise ModelFileError(f"the objective {name!r} is not supported")
 
 
 def name_for(ensemble, wanted, library):
-    """Return the name under which a library predicts as the ensemble does.
+    """Return the objective name with which a library predicts like the ensemble.
 
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
     wanted : str, optional
-        The objective's name in either library; it is taken where its link and classes fit.
+        Objective name in either library; used if its link and number of classes match.
     """
     rows = [row for row in ROWS if row[2] == ensemble.link and row[library]]
     named = [row for row in rows if wanted in row[:2]] or rows
@@ -53,7 +53,7 @@ def name_for(ensemble, wanted, library):
 
 
 def fits(name, ensemble):
-    """Return whether an objective reads as many scores, for classes or values, as there are."""
+    """Return whether an objective matches the ensemble's number of scores and classes."""
     if name in TWO:
         return ensemble.n_outputs == 1 and bool(ensemble.classes)
     if name in MANY:

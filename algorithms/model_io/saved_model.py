@@ -1,4 +1,4 @@
-"""Save and load fitted estimators whose model is `ensemble_`."""
+"""Mixin with `save_model` and `load_model` for estimators whose model is `ensemble_`."""
 
 import json
 from typing import ClassVar
@@ -20,8 +20,8 @@ from algorithms.model_io.model_files import (
     write_text,
 )
 
-MOST_IN_DTYPE = 3  # letters of a number's dtype: no file asks for text of any length
-FACTS = {  # what facts of training may be
+MOST_IN_DTYPE = 3  # characters of a dtype: a file cannot request a huge text dtype
+FACTS = {  # allowed types of the stored training facts
     "n_iter_": (int,),
     "best_iteration_": (int,),
     "best_iteration": (int, type(None)),
@@ -34,15 +34,15 @@ FACTS = {  # what facts of training may be
 
 
 class SavedModel:
-    """What an estimator with `ensemble_` gains by it: `save_model` and `load_model`.
+    """Mixin with `save_model` and `load_model` for estimators with `ensemble_`.
 
-    A class says which facts of training are kept (``_saved_facts``), and takes a model that was
-    read by ``_take_model(ensemble)``.
+    A subclass lists the training facts to store in ``_saved_facts``, and sets its fitted attributes
+    from a model in ``_take_model(ensemble)``.
     """
 
-    _json_format: ClassVar[str] = "harness"  # what the suffix ".json" means when saving
-    _objective_names: ClassVar[frozenset] = frozenset()  # what ``objective`` may be, as text
-    _saved_facts: ClassVar[tuple] = ()  # names of attributes that JSON can hold
+    _json_format: ClassVar[str] = "harness"  # format for the suffix ".json" when saving
+    _objective_names: ClassVar[frozenset] = frozenset()  # allowed values of ``objective``
+    _saved_facts: ClassVar[tuple] = ()  # names of JSON-compatible attributes
 
     def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
         """Write the fitted model to a file.
@@ -51,13 +51,13 @@ class SavedModel:
         ----------
         path : str or path
         format : {"harness", "xgboost", "lightgbm"}, optional
-            By default told by the suffix: ".txt" is LightGBM's text, ".json" the JSON form of
-            the class (docs/model-file.md). LightGBM's text keeps no labels and no parameters.
+            By default from the suffix: ".txt" is LightGBM's text, ".json" the JSON format of the
+            class (docs/model-file.md). LightGBM's text stores neither labels nor parameters.
 
         Raises
         ------
         ModelFileError
-            A ValueError, where the form cannot hold the model.
+            A ValueError, if the format cannot store the model.
         """
         check_is_fitted(self, "ensemble_")
         kind = format_of(path, format, self._json_format)
@@ -66,13 +66,13 @@ class SavedModel:
         if kind == "harness":
             text = json_format.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
-            ensemble, told = self._whole_model()
-            kept = {**told, ATTRIBUTE: json.dumps(self._describe(names))}
+            ensemble, stopping = self._whole_model()
+            attributes = {**stopping, ATTRIBUTE: json.dumps(self._describe(names))}
             text = xgboost_writer.write(
                 ensemble,
                 objective=objective,
                 names=names,
-                attributes=kept,
+                attributes=attributes,
                 categories=placed_categories(self),
             )
         else:
@@ -86,22 +86,21 @@ class SavedModel:
         write_text(path, text)
 
     def _whole_model(self):
-        """Return the trees that XGBoost's form holds, and what it says of early stopping."""
+        """Return the trees for XGBoost's format, and its attributes about early stopping."""
         return self.ensemble_, {}
 
     @undo_on_failure
     def load_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
-        """Take a model from a file; the estimator then is fitted.
+        """Load a model from a file; the estimator is then fitted.
 
-        Of what our estimators wrote, parameters and labels are taken as well. The files of the
-        libraries name classes by their numbers, and leave parameters as they are, but for the
-        objective.
+        Files of our estimators also set parameters and class labels. In files of the libraries
+        classes are numbered, and only the objective parameter is set.
 
         Parameters
         ----------
         path : str or path
         format : {"harness", "xgboost", "lightgbm"}, optional
-            By default told by the contents.
+            By default detected from the contents.
 
         Returns
         -------
@@ -110,19 +109,19 @@ class SavedModel:
         Raises
         ------
         ModelFileError
-            A ValueError that says what is wrong with the file, or that it is for another task.
+            A ValueError with the reason, if the file is invalid or belongs to another task.
         """
         found = read_file(path, format)
         self._check_task(path, found.ensemble)
         try:
             self._take_file(found)
         except MALFORMED as error:
-            reason = f"what it says of the estimator is malformed ({error})"
+            reason = f"its data about the estimator is malformed ({error})"
             raise ModelFileError(f"{path} cannot be read as a model: {reason}") from error
         return self
 
     def _take_file(self, found):
-        """Become the model of a `ModelFile`; raise one of MALFORMED where it holds none."""
+        """Set the fitted attributes from a `ModelFile`; raise one of MALFORMED if it is invalid."""
         about, ensemble = found.estimator, found.ensemble
         params = self._checked_params(about.get("params", {}))
         facts = checked_facts(about.get("facts", {}), self._saved_facts)
@@ -147,24 +146,24 @@ class SavedModel:
         self._take_model(ensemble)
 
     def _checked_params(self, given):
-        """Return the parameters of a file that the estimator has; raise ValueError if invalid."""
+        """Return the file's parameters that the estimator has; raise ValueError if invalid."""
         known = self.get_params(deep=False)
         params = {name: value for name, value in given.items() if name in known}
         type(self)(**params)._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return params
 
     def _check_task(self, path, ensemble):
-        """Raise where a classifier is to take values, or a regressor classes."""
+        """Raise ModelFileError if a classifier loads a regression model, or the reverse."""
         for_classes = hasattr(self, "predict_proba")
         if for_classes != bool(ensemble.classes):
-            held = "classes" if ensemble.classes else "values"
-            raise ModelFileError(f"{path} predicts {held}: {type(self).__name__} cannot take it")
+            output = "classes" if ensemble.classes else "values"
+            raise ModelFileError(f"{path} predicts {output}: {type(self).__name__} cannot load it")
 
     def _describe(self, names):
-        """Return what our own form keeps beside the trees."""
+        """Return the estimator data that our format stores beside the trees."""
         params, left_out = self._plain_params()
         known = [name for name in self._saved_facts if hasattr(self, name)]
-        facts = {name: json_format.spelt(getattr(self, name)) for name in known}
+        facts = {name: json_format.encode_nonfinite(getattr(self, name)) for name in known}
         told = {
             "class": type(self).__name__,
             "params": params,
@@ -175,35 +174,37 @@ class SavedModel:
             **missing_of_file(self.ensemble_),
         }
         if getattr(self, "categories_", {}) is None:
-            del told["categories"]  # of a library's file, which did not name them
+            del told["categories"]  # loaded from a library's file that does not name them
         if hasattr(self, "classes_"):
             kind = self.classes_.dtype
-            dtype = kind.str if kind.kind in "biuf" else kind.kind  # text takes the room it needs
+            dtype = kind.str if kind.kind in "biuf" else kind.kind  # text without a length
             told["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
         return told
 
     def _plain_params(self):
-        """Return the parameters that JSON can hold, and the names of the others."""
+        """Return the JSON-compatible parameters, and the names of the others."""
         given = {name: plain(value) for name, value in self.get_params(deep=False).items()}
-        held = {name: value for name, value in given.items() if is_json(value)}
-        return held, sorted(given.keys() - held.keys())
+        stored = {name: value for name, value in given.items() if is_json(value)}
+        return stored, sorted(given.keys() - stored.keys())
 
 
 def listed_categories(model):
-    """Return an estimator's categories as JSON can hold them: column name → list, or the lists."""
+    """Return an estimator's categories as JSON values: column name → list, or only the lists."""
     kept = getattr(model, "categories_", None) or {}
     if isinstance(kept, list):
         return [plain(own.to_numpy()) for own in kept]
     keys = (key if isinstance(key, str) else default_name(key) for key in kept)
     found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
-    dates = any(c.dtype.kind in "mM" for c in kept.values())  # else plain numbers of nanoseconds
+    dates = any(
+        c.dtype.kind in "mM" for c in kept.values()
+    )  # otherwise they would be stored as integers of nanoseconds
     if dates or not is_json(found):
-        raise ModelFileError("a file holds categories that are text or numbers, and no others")
+        raise ModelFileError("a file can only store categories that are text or numbers")
     return found
 
 
 def placed_categories(model):
-    """Return place of a column → pd.Index of its categories, of an estimator that saw a frame."""
+    """Return column index → pd.Index of its categories, for an estimator trained on a frame."""
     kept, names = getattr(model, "categories_", None) or {}, getattr(model, "feature_names_in_", ())
     if isinstance(kept, list):
         return {}
@@ -211,10 +212,10 @@ def placed_categories(model):
 
 
 def categories_of(found):
-    """Return the categories of a `ModelFile`: column name, or place without names → pd.Index.
+    """Return the categories of a `ModelFile`: column name, or index without names → pd.Index.
 
-    A list of pd.Index, in the order of a frame's columns of categories, where the file leaves open
-    of which columns they are. None where its trees ask for categories and it does not name them.
+    If the file does not say which columns they belong to: a list of pd.Index, in the order of the
+    frame's categorical columns. None if there are categorical splits but no stored categories.
     """
     if isinstance(found.categories, list) and found.categories:
         return [index_of(values) for values in found.categories]
@@ -223,14 +224,14 @@ def categories_of(found):
 
 
 def keyed_categories(found):
-    """Return the categories that a `ModelFile` names, see `categories_of`."""
+    """Return the categories of a `ModelFile` by column; see `categories_of`."""
     named, n_features = found.categories or {}, found.ensemble.n_features
     keys = [name if found.names else place_of(name, n_features) for name in named]
     return {key: index_of(own) for key, own in zip(keys, named.values(), strict=True)}
 
 
 def place_of(name, n_features):
-    """Return the place of a column of that default name; the name where there is none such."""
+    """Return the column index of a default name; the name itself if it is not one."""
     digits = name.removeprefix(default_name(""))
     is_place = digits.isascii() and digits.isdigit() and len(digits) <= len(str(n_features))
     is_default = is_place and default_name(int(digits)) == name and int(digits) < n_features
@@ -238,9 +239,9 @@ def place_of(name, n_features):
 
 
 def index_of(values):
-    """Return categories as a pd.Index; raise ValueError where one is no value, or stands twice."""
+    """Return categories as a pd.Index; raise ValueError if one is invalid or a duplicate."""
     if any(isinstance(value, list | dict) for value in values):
-        raise ValueError("a category is a list or an object")
+        raise ValueError("a category is a list or an object, not a value")
     found = pd.Index(values)
     if not found.is_unique:
         raise ValueError("a column has the same category twice")
@@ -248,7 +249,7 @@ def index_of(values):
 
 
 def labels_of(told):
-    """Return class labels as an array of the type they had; raise ValueError where they have not.
+    """Return class labels as an array of their dtype; raise ValueError if they do not fit it.
 
     Parameters
     ----------
@@ -257,32 +258,32 @@ def labels_of(told):
     values = told["values"]
     found = np.array(values, np.dtype(told["dtype"][:MOST_IN_DTYPE]))
     if found.ndim != 1 or found.tolist() != values or len(set(values)) < len(values):
-        raise ValueError("class labels are not all different values of their type")
+        raise ValueError("class labels are not distinct values of their dtype")
     return found
 
 
 def checked_facts(given, known):
-    """Return the facts of training that a class keeps; raise ValueError where one is no such.
+    """Return the training facts of a class; raise ValueError if one has a wrong type.
 
     Parameters
     ----------
-    given : dict, name → value as `own_json.spelt` returns it
-    known : names that the class keeps
+    given : dict, name → value as returned by `json_format.encode_nonfinite`
+    known : names of the facts of the class
     """
-    found = {name: json_format.unspelt(given[name]) for name in known if name in given}
+    found = {name: json_format.decode_nonfinite(given[name]) for name in known if name in given}
     for name, value in found.items():
         if type(value) not in FACTS[name]:
-            raise ValueError(f"{name} is {value!r:.80}")
+            raise ValueError(f"{name} has the invalid value {value!r:.80}")
     return found
 
 
 def plain(value):
-    """Return a value of numpy as Python's own."""
+    """Return a numpy value as a Python value."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def is_json(value):
-    """Return whether JSON can hold a value."""
+    """Return whether a value can be stored as JSON."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""An ensemble as the files of other libraries can say it: rounds of trees, and their sum."""
+"""Ensembles in the form of other libraries' files: rounds of trees that are summed."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -12,14 +12,15 @@ from harness import Tree, TreeEnsemble
 
 @dataclass(frozen=True)
 class PlainSum:
-    """Trees of one value a leaf, in rounds of one for each score.
+    """Trees with one value per leaf, in rounds of one tree per score.
 
-    A node that asks for a category sends those of its set left, all others and NaN right, or NaN
-    where ``nan_left`` says: its sides were exchanged where it was the other way round.
+    A categorical split sends the codes of its set to the side of ``members_left`` in `plain_sum`,
+    all other codes to the other side, and NaN according to ``nan_left``; the children were swapped
+    where necessary.
     """
 
     ensemble: TreeEnsemble
-    rounds: np.ndarray  # int64 (n_rounds, n_outputs), numbers of trees
+    rounds: np.ndarray  # int64 (n_rounds, n_outputs), tree indices
     value: np.ndarray  # float64 (n_nodes,), times the weight of the tree
     ends: np.ndarray  # float64 (n_nodes,), x <= end goes left
     nan_left: np.ndarray  # bool (n_nodes,)
@@ -28,57 +29,59 @@ class PlainSum:
 
 
 def require_sum(e):
-    """Raise ModelFileError where an ensemble is no sum, or its leaves hold several values."""
+    """Raise ModelFileError if an ensemble is not a sum, or its leaves have several values."""
     if e.combination != "sum" or e.value.shape[1] != 1:
         raise ModelFileError(
-            "the file holds sums of trees with one value a leaf; this model is the "
+            "the file format stores sums of trees with one value per leaf; this model is the "
             f"{e.combination} of trees with {e.value.shape[1]}"
         )
     if (e.set_codes >= MOST_CODES).any():
-        raise ModelFileError(f"a category's code is above {MOST_CODES - 1}")
+        raise ModelFileError(f"a category code is above {MOST_CODES - 1}")
 
 
 def plain_sum(ensemble, *, members_left):
-    """Return an ensemble as rounds of plain trees.
+    """Return the `PlainSum` of an ensemble.
 
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
     members_left : bool
-        Which side the listed categories are to go to.
+        Whether the listed categories go left; otherwise right.
 
     Raises
     ------
     ModelFileError
-        Where the scores have not as many trees each.
+        If the scores do not have equally many trees.
     """
     e = ensemble
     ends = ends_left(e)
     nan_left = nan_goes_left(e, ends)
-    asks_set = e.categories >= 0
-    turned = asks_set.copy()
-    turned[asks_set] = e.members_left[e.categories[asks_set]] != members_left
+    is_categorical = e.categories >= 0
+    swapped = is_categorical.copy()
+    swapped[is_categorical] = e.members_left[e.categories[is_categorical]] != members_left
     return PlainSum(
         e,
         rounds_of(e),
         value_of(e),
         ends,
-        nan_left ^ turned,
-        np.where(turned, e.right, e.left),
-        np.where(turned, e.left, e.right),
+        nan_left ^ swapped,
+        np.where(swapped, e.right, e.left),
+        np.where(swapped, e.left, e.right),
     )
 
 
 def rounds_of(e):
-    """Return the numbers of trees, a row for each round and a column for each score."""
+    """Return the tree indices, one row per round and one column per score."""
     counts = np.bincount(e.output, minlength=e.n_outputs)
     if (counts != counts[0]).any():
-        raise ModelFileError("the file holds as many trees for each score; this model has not")
+        raise ModelFileError(
+            "the file format has as many trees for each score; this model does not"
+        )
     return np.argsort(e.output, kind="stable").reshape(e.n_outputs, -1).T
 
 
 def first_rounds(e, count):
-    """Return an ensemble of the first rounds of another."""
+    """Return an ensemble with the first ``count`` rounds of another."""
     numbers = rounds_of(e)[:count].ravel()
     arrays = e.to_arrays()
     rest = {f.name: getattr(e, f.name) for f in fields(e) if f.name not in arrays}
@@ -92,16 +95,16 @@ def first_rounds(e, count):
 
 
 def value_of(e):
-    """Return each node's value times the weight of its tree, as it is added to a sum."""
+    """Return each node's value times the weight of its tree, rounded to the sum's dtype."""
     weight = np.repeat(e.weight, np.diff(e.offsets))
     return (weight * e.value[:, 0]).astype(e.sum_dtype).astype(np.float64)
 
 
 def base_in_trees(e):
-    """Return an ensemble of the same sums, to the bit, that starts from 0.
+    """Return an ensemble with base score 0 and bitwise the same sums.
 
-    A base that starts the sum is added to the first tree of each score, one that ends it becomes
-    a last round of trees without a question.
+    A base score that starts the sum is added to the first tree of each score; one that ends the
+    sum becomes a last round of single-leaf trees.
     """
     none = np.zeros(e.n_outputs)
     if not e.base.any():
@@ -118,7 +121,7 @@ def base_in_trees(e):
 
 
 def with_constants(e):
-    """Return an ensemble with its base as a last round of trees of one leaf each."""
+    """Return an ensemble with its base score as a last round of single-leaf trees."""
     leaf = np.full(1, -1, np.int32)
     cover = float(np.nanmax(e.cover[e.offsets[:-1]], initial=0.0))
     constants = [

@@ -1,7 +1,7 @@
-"""Read XGBoost's model in its JSON form.
+"""Reader of XGBoost's JSON model format.
 
-Everything is float32: a row goes left where ``float32(x) < threshold``, leaves are added to the
-base margin in the order of the trees. A category that a node lists goes right, any other left.
+All numbers are float32: a row goes left if ``float32(x) < threshold``; leaves are added to the base
+margin in the order of the trees. Categories listed in a node go right, all others left.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs
 from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
 from harness import Missing, Tree, TreeEnsemble
 
-PER_NODE = {  # our name → XGBoost's, and how it is kept
-    "condition": ("split_conditions", np.float32),  # a leaf's value too
+PER_NODE = {  # our name → XGBoost's name and dtype
+    "condition": ("split_conditions", np.float32),  # at leaves the leaf value
     "value": ("base_weights", np.float64),
     "gain": ("loss_changes", np.float64),
     "cover": ("sum_hessian", np.float64),
@@ -27,22 +27,22 @@ WHOLE_PER_NODE = {
     "feature": "split_indices",
     "default_left": "default_left",
 }
-DELETED = (1 << 31) - 1  # the feature of nodes that pruning cut off
+DELETED = (1 << 31) - 1  # split feature of pruned nodes
 CLOSE = np.float32(1e-6)
 
 
 def read(document):
-    """Return the `harness.TreeEnsemble` of a model, and the names of its columns or None.
+    """Return the `harness.TreeEnsemble` of a model, and its column names or None.
 
     Parameters
     ----------
-    document : dict, the JSON that XGBoost 1.6 to 3 write
+    document : dict, JSON written by XGBoost 1.6 to 3
 
     Raises
     ------
     ModelFileError
-        Where the model has no such form: vector leaves, linear, an unknown objective. What is
-        malformed raises KeyError, TypeError, ValueError or IndexError.
+        If the model is not supported: vector leaves, linear, an unknown objective. Malformed
+        data raises KeyError, TypeError, ValueError or IndexError.
     """
     learner = document["learner"]
     objective, booster = objective_of(document), learner["gradient_booster"]
@@ -79,7 +79,7 @@ def read(document):
 
 
 def categories_of(document, n_features):
-    """Return the categories that a model names, see `xgboost_cats.read`."""
+    """Return the categories of a model; see `xgboost_categories.read`."""
     model = trees_of(document["learner"]["gradient_booster"])[0]
     return xgboost_categories.read(model, n_features, document["version"])
 
@@ -90,15 +90,15 @@ def objective_of(document):
 
 
 def attribute_of(document, name):
-    """Return what is kept beside a model under a name, or None."""
+    """Return an attribute of the model, or None."""
     return document["learner"].get("attributes", {}).get(name)
 
 
 def stopping_of(document):
-    """Return what early stopping has left in a model: facts of our estimators, or none.
+    """Return the early stopping results of a model as facts of our estimators, or {}.
 
-    XGBoost's file holds all rounds that were trained; its estimators predict by those up to the
-    best one. A round of several trees a score (``num_parallel_tree``) counts as so many here.
+    XGBoost's file has all trained rounds; its estimators predict with those up to the best one. A
+    round with several trees per score (``num_parallel_tree``) counts as several rounds here.
     """
     best, score = (attribute_of(document, name) for name in ("best_iteration", "best_score"))
     if best is None:
@@ -112,7 +112,7 @@ def stopping_of(document):
 
 
 def trees_of(booster):
-    """Return the model of a booster, and the weights of its trees where it has dropped some."""
+    """Return the model of a booster, and the weights of its trees with dart."""
     kind = booster["name"]
     if kind == "dart":
         return booster["gbtree"]["model"], booster["weight_drop"]
@@ -124,21 +124,21 @@ def trees_of(booster):
 def margin(score, link):
     """Return the float32 margin of a base score, which is stored after the link.
 
-    XGBoost keeps a probability `CLOSE` away from 0 and 1 before it takes the margin.
+    XGBoost clips a probability to [`CLOSE`, 1 − `CLOSE`] before it computes the margin.
     """
     score = np.float32(score)
     if link == "sigmoid":
         if not 0 <= score <= 1:
-            raise ModelFileError(f"its base_score {score} is no probability")
+            raise ModelFileError(f"its base_score {score} is not a probability")
         score = min(max(score, CLOSE), np.float32(1) - CLOSE)
         return -logf(np.float32(1) / score - np.float32(1))
     return logf(score) if link == "exp" else score
 
 
 def logf(x):
-    """Return the C library's logarithm of a float32, which is not the rounded one of a float64.
+    """Return the C library's logf, which differs from the rounded float64 logarithm.
 
-    XGBoost takes it; of values between 0.1 and 5 one in 200 has another last bit.
+    XGBoost uses logf; one in 200 values between 0.1 and 5 has another last bit.
     """
     function = ctypes.CDLL(None).logf
     function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
@@ -146,9 +146,9 @@ def logf(x):
 
 
 def one_tree(t):
-    """Return one tree of the JSON model, without the nodes that pruning cut off."""
+    """Return one tree of the JSON model, without pruned nodes."""
     if int(t["tree_param"]["size_leaf_vector"]) > 1:
-        raise ModelFileError("its leaves are vectors (multi_output_tree)")
+        raise ModelFileError("its leaves are vectors (multi_output_tree), which are not supported")
     nodes = {name: np.array(t[own], dtype) for name, (own, dtype) in PER_NODE.items()}
     most = {"left": len(t["left_children"]) - 1, "feature": DELETED, "default_left": 1}
     most["right"] = most["left"]
@@ -156,9 +156,9 @@ def one_tree(t):
         low = -1 if name in ("left", "right") else 0
         nodes[name] = integers(t[own], low, most[name], f"{own} of a tree")
     if len({len(values) for values in nodes.values()}) > 1:
-        raise ModelFileError("the lists of a tree have not all an entry for each node")
+        raise ModelFileError("the lists of a tree have different lengths")
     kept = level_order(nodes["left"], nodes["right"])
-    number = np.full(len(nodes["left"]) + 1, -1)  # its last entry answers for the child -1
+    number = np.full(len(nodes["left"]) + 1, -1)  # the last entry is for the child −1
     number[kept] = np.arange(len(kept))
     nodes = {name: values[kept] for name, values in nodes.items()}
     leaf = nodes["left"] < 0
@@ -180,12 +180,12 @@ def one_tree(t):
 
 
 def category_sets(t, number):
-    """Return the categories that go right at each node that asks for some.
+    """Return the categories that go right at each categorical split.
 
     Parameters
     ----------
     t : dict, a tree of the JSON model
-    number : int64 (n_nodes + 1,), new number of each node, −1 of those that were cut off
+    number : int64 (n_nodes + 1,), new index of each node, −1 for pruned nodes
     """
     codes = integers(t["categories"], 0, MOST_CODES - 1, "categories of a tree")
     lists = []
@@ -197,19 +197,19 @@ def category_sets(t, number):
     sets = {}
     for node, start, size in zip(*lists, strict=True):
         if start + size > len(codes):
-            raise ModelFileError("a set of categories ends behind the last one")
+            raise ModelFileError("a set of categories exceeds the list of categories")
         if number[node] >= 0:
             sets[int(number[node])] = (codes[start : start + size], False)
     return sets
 
 
 def level_order(left, right):
-    """Return the nodes under the root, level by level: parents before children, siblings beside."""
+    """Return the nodes below the root in level order; siblings are adjacent."""
     level, levels, found = np.zeros(1, np.int64), [], 0
     while len(level):
         found += len(level)
         if found > len(left):
-            raise ModelFileError("the nodes of a tree make a circle")
+            raise ModelFileError("the nodes of a tree form a cycle")
         levels.append(level)
         inner = level[left[level] >= 0]
         level = np.column_stack([left[inner], right[inner]]).ravel()

@@ -1,8 +1,8 @@
-"""Write XGBoost's model in its JSON form.
+"""Writer of XGBoost's JSON model format.
 
-XGBoost rounds X to float32 and asks ``x < threshold``: the threshold is the float32 that follows
-the last one that goes left, so float32 rows go exactly as in the model that is written. Leaves are
-rounded to float32 and added up in float32.
+XGBoost rounds X to float32 and evaluates ``x < threshold``. The threshold is the float32 after the
+largest one that goes left, so float32 rows go exactly as in the original model. Leaf values are
+rounded to float32 and summed in float32.
 """
 
 import json
@@ -19,9 +19,9 @@ from algorithms.prediction.node_rules import after, last_single
 from harness import Missing
 
 NO_PARENT = 2**31 - 1
-VERSION = [3, 2, 0]  # whose form is written
-NEAR = 8  # float32 steps in which a base score is searched
-DETAILS = {  # what an objective needs to be read back
+VERSION = [3, 2, 0]  # version of the format that is written
+NEAR = 8  # number of float32 steps searched for a base score
+DETAILS = {  # parameters that XGBoost needs to load an objective
     "reg:absoluteerror": {},
     "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
     "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
@@ -38,26 +38,26 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
     ----------
     ensemble : harness.TreeEnsemble
     objective : str, optional
-        Its name in XGBoost or LightGBM; by default the usual one for the link.
+        Name in XGBoost or LightGBM; by default the usual objective of the link.
     names : list of str, optional
-        Of the columns.
+        Column names.
     attributes : dict of str to str, optional
-        What XGBoost keeps beside the model without reading it.
+        Attributes that XGBoost stores with the model but does not use.
     categories : dict, optional
-        Place of a column → pd.Index of its categories, in the order of their codes.
+        Column index → pd.Index of its categories, in the order of their codes.
 
     Raises
     ------
     ModelFileError
-        Where XGBoost's form cannot hold the model.
+        If XGBoost's format cannot store the model.
     """
     require_sum(ensemble)
     if ensemble.temperature != 1.0:
-        raise ModelFileError("XGBoost has no temperature: scores cannot be divided by it")
+        raise ModelFileError("XGBoost has no temperature, by which scores are divided")
     if (ensemble.missing == Missing.ZERO).any():
-        raise ModelFileError("XGBoost cannot take zeros for missing values")
+        raise ModelFileError("XGBoost cannot treat zeros as missing values")
     for column in names or []:
-        check_name(str(column), "XGBoost's form")
+        check_name(str(column), "XGBoost's format")
     name = name_for(ensemble, objective, XGBOOST)
     scores = base_scores(ensemble)
     if scores is None:
@@ -86,14 +86,14 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
 
 
 def details(name, outputs):
-    """Return the parameters of an objective; nothing of them bears on predictions."""
+    """Return the parameters of an objective; predictions do not depend on them."""
     if name in MANY:
         return {"softmax_multiclass_param": {"num_class": str(outputs)}}
     return DETAILS.get(name, USUAL)
 
 
 def base_scores(ensemble):
-    """Return the float32 scores whose margins are the base, or None where there are none such."""
+    """Return the float32 scores whose margins equal the base, or None if there are none."""
     if not ensemble.base_first and ensemble.base.any():
         return None
     found = [base_score(np.float32(b), ensemble.link) for b in ensemble.base.tolist()]
@@ -101,7 +101,7 @@ def base_scores(ensemble):
 
 
 def base_score(wanted, link):
-    """Return the float32 whose margin is the wanted one, to the bit, or None."""
+    """Return the float32 whose margin is bitwise the wanted one, or None."""
     if link not in ("sigmoid", "exp"):
         return wanted
     with np.errstate(over="ignore"):
@@ -117,12 +117,12 @@ def base_score(wanted, link):
 
 
 def model_of(ensemble):
-    """Return the trees as XGBoost's gbtree holds them."""
+    """Return the trees in the format of XGBoost's gbtree."""
     plain = plain_sum(ensemble, members_left=False)
     rounds, outputs = plain.rounds.shape
     order = plain.rounds.ravel().tolist()
     threshold = first_right(plain.ends)
-    threshold[ensemble.categories >= 0] = np.inf  # where no code is listed, all go left
+    threshold[ensemble.categories >= 0] = np.inf  # with an empty set all rows go left
     value = np.where(ensemble.left < 0, plain.value, np.nan_to_num(plain.value))
     numbers = {
         "value": singles(value),
@@ -139,21 +139,23 @@ def model_of(ensemble):
 
 
 def first_right(ends):
-    """Return the least float32 above each end, to which ``x <= end`` is the same as ``x <``."""
+    """Return the smallest float32 t above each end: ``x <= end`` equals ``x < t``."""
     nothing = np.isnan(ends)
     last = last_single(np.where(nothing, -np.inf, ends))
-    return np.where(nothing, -np.inf, after(last) + np.float32(0))  # and no negative zero
+    return np.where(
+        nothing, -np.inf, after(last) + np.float32(0)
+    )  # + 0 turns a negative zero into zero
 
 
 def singles(values):
-    """Return float64 values rounded to float32, as numbers that print with few digits."""
+    """Return float64 values rounded to float32, with the shortest decimal text."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
     return rounded.astype("U32").astype(np.float64)
 
 
 def tree_of(plain, numbers, t, place):
-    """Return one tree, its nodes by level: XGBoost needs siblings side by side."""
+    """Return one tree in level order: XGBoost needs adjacent siblings."""
     e = plain.ensemble
     start, end = (int(o) for o in e.offsets[t : t + 2])
     inner = e.left[start:end] >= 0
@@ -167,13 +169,13 @@ def tree_of(plain, numbers, t, place):
     for side in children.values():
         parents[side[inner]] = np.flatnonzero(inner)
     number_of_codes = np.append(np.diff(e.set_indptr), 0)
-    asks_set = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
-    sets = [codes_of(e, k).tolist() for k in e.categories[at[asks_set]].tolist()]
+    is_categorical = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
+    sets = [codes_of(e, k).tolist() for k in e.categories[at[is_categorical]].tolist()]
     sizes = [len(codes) for codes in sets]
     return {
         "base_weights": numbers["value"][at].tolist(),
         "categories": [code for codes in sets for code in codes],
-        "categories_nodes": np.flatnonzero(asks_set).tolist(),
+        "categories_nodes": np.flatnonzero(is_categorical).tolist(),
         "categories_segments": np.cumsum([0, *sizes])[:-1].tolist(),
         "categories_sizes": sizes,
         "default_left": (plain.nan_left[at] & inner).astype(int).tolist(),
@@ -182,9 +184,9 @@ def tree_of(plain, numbers, t, place):
         "loss_changes": numbers["gain"][at].tolist(),
         "parents": parents.tolist(),
         "right_children": children["right"].tolist(),
-        "split_conditions": np.where(asks_set, 0.0, numbers["condition"][at]).tolist(),
+        "split_conditions": np.where(is_categorical, 0.0, numbers["condition"][at]).tolist(),
         "split_indices": np.where(inner, e.feature[at], 0).tolist(),
-        "split_type": asks_set.astype(int).tolist(),
+        "split_type": is_categorical.astype(int).tolist(),
         "sum_hessian": numbers["cover"][at].tolist(),
         "tree_param": {
             "num_deleted": "0",

@@ -1,9 +1,8 @@
-"""Grow trees on candidates proposed anew for each tree: the approximate method.
+"""Grower of the approximate method: candidate thresholds are proposed anew for each tree.
 
-"global" takes quantiles weighted by the present hessians, "random" those of rows drawn at random;
-both once a tree, for all its nodes. "local" proposes again in every node: there exact growth tries
-fewer thresholds (`ExactGrower` with a step). Categories are no candidates: see
-`newton.categories`.
+"global" takes quantiles weighted by the current hessians, "random" the values of rows drawn at
+random; both once per tree, for all its nodes. "local" proposes in every node: `ExactGrower` with a
+step tries fewer thresholds. Categorical columns have no candidates: see `newton.categories`.
 """
 
 import numpy as np
@@ -18,12 +17,12 @@ from algorithms.newton.categories import Categories
 from algorithms.newton.histogram_grower import HistGrower
 from algorithms.newton.value_cells import Cells
 
-DRAWN = 8  # what a seed is for
+DRAWN = 8  # salt of the seed
 BLOCK = 1 << 12  # rows
 
 
 class ProposalGrower(HistGrower):
-    """Grows trees on candidates of their own.
+    """Grower whose trees have their own candidate thresholds.
 
     Parameters
     ----------
@@ -45,13 +44,13 @@ class ProposalGrower(HistGrower):
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
-        self.weighed_alike = None  # whether the last sketch saw the same h for all rows
+        self.weighed_alike = None  # whether all rows had the same h in the last proposal
         self.table = part_table(X, workers, absent=np.nan, bundles=False)
         binner = self.propose(np.ones(X.shape[0], np.float32), 0)
         self.start(X, self.table, binner, limits, params, workers)
 
     def grow(self, g, h, used, draws):
-        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        """Return the `Grown` tree for derivatives g and h; see `ExactGrower.grow`."""
         weighs = h if used is None else h * used
         alike = not self.is_random and bool((weighs == weighs[0]).all())
         if not (alike and self.weighed_alike):
@@ -60,7 +59,7 @@ class ProposalGrower(HistGrower):
         return super().grow(g, h, used, draws)
 
     def take(self, binner):
-        """Let further trees grow on other bins."""
+        """Use other bins for the following trees."""
         if self.others is not None or sparse.issparse(self.X):
             if self.others is not None or not same_edges(binner, self.grower.binner):
                 self.restart(binner)
@@ -87,7 +86,7 @@ class ProposalGrower(HistGrower):
         grower.binner = binner
 
     def restart(self, binner):
-        """Make the arrays in which trees are grown anew, for other bins."""
+        """Allocate the arrays of the grower again, for other bins."""
         self.start(self.X, self.table, binner, self.limits, self.params, self.workers)
 
     def propose(self, h, seed):
@@ -95,8 +94,8 @@ class ProposalGrower(HistGrower):
 
         Parameters
         ----------
-        h : (n_rows,) float32, weights of quantiles
-        seed : int, of random candidates
+        h : (n_rows,) float32, weights of the quantiles
+        seed : int, seed of random candidates
         """
         cells, gaps = self.cells, self.gaps
 
@@ -112,11 +111,13 @@ class ProposalGrower(HistGrower):
         edges = tuple(self.workers.each(find, list(range(len(gaps)))))
         pairs = zip(edges, self.binned, strict=True)
         own = np.array([len(e) + 1 if c is None else len(c) for e, c in pairs], np.int64)
-        last = gaps | [c is not None for c in self.binned]  # for codes without a bin
+        last = gaps | [
+            c is not None for c in self.binned
+        ]  # the last bin holds missing values and unseen codes
         return Binner(edges, self.binned, np.where(last, own, -1))
 
     def number_cells(self, f, binner):
-        """Return the bin of each cell of a column, uint8, and that of missing ones behind them."""
+        """Return the bin of each cell of a column, uint8, followed by the bin of missing values."""
         edges = binner.edges[f]
         every = np.append(np.searchsorted(edges, self.cells.edges[f]), len(edges))
         own = every[: len(self.cells.counts[f])]
@@ -124,29 +125,29 @@ class ProposalGrower(HistGrower):
 
 
 def same_edges(one, other):
-    """Return whether two binners put all values into the same bins."""
+    """Return whether two binners have the same bin edges."""
     return all(map(np.array_equal, one.edges, other.edges))
 
 
 def count_candidates(params):
-    """Return into how many bins candidates part a column: 1/ε, at most 256."""
+    """Return the maximum number of bins per column: 1/ε, at most 256."""
     if params.sketch_eps is None:
         return params.max_bin
     wanted = round(1.0 / params.sketch_eps)
     if wanted > 256:
         raise ValueError(
-            f"sketch_eps={params.sketch_eps} asks for {wanted} candidates; there may be 256, or "
-            "any number with proposal='local'"
+            f"sketch_eps={params.sketch_eps} means {wanted} candidates; at most 256 are allowed, "
+            "or any number with proposal='local'"
         )
     return max(2, wanted)
 
 
 def drawn_ends(counts, room, seed):
-    """Return the cells of entries drawn at random, ascending; the last of all is not among them.
+    """Return the cells of randomly drawn entries, ascending, without the last cell.
 
     Parameters
     ----------
-    counts : int64 (n_cells,), entries of each
+    counts : int64 (n_cells,), number of entries of each cell
     """
     ends = np.cumsum(counts)
     drawn = hash_numbers(seed, room - 1).astype(np.uint64) * np.uint64(ends[-1])

@@ -1,4 +1,4 @@
-"""What the two second-order boosters share: from parameters and rows to trees, and predictions."""
+"""Base class of the second-order boosters: training and prediction."""
 
 from typing import ClassVar
 
@@ -17,10 +17,10 @@ from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.gbdt.params import refuse_directions, renewed_refusal
 from algorithms.newton.base_margin import check_in_range, read_margin
-from algorithms.newton.early_stopping import Asked, Watch
+from algorithms.newton.early_stopping import EarlyStopping, EvaluationSets
 from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
-from algorithms.newton.init_model import rounds_before
+from algorithms.newton.init_model import load_initial_rounds
 from algorithms.newton.input_table import as_dense, read_rows
 from algorithms.newton.metrics import find_metrics
 from algorithms.newton.min_gain import least_gain
@@ -32,7 +32,7 @@ from algorithms.runtime.threads import Workers
 
 
 class BaseNewtonBoosting(LibraryParameters, NewtonModel):
-    """What the classifier and the regressor share."""
+    """Base class of the second-order classifier and regressor."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = XGBOOST
@@ -107,15 +107,17 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         xgb_model=None,
         cuts=None,
     ):
-        """Train, with parameters under their own names; arguments are those of ``fit``."""
+        """Train with resolved parameter names; the arguments are those of ``fit``."""
         warn_of_other_version(self.parity, stacklevel=4)
         if cuts is not None and self.parity is None:
-            raise ValueError("cuts are for parity='xgboost'; the default chooses its own bins")
+            raise ValueError("cuts needs parity='xgboost'; the default chooses its own bins")
         params = filled(self)
-        before = rounds_before(params, xgb_model)
-        known, labels = before.codes
-        wide = takes_wide(params) and not before.rounds
-        X, y = read_rows(self, X, y=y, reset=True, known=known, wide=wide, **self._y_checks())
+        init = load_initial_rounds(params, xgb_model)
+        known, labels = init.codes
+        float64_ok = can_stay_float64(params) and not init.rounds
+        X, y = read_rows(
+            self, X, y=y, reset=True, known=known, float64_ok=float64_ok, **self._y_checks()
+        )
         y = self._read_y(y, labels)
         weight = None
         if sample_weight is not None:
@@ -124,45 +126,47 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(params, getattr(self, "n_classes_", 0))
-        tables = Asked(read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose)
+        eval_sets = EvaluationSets(
+            read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose
+        )
         margin = None
         if base_margin is not None:
             margin = read_margin(base_margin, len(y), self._objective.n_scores)
         if self.parity is None:
             self._check_leaves()
-            self._boost(params, X, y, weight, margin, before, tables)
+            self._boost(params, X, y, weight, margin, init, eval_sets)
         else:
-            self._boost_as_library(X, y, weight, margin, before, tables, cuts)
+            self._boost_as_library(X, y, weight, margin, init, eval_sets, cuts)
         self._finish()
         return self
 
     def _check_leaves(self):
-        """Raise where leaves get values that the constraints on them do not bind."""
+        """Raise ValueError if monotone constraints cannot be applied to the leaf values."""
         names = list(getattr(self, "feature_names_in_", []))
         signs = read_signs(self.monotone_constraints, self.n_features_in_, names)
         refuse_directions(signs, find_categorical(self, "auto"), names)
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 
-    def _boost(self, params, X, y, weight, margin, before, tables):
-        """Train by our own engines."""
+    def _boost(self, params, X, y, weight, margin, init, eval_sets):
+        """Train with our own growers."""
         check_in_range(y, "y")
         if weight is not None:
             check_in_range(weight, "sample_weight")
             weight, X, y, margin = drop_unweighted(weight, X, y, margin)
         given, unit = split_unit_of_params(params, weight)[1], 1.0
-        if not isinstance(self._objective, Custom):  # a callable takes the weights themselves
+        if not isinstance(self._objective, Custom):  # a callable gets the original weights
             weight = self._objective.weigh(y, weight)
             params, weight, unit = split_unit_of_params(params, weight)
         weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(self._threads()) as workers:
-            rounds, base = before.rounds, before.base
+            rounds, base = init.rounds, init.base
             if base is None:
                 base = self._objective.first_scores(y, weight, self.base_score, workers)
-            before.check(self)
+            init.check(self)
             self._base = base
             trained = len(rounds)
-            watch = self._watch(tables, rounds)
+            stopping = self._watch(eval_sets, rounds)
             score = self._score_rows(X, rounds, margin)
             seed = draw_seed(self.random_state)
             least = least_gain(self._objective, y, weight, base, margin)
@@ -171,90 +175,92 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
                 params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
             )
             boosting.weight_unit = unit
-            with Callbacks(self.callbacks, params, boosting.done, watch.history) as callbacks:
-                for _ in range(before.more):
+            with Callbacks(self.callbacks, params, boosting.done, stopping.history) as callbacks:
+                for _ in range(init.more):
                     if callbacks.before():
                         break
                     trees = boosting.boost()
-                    over = watch.tables and watch.is_over(self._join([trees], first=False))
+                    over = stopping.eval_sets and stopping.is_over(self._join([trees], first=False))
                     if callbacks.after() or over:
                         break
                 kept = callbacks.end()
         self._rounds = boosting.done[:kept]
-        if before.more:  # else the model stays what it is, stopped early or not
-            self._take_history(watch, trained)
+        if init.more:  # otherwise the model is unchanged, whether or not it stopped early
+            self._take_history(stopping, trained)
             self._take_attributes(callbacks.model)
 
-    def _boost_as_library(self, X, y, weight, margin, before, tables, cuts):
-        """Train by XGBoost's own arithmetic."""
+    def _boost_as_library(self, X, y, weight, margin, init, eval_sets, cuts):
+        """Train with XGBoost's arithmetic."""
         if self.callbacks:
-            raise ValueError("callbacks cannot be had with parity='xgboost'")
-        if before.rounds:
-            raise ValueError("parity='xgboost' cannot go on from rounds that were trained before")
+            raise ValueError("callbacks are not supported with parity='xgboost'")
+        if init.rounds:
+            raise ValueError("parity='xgboost' cannot continue from rounds trained before")
         if self.categories_:
-            raise ValueError("parity='xgboost' does not follow splits on categories: encode them")
+            raise ValueError(
+                "parity='xgboost' does not support categorical splits: encode the categories"
+            )
         from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
         from algorithms.parity.xgboost_objectives import Objective as LibraryObjective
         from algorithms.parity.xgboost_parameters import read_settings
 
         settings = read_settings(self, X.shape[1])
         self._base = LibraryObjective(settings, y, weight).base()
-        watch = self._watch(tables, [])
+        stopping = self._watch(eval_sets, [])
         stop = None
-        if watch.tables:
+        if stopping.eval_sets:
 
             def stop(trees):
-                return watch.is_over(self._join([trees], first=False))
+                return stopping.is_over(self._join([trees], first=False))
 
         self._rounds, self._base = boost_by_xgboost_rules(
             self, as_dense(X), y, weight, cuts=cuts, stop=stop, margin=margin
         )
-        self._take_history(watch, 0)
+        self._take_history(stopping, 0)
 
-    def _watch(self, tables, rounds):
-        """Return the `Watch` of evaluation tables, after rounds that were trained before."""
+    def _watch(self, eval_sets, rounds):
+        """Return the `EarlyStopping` of evaluation sets, after the given earlier rounds."""
         n_classes = getattr(self, "n_classes_", 0)
         metrics = find_metrics(self.eval_metric, self._objective.name, filled(self), n_classes)
-        watch = Watch(self, tables, metrics, self._base)
+        stopping = EarlyStopping(self, eval_sets, metrics, self._base)
         if rounds:
-            watch.begin(self._join(rounds, first=False))
-        return watch
+            stopping.begin(self._join(rounds, first=False))
+        return stopping
 
     def _score_rows(self, X, rounds, margin):
-        """Return the training rows' scores after some rounds, float64 (n_scores, n_rows)."""
+        """Return the training rows' scores after the given rounds, float64 (n_scores, n_rows)."""
         score = np.empty((X.shape[0], len(self._base)))
         score[:] = self._base if margin is None else margin
         if rounds:
             FastPredictor(self._join(rounds)).add(X, score, self._threads())
         return np.ascontiguousarray(score.T)
 
-    def _take_history(self, watch, trained):
-        """Keep what the evaluation tables have shown."""
-        watch.end()
-        self._history = watch.history
-        self._stopped = watch.patience is not None and watch.best is not None
+    def _take_history(self, stopping, trained):
+        """Store the metric history and the best round."""
+        stopping.end()
+        self._history = stopping.history
+        self._stopped = stopping.patience is not None and stopping.best is not None
         if self._stopped:
-            self.best_iteration = trained + watch.best_round
-            self.best_score = watch.best
+            self.best_iteration = trained + stopping.best_round
+            self.best_score = stopping.best
         else:
             for name in ("best_iteration", "best_score"):
                 self.__dict__.pop(name, None)
 
     def _take_attributes(self, booster):
-        """Take the best round that a callback has found."""
+        """Take over the best round if a callback has set it."""
         if booster.attr("best_iteration") is not None:
             self._stopped = True
             self.best_iteration, self.best_score = booster.best_iteration, booster.best_score
 
     def _finish(self):
-        """Write what predictions and users ask for."""
+        """Set the fitted attributes used for prediction and by users."""
         used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
         self.n_iter_ = len(self._rounds)
         self.ensemble_ = self._join(used)
         self._walker = FastPredictor(self.ensemble_)
 
 
-def takes_wide(params):
-    """Return whether X is read for its bins or its order, and need not be held as float32."""
+def can_stay_float64(params):
+    """Return whether X may stay float64, as only its bins or its order are used."""
     reads = params.tree_method in ("hist", "exact")
     return reads and params.parity is None and np.isnan(params.missing)

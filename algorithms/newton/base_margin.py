@@ -1,4 +1,4 @@
-"""Read the raw scores that rows start from in place of the base score."""
+"""Raw scores from which training or prediction starts instead of the base score."""
 
 import numpy as np
 from sklearn.utils import check_array
@@ -11,27 +11,27 @@ def read_margin(given, n_rows, n_scores, name="base_margin"):
 
     Parameters
     ----------
-    given : array-like (n_rows,), (n_rows, n_scores), or all of these, row after row
-    name : str, what the error calls them
+    given : array-like (n_rows,) or (n_rows, n_scores), or flat in row-major order
+    name : str, argument name in error messages
 
     Raises
     ------
     ValueError
-        Where there are more or fewer of them, or one is not finite.
+        If the number of scores is wrong, or one is not finite.
     """
-    found = check_array(given, dtype=np.float32, ensure_2d=False, input_name=name)
-    fits = found.shape[0] == n_rows or found.ndim == 1
-    if not fits or found.size != n_rows * n_scores:
+    margin = check_array(given, dtype=np.float32, ensure_2d=False, input_name=name)
+    fits = margin.shape[0] == n_rows or margin.ndim == 1
+    if not fits or margin.size != n_rows * n_scores:
         raise ValueError(
-            f"{name} has shape {found.shape}; it takes {n_scores} for each of {n_rows} rows"
+            f"{name} has shape {margin.shape}; it takes {n_scores} for each of {n_rows} rows"
         )
-    return found.reshape(n_rows, n_scores).astype(np.float64)
+    return margin.reshape(n_rows, n_scores).astype(np.float64)
 
 
 def check_in_range(values, name):
-    """Raise ValueError where float32, in which scores are kept, cannot hold the largest of values.
+    """Raise ValueError if the largest absolute value is outside the range of float32.
 
-    Where all are 0 it can.
+    Scores are stored in float32. All values may be 0.
     """
     largest = np.abs(values).max()
     if largest > 0.0 and not SMALLEST <= largest <= LARGEST:

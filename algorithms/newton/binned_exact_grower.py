@@ -1,8 +1,8 @@
-"""Grow trees on bins with the lists of exact growth: slower, but with all that these know.
+"""Grower on bin numbers with the sorted lists of exact growth: slower, but without restrictions.
 
-For what histograms of leaves do not serve: columns drawn for each level or node, and trees of so
-many leaves that their histograms would fill the memory. A value's bin stands for it, so the same
-thresholds are tried.
+It serves the cases that leaf histograms do not support: columns drawn per level or node, and trees
+with so many leaves that their histograms would not fit in memory. Each value is replaced by its
+bin number, so the same thresholds are tried.
 """
 
 import numpy as np
@@ -11,17 +11,17 @@ from scipy import sparse
 from algorithms.gbdt.binning import bin_table
 from algorithms.newton.exact_grower import ExactGrower, Grown
 
-FIRST = 256.0  # code of the first bin: sums of two codes are beyond all of them
+FIRST = 256.0  # code of the first bin: the sum of two codes exceeds every code
 
 
 class BinnedGrower:
-    """Grows trees on the numbers of bins.
+    """Grower of exact trees on bin numbers.
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, or float64 that stands for it, C-contiguous, NaN where
+    X : (n_rows, n_features) float32, or float64 with the same order, C-contiguous, NaN where
         missing; or CSR, whose absent entries are missing and stay absent
-    binner : hist.bins.Binner, without categories
+    binner : gbdt.binning.Binner, without categorical columns
     limits : newton.params.Limits
     workers : Workers
     name : name of the estimator, for error messages
@@ -36,7 +36,7 @@ class BinnedGrower:
         self.grower = ExactGrower(codes, limits, workers, name)
 
     def grow(self, g, h, used, draws):
-        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        """Return the `Grown` tree for derivatives g and h; see `ExactGrower.grow`."""
         grown = self.grower.grow(g, h, used, draws)
         nodes = grown.nodes
         inner = np.flatnonzero(nodes["left"] >= 0)
@@ -50,7 +50,7 @@ class BinnedGrower:
 def dense_codes(X, binner, limits, workers):
     """Return the bin of each value of dense X, `FIRST` and above; NaN where missing.
 
-    As X it is float32 (n_rows, n_features).
+    The result is float32 (n_rows, n_features), like X.
     """
     bins = bin_table(X, binner, limits.monotone, limits.groups, workers)
     codes = bins.rows.astype(np.float32)
@@ -63,7 +63,7 @@ def dense_codes(X, binner, limits, workers):
 def list_codes(X, binner, workers):
     """Return the bin of each entry of CSR, `FIRST` and above; NaN where the entry is NaN.
 
-    It is a float32 CSC matrix.
+    The result is a float32 CSC matrix.
     """
     columns = sparse.csc_array(X, dtype=np.float32, copy=True)
 
@@ -78,26 +78,26 @@ def list_codes(X, binner, workers):
 
 
 def bins_below(thresholds):
-    """Return the last bin that goes left, int64.
+    """Return the last bin that goes left at each threshold, int64.
 
     Parameters
     ----------
-    thresholds : (n,) float32, between two codes; or about twice the last code of a node, where it
-        parts missing values from all others: there the last bin that is in the node, as with
-        histograms
+    thresholds : (n,) float32, between two codes; or about twice the last code of the node if the
+        split separates missing values from all others: then the result is the last bin of the
+        node, as with histograms
     """
     codes = np.where(thresholds < 2.0 * FIRST, np.ceil(thresholds) - 1.0, thresholds / 2.0)
     return codes.astype(np.int64) - int(FIRST)
 
 
 def floats_above(edges, features, last_bins):
-    """Return the least float32 above each of some bins: x is in it or below where x is less.
+    """Return the smallest float32 above each given bin: x < threshold iff x is in it or below.
 
     Parameters
     ----------
-    edges : of each feature, float64, ascending
-    features, last_bins : (n,) int64; behind a feature's last edge, missing values stand alone, and
-        the threshold is infinite, as no float32 is above the largest
+    edges : list of the bin edges of each feature, float64, ascending
+    features, last_bins : (n,) int64; a bin after the last edge separates missing values from
+        all others, and its threshold is infinite
     """
     pairs = zip(features.tolist(), last_bins.tolist(), strict=True)
     wanted = np.array([edges[f][b] if b < len(edges[f]) else np.inf for f, b in pairs])

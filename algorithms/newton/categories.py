@@ -1,12 +1,11 @@
-"""The categories of a table, and the bins that they have: one each, or one with their neighbours.
+"""Bins of categorical columns: one per category, or one per group of similar categories.
 
-A column has 255 bins for categories. Where it has more of these, each tree is grown on groups of
-them that are made for it: all are sorted by T(G) / (H + λ) over the whole table, which is what is
-left to explain of each, and cut into groups of neighbours. So what shares a bin is what this tree
-would treat alike at its root, and the next tree has other groups. A frequent category has a bin of
-its own.
+A column has 255 bins for categories. If it has more categories, each tree uses its own groups: the
+categories are sorted by T(G) / (H + λ) over the whole table and cut into groups of neighbours. The
+categories of one bin are thus those that this tree would treat alike at its root; the next tree
+has other groups. A frequent category has its own bin.
 
-Sums are whole numbers, so groups do not depend on the number of threads.
+Sums are integers, so groups do not depend on the number of threads.
 """
 
 from dataclasses import replace
@@ -16,16 +15,16 @@ import numpy as np
 from algorithms.gbdt.high_cardinality import Crowd, give_bins, places_of, sum_places
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 
-ROOM = MAX_BINS - 1  # bins of a column but that of missing values
+ROOM = MAX_BINS - 1  # bins of a column, without the bin of missing values
 END_OF_CODES = 1 << 31  # trees hold codes in int32
-FREQUENT = 2  # times the weight of a group: what weighs as much is one alone
+FREQUENT = 2  # a category with this many times the mean weight of a group has its own bin
 
 
 class Categories:
     """The categories of a table's columns.
 
-    ``codes[f]`` int32, ascending, are those of column f that training has seen, and None where it
-    holds numbers. ``bins[f]`` uint8 is the bin of each in the tree at hand.
+    ``codes[f]`` int32, ascending, are the category codes of column f in the training data, or None
+    if the column is numeric. ``bins[f]`` uint8 is the bin of each code in the current tree.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ class Categories:
     Raises
     ------
     ValueError
-        Where a code does not fit 32 bits.
+        If a code does not fit in 32 bits.
     """
 
     def __init__(self, X, categorical):
@@ -52,14 +51,14 @@ class Categories:
 
     @property
     def binned(self):
-        """The codes that a `Binner` is given: of each column int64, at most ROOM, or None.
+        """The codes for a `Binner`: int64 per column, at most ROOM, or None.
 
-        Of a column of more, bins are written before each tree.
+        `regroup` writes the bins of columns with more codes before each tree.
         """
         return tuple(None if c is None else c[:ROOM].astype(np.int64) for c in self.codes)
 
     def put_into(self, binner):
-        """Return a `Binner` in which each category has a bin, as far as there is room."""
+        """Return a copy of ``binner`` in which the first ROOM categories have a bin each."""
         missing = binner.missing.copy()
         for f, own in enumerate(self.binned):
             if own is not None:
@@ -67,15 +66,15 @@ class Categories:
         return replace(binner, codes=self.binned, missing=missing)
 
     def regroup(self, features, records, scale, limits, table, workers):
-        """Group the categories that are more than bins for a tree, and write their rows' bins.
+        """Group the categories of high-cardinality columns for a tree; write the rows' bins.
 
         Parameters
         ----------
-        features : those that the tree may use
-        records : (n_rows,) int64
-        scale : hist.layout.Scale
+        features : features that the tree may use
+        records : (n_rows,) int64, packed gradient pairs
+        scale : gbdt.kernels.booster_arrays.Scale
         limits : newton.params.Limits
-        table : hist.layout.Bins, written
+        table : gbdt.kernels.booster_arrays.Bins, written
         workers : Workers
         """
         for f in sorted(self.crowds.keys() & set(features)):
@@ -85,25 +84,27 @@ class Categories:
 
 
 def seen_codes(values):
-    """Return the codes in a column, ascending int32; negative ones are missing."""
+    """Return the distinct codes of a column, ascending int32; negative codes are missing."""
     known = values[values >= 0]
     if known.max(initial=0) >= END_OF_CODES:
-        raise ValueError(f"a column of categories holds {known.max():.0f}; codes are below 2**31")
+        raise ValueError(
+            f"a categorical column has code {known.max():.0f}; codes must be below 2**31"
+        )
     return np.unique(known.astype(np.int32))
 
 
 def group_codes(sums, scale, limits):
-    """Return the group of each category, uint8 (n_codes,): at most ROOM, of neighbours by slope.
+    """Return the group of each category, uint8 (n_codes,): at most ROOM groups, by slope.
 
     Parameters
     ----------
-    sums : int64 (n_codes, 2), Σg and Σh of each, in steps
-    scale : hist.layout.Scale
+    sums : int64 (n_codes, 2), Σg and Σh of each category, in quantisation steps
+    scale : gbdt.kernels.booster_arrays.Scale
     limits : newton.params.Limits
     """
     h = sums[:, 1] * scale.h
     fits_leaf = (h > 0.0) & (h >= limits.min_child_weight)
-    top, below = limits.shrink(sums[:, 0] * scale.g), h + limits.ridge
+    top, below = limits.shrink(sums[:, 0] * scale.g), h + limits.reg_lambda
     slope = np.divide(top, below, out=np.zeros(len(h)), where=fits_leaf)
     order = np.argsort(slope, kind="stable")
     found = np.empty(len(h), np.uint8)
@@ -112,12 +113,12 @@ def group_codes(sums, scale, limits):
 
 
 def cut(weight, slope):
-    """Return the group of each of some neighbours, uint8, ascending from 0: at most ROOM.
+    """Return the group of each category in sorted order, uint8, ascending: at most ROOM groups.
 
-    Frequent ones stand alone. They are less than half as many as there is room, and take up twice
-    as much each: one group, and one end of another. Over the others goes what is left of it, in
-    proportion to √(weight × distance): where only weight counts, the few at the ends, of which
-    there is most to explain, are lumped together; where only distance does, all in the middle.
+    Frequent categories form their own groups. Each takes up two groups: its own, and the end of
+    the group before it; there are fewer than ROOM / 2 of them. The remaining groups are distributed
+    over the other categories in proportion to √(weight × distance of slopes). Weight alone would
+    merge the few categories with extreme slopes, distance alone all those in the middle.
 
     Parameters
     ----------

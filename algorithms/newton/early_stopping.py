@@ -1,4 +1,4 @@
-"""Watch evaluation tables, and say when training has gone on long enough."""
+"""Early stopping of second-order boosting: metrics of the evaluation sets, round by round."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,14 @@ from algorithms.prediction.predictor import FastPredictor
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What ``fit`` is told of evaluation tables.
+class EvaluationSets:
+    """The arguments of ``fit`` about evaluation sets.
 
     Raises
     ------
     ValueError
-        Where ``verbose`` is negative, or there are not as many weights or margins as tables.
+        If ``verbose`` is negative, or the number of weights or margins differs from the number of
+        tables.
     """
 
     tables: list  # of (X, y)
@@ -30,68 +31,68 @@ class Asked:
 
     def __post_init__(self):
         if self.verbose and self.verbose < 0:
-            raise ValueError(f"verbose is a number of rounds, not {self.verbose}")
-        own = {"sample_weight_eval_set": self.weights, "base_margin_eval_set": self.margins}
+            raise ValueError(f"verbose must be a bool or a number of rounds, not {self.verbose}")
+        arguments = {"sample_weight_eval_set": self.weights, "base_margin_eval_set": self.margins}
         n_tables = len(self.tables)
-        for name, given in own.items():
+        for name, given in arguments.items():
             if given is not None and len(given) != n_tables:
                 raise ValueError(
                     f"{name} has {len(given)} entries for {n_tables} tables of eval_set"
                 )
 
 
-class Watch:
-    """The metrics of evaluation tables, round by round.
+class EarlyStopping:
+    """Metrics of the evaluation sets, round by round, and the decision to stop.
 
-    The last metric of the last table decides when to stop, as in XGBoost.
+    The last metric of the last evaluation set decides when to stop, as in XGBoost.
 
     Parameters
     ----------
     model : the estimator
-    asked : Asked
-    metrics : of `newton.metrics.find_metrics`
+    eval_sets : EvaluationSets
+    metrics : list, as returned by `newton.metrics.find_metrics`
     base : float32 (n_scores,), scores before the first round
 
     Raises
     ------
     ValueError
-        Where stopping is wanted and there is no table to decide it; by `is_over`, where its metric
-        is no number as long as one waits.
+        If early stopping is requested without an evaluation set. `is_over` raises it if the metric
+        is NaN in all rounds until training would stop.
     """
 
-    def __init__(self, model, asked, metrics, base):
+    def __init__(self, model, eval_sets, metrics, base):
         self.patience = model.early_stopping_rounds
-        tables = asked.tables
+        tables = eval_sets.tables
         if self.patience is not None and not tables:
-            raise ValueError("early_stopping_rounds needs an eval_set to watch")
+            raise ValueError("early_stopping_rounds needs an eval_set")
         none = [None] * len(tables)
-        weights = none if asked.weights is None else asked.weights
-        margins = none if asked.margins is None else asked.margins
-        self.tables = [
-            Table(model, *table, weight, base, margin)
+        weights = none if eval_sets.weights is None else eval_sets.weights
+        margins = none if eval_sets.margins is None else eval_sets.margins
+        self.eval_sets = [
+            EvaluationSet(model, *table, weight, base, margin)
             for table, weight, margin in zip(tables, weights, margins, strict=True)
         ]
         self.model, self.metrics = model, metrics
         self.history = {}
         self.rounds, self.best_round, self.best = 0, 0, None
-        self.every, self.skipped = int(asked.verbose or 0), None
+        self.every, self.skipped = int(eval_sets.verbose or 0), None
 
     def begin(self, ensemble):
-        """Take in the trees of rounds that were trained before; these are not rated."""
-        for table in self.tables:
+        """Add the trees of earlier rounds to the scores; their metrics are not computed."""
+        for table in self.eval_sets:
             table.add(ensemble)
 
     def is_over(self, ensemble):
-        """Note a new round's trees; return whether it was the last one to wait for."""
+        """Add a round's trees and compute the metrics; return whether to stop."""
         self.rounds += 1
         value = None
-        for number, table in enumerate(self.tables):
-            found = table.predict(ensemble)
-            own = self.history.setdefault(f"validation_{number}", {})
+        for number, table in enumerate(self.eval_sets):
+            prediction = table.predict(ensemble)
+            values_by_metric = self.history.setdefault(f"validation_{number}", {})
             for name, metric, _ in self.metrics:
-                value = metric(table.y, found, table.weight)
-                own.setdefault(name, []).append(value)
-        self.tell()
+                value = metric(table.y, prediction, table.weight)
+                values_by_metric.setdefault(name, []).append(value)
+        self.print_metrics()
         if self.patience is None or value is None:
             return False
         higher = self.metrics[-1][2]
@@ -101,36 +102,36 @@ class Watch:
         if is_over and self.best is None:
             raise ValueError(
                 f"eval_metric {self.metrics[-1][0]!r} of the last table of eval_set has been NaN "
-                f"for {self.rounds} rounds: it cannot say when to stop"
+                f"for {self.rounds} rounds: it cannot decide when to stop"
             )
         return is_over
 
-    def tell(self):
-        """Print the last round's metrics as XGBoost does, where it is their turn."""
+    def print_metrics(self):
+        """Print the last round's metrics as XGBoost does, every ``verbose`` rounds."""
         if not (self.every and self.history):
             return
         cells = [
             f"\t{table}-{name}:{values[-1]:.5f}"
-            for table, own in self.history.items()
-            for name, values in own.items()
+            for table, values_by_metric in self.history.items()
+            for name, values in values_by_metric.items()
         ]
         self.skipped = f"[{self.rounds - 1}]" + "".join(cells)
         if (self.rounds - 1) % self.every == 0:
             self.end()
 
     def end(self):
-        """Print the line that was passed over last, if any."""
+        """Print the metrics of the last round if they are not printed yet."""
         if self.skipped is not None:
             say(self.skipped)
         self.skipped = None
 
 
-class Table:
-    """One evaluation table, with its scores so far."""
+class EvaluationSet:
+    """One evaluation set with its current scores."""
 
     def __init__(self, model, X, y, weight, base, margin):
         self.X = read_rows(model, X, reset=False)
-        self.y = model._encode_y(column_or_1d(y))  # noqa: SLF001 - its own part
+        self.y = model._encode_y(column_or_1d(y))  # noqa: SLF001 - same package
         check_consistent_length(self.X, self.y)
         assert_all_finite(self.y, input_name="y of eval_set")
         if weight is not None:
@@ -147,6 +148,6 @@ class Table:
         FastPredictor(ensemble).add(self.X, self.score)
 
     def predict(self, ensemble):
-        """Add trees to the scores; return the predictions."""
+        """Add trees to the scores; return the new predictions."""
         self.add(ensemble)
         return ensemble.from_raw(self.score.astype(np.float32))

@@ -1,7 +1,7 @@
-"""Grow trees level by level on sorted lists: exact, or on each node's own weighted quantiles.
+"""Grower of exact trees on sorted columns, level by level; also on weighted quantiles per node.
 
-All nodes of a level are searched in one pass over each column, whose columns are shared among
-threads; then rows are sent to their sides. Nodes are numbered level by level, as XGBoost does.
+Each column is scanned once per level to search all its nodes; threads share the columns. Then rows
+are assigned to the child nodes. Nodes are numbered level by level, as in XGBoost.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from algorithms.newton.kernels.search import search_columns
 from algorithms.newton.sorted_columns import sort_lists
 from algorithms.newton.tree import NODE, rounded_gain
 
-SMALL = 1 << 15  # entries of a table below which threads cost more than they bring
+SMALL = 1 << 15  # entries below which several threads are slower than one
 ROWS_A_SHARE = 4096
 LEAST_H = 1e-16
 NO_FLAGS = np.empty(0, bool)
@@ -25,25 +25,25 @@ NO_MASK = np.empty((0, 0), bool)
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree before shrinkage, and where every row stands, of those it was not grown on too."""
+    """A tree before shrinkage, and the node of every row, including rows not in the sample."""
 
     nodes: np.ndarray  # newton.tree.NODE
-    at: np.ndarray  # uint16 or uint32 (n_rows,): node of each row, or its place in ``where``
+    at: np.ndarray  # uint16 or uint32 (n_rows,): node of each row, or its index into ``where``
     sets: dict = field(default_factory=dict)
     where: np.ndarray | None = None  # int: nodes
 
 
 class ExactGrower:
-    """Grows trees on the same table, one after another.
+    """Grower of exact trees on one table.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32, or float64 that stands for it, C-contiguous, NaN where
+    X : (n_rows, n_columns) float32, or float64 with the same order, C-contiguous, NaN where
         missing; or CSR
     limits : newton.params.Limits
     workers : Workers
     name : name of the estimator, for error messages
-    step : float, ε; 0 tries all thresholds
+    step : float, ε; 0 means that all thresholds are tried
     """
 
     def __init__(self, X, limits, workers, name, step=0.0):
@@ -54,18 +54,18 @@ class ExactGrower:
         self.side = np.empty(X.shape[0] if sparse.issparse(X) else 0, np.int32)
         least = max(limits.min_child_weight, LEAST_H)
         self.rules = exact_arrays.Rules(
-            least, limits.ridge, limits.alpha, limits.max_step, step, int(limits.is_plain)
+            least, limits.reg_lambda, limits.alpha, limits.max_step, step, int(limits.is_plain)
         )
         self.threads = 1 if len(self.lists.order) < SMALL else workers.threads
 
     def grow(self, g, h, used, draws):
-        """Return the `Grown` tree of some derivatives.
+        """Return the `Grown` tree for derivatives g and h.
 
         Parameters
         ----------
         g, h : (n_rows,) float32
-        used : (n_rows,) bool, or None: all rows
-        draws : newton.sampling.Columns, which columns a level and a node may ask
+        used : (n_rows,) bool, the sampled rows; None means all rows
+        draws : newton.sampling.Columns, the columns that each level and node may use
         """
         start_rows(self.rows, g, h, NO_FLAGS if used is None else used)
         one = np.zeros(1)
@@ -81,10 +81,10 @@ class ExactGrower:
             level = self.open_level(totals, bounds, groups, draws, depth)
             if not level.open.any():
                 break
-            feature, best, gain = self.choose(level, draws.of_level(depth))
+            feature, best, gain = self.find_best_splits(level, draws.of_level(depth))
             if not (feature >= 0).any():
                 break
-            bounds, groups = self.split(nodes, level, feature, best, gain, base, groups)
+            bounds, groups = self.write_splits(nodes, level, feature, best, gain, base, groups)
             self.route(nodes, base)
             base += k
             depth += 1
@@ -100,7 +100,7 @@ class ExactGrower:
         return nodes
 
     def open_level(self, totals, bounds, groups, draws, depth):
-        """Return the `Level`: what each slot must reach, and whether it may be split."""
+        """Return the `Level`: for each slot the minimum score and whether it may be split."""
         limits = self.limits
         g, h, n = totals.T
         shallow = not limits.max_depth or depth < limits.max_depth
@@ -110,13 +110,13 @@ class ExactGrower:
         if is_open.any():
             allowed = draws.mask(depth, len(totals))
             if groups.shape[1]:
-                may = share_group(groups, limits.groups)
+                may = allowed_features(groups, limits.groups)
                 allowed = may & allowed if len(allowed) else may
         least = own + limits.least_gain
         return exact_arrays.Level(totals, least, *bounds, is_open, allowed)
 
-    def choose(self, level, columns):
-        """Return for each slot the feature that splits it or −1, its FOUND, and the gain."""
+    def find_best_splits(self, level, columns):
+        """Return for each slot the split feature or −1, its FOUND record, and the gain."""
         k = len(level.open)
         found = np.empty((len(columns), k), exact_arrays.FOUND)
 
@@ -126,14 +126,14 @@ class ExactGrower:
             search_columns(*arguments, states, found, first, last)
 
         self.share(search, len(columns))
-        pick = found["score"].argmax(axis=0)  # the first of equal columns
-        best = found[pick, np.arange(k)]
-        feature = np.where(best["score"] > -np.inf, columns[pick], -1)
+        column = found["score"].argmax(axis=0)  # the first column in a tie
+        best = found[column, np.arange(k)]
+        feature = np.where(best["score"] > -np.inf, columns[column], -1)
         gain = best["score"] - (level.least - self.limits.least_gain)
         return feature, best, gain
 
-    def split(self, nodes, level, feature, best, gain, base, groups):
-        """Write the splits of a level; return bounds and groups of the next one."""
+    def write_splits(self, nodes, level, feature, best, gain, base, groups):
+        """Write the splits of a level; return bounds and groups of the next level."""
         inner = np.flatnonzero(feature >= 0)
         first = base + len(nodes) + 2 * np.arange(len(inner))
         nodes["feature"][inner] = feature[inner]
@@ -146,14 +146,14 @@ class ExactGrower:
         lower, upper = level.lower[children], level.upper[children]
         signs = self.limits.monotone[feature[inner]]
         if signs.any():
-            middle = self.middles(level, best, inner)
-            for side, sign in ((0, 1), (1, -1)):  # of a rising feature, the left side is lower
+            middle = self.mean_of_sides(level, best, inner)
+            for side, sign in ((0, 1), (1, -1)):  # for an increasing feature the left side is lower
                 upper[side::2] = np.where(signs == sign, middle, upper[side::2])
                 lower[side::2] = np.where(signs == -sign, middle, lower[side::2])
         return (lower, upper), groups
 
-    def middles(self, level, best, inner):
-        """Return the middle of the values of both sides of each split, which neither may pass."""
+    def mean_of_sides(self, level, best, inner):
+        """Return the mean of both sides' values for each split: a bound on both children."""
         bounds = level.lower[inner], level.upper[inner]
         g, h = best["g"][inner], best["h"][inner]
         rest, above = (
@@ -164,7 +164,7 @@ class ExactGrower:
         return (weigh(g, h, *bounds) + weigh(rest, above, *bounds)) / 2.0
 
     def route(self, nodes, base):
-        """Send rows to the next level."""
+        """Assign rows to the nodes of the next level."""
         plan = np.zeros(len(nodes), exact_arrays.PLAN)
         for name in ("feature", "threshold", "missing_left"):
             plan[name] = nodes[name]
@@ -182,19 +182,20 @@ class ExactGrower:
         self.share(send, -(-n // ROWS_A_SHARE))
 
     def share(self, task, count):
-        """Share a task among threads, unless the table is small."""
+        """Run a task on several threads, unless the table is small."""
         if self.threads == 1:
             task(0, count)
         else:
             self.workers.share(task, count)
 
 
-def share_group(left, own):
-    """Return whether each node has a group left that each feature is in, bool (K, n_features).
+def allowed_features(left, own):
+    """Return whether each node may use each feature, bool (K, n_features).
 
     Parameters
     ----------
-    left : uint64 (K, n_words); own : uint64 (n_features, n_words)
+    left : uint64 (K, n_words), bits of the interaction groups that a node may still use
+    own : uint64 (n_features, n_words), bits of the groups that contain each feature
     """
     found = np.zeros((len(left), len(own)), bool)
     for a, b in zip(left.T, own.T, strict=True):

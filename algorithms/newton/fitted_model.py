@@ -1,4 +1,4 @@
-"""What fitted second-order boosting tells: scores, stages, leaves, importances."""
+"""Fitted second-order booster: scores, staged predictions, leaves, importances."""
 
 from copy import copy
 from dataclasses import replace
@@ -21,30 +21,30 @@ from algorithms.runtime.threads import AllThreads
 
 
 class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
-    """A model of rounds of trees: ``_rounds`` and ``_base``, and ``ensemble_`` of those in use."""
+    """A fitted model: ``_rounds`` of trees, ``_base``, and ``ensemble_`` of the rounds in use."""
 
     _json_format = "xgboost"
     _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
     _saved_facts = ("best_iteration", "best_score", "_history", "_stopped")
 
     def _join(self, rounds, *, first=True):
-        """Return rounds as a `harness.TreeEnsemble`, with the base score or without."""
+        """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros."""
         base = self._base if first else np.zeros_like(self._base)
         labels = getattr(self, "classes_", None)
-        rest = labels, self.n_features_in_, missing_of(self)
-        return join_trees(rounds, base, self._objective.link, *rest)
+        options = labels, self.n_features_in_, missing_of(self)
+        return join_trees(rounds, base, self._objective.link, *options)
 
     def _whole_model(self):
-        """Return all rounds that were trained, and XGBoost's attributes that say which is best."""
+        """Return all trained rounds, and XGBoost's attributes about the best one."""
         if not self._stopped:
             return self.ensemble_, {}
-        told = {name: getattr(self, name, None) for name in ("best_iteration", "best_score")}
-        return self._join(self._rounds), {k: str(v) for k, v in told.items() if v is not None}
+        attributes = {name: getattr(self, name, None) for name in ("best_iteration", "best_score")}
+        return self._join(self._rounds), {k: str(v) for k, v in attributes.items() if v is not None}
 
     def _take_model(self, ensemble):
-        """Become the model that was read from a file.
+        """Set the fitted attributes from a model read from a file.
 
-        A file of XGBoost's does not say which value stands for a missing one: the parameter does.
+        XGBoost's files do not store the value read as missing; then the parameter is used.
         """
         if np.isnan(ensemble.missing_value):
             ensemble = replace(ensemble, missing_value=float(self.missing))
@@ -61,23 +61,23 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         self._walker = FastPredictor(self.ensemble_)
 
     def _read_rows(self, X):
-        """Return X as trees read it."""
+        """Return X as the trees read it."""
         return read_rows(self, X, reset=False)
 
     def evals_result(self):
-        """Return the metrics of the evaluation tables: dict, table → metric → list."""
+        """Return the metrics of the evaluation sets: dict, set → metric → list."""
         check_is_fitted(self, "ensemble_")
         return self._history
 
     def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
-        """Return raw scores, float32 (n_rows, n_scores); parameters are as in ``predict``."""
-        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+        """Return raw scores, float32 (n_rows, n_scores); the parameters are as in ``predict``."""
+        if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
         k = len(self._base)
-        trees, goes_on = self._trees_of(iteration_range)
-        walker = FastPredictor(self._join(self._rounds)) if goes_on else self._walker
+        trees, past_best = self._trees_of(iteration_range)
+        walker = FastPredictor(self._join(self._rounds)) if past_best else self._walker
         if not checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            X = copy(X)  # of pandas and polars, the names alone
+            X = copy(X)  # a shallow copy of a pandas or polars frame
             X.columns = list(self.feature_names_in_)
         if margin is not None:
             X = read_rows(self, X, reset=False)
@@ -91,9 +91,9 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         return walker.raw(X, self._threads(X.shape[0]), trees)
 
     def _trees_of(self, iteration_range):
-        """Return the slice of some rounds' trees, and whether rounds after the best one are asked.
+        """Return the slice of trees of ``iteration_range``, and whether it passes the best round.
 
-        As in XGBoost, 0 as the last round stands for all rounds up to the best one.
+        As in XGBoost, 0 as the last round means all rounds up to the best one.
         """
         k = len(self._base)
         if iteration_range is None:
@@ -104,7 +104,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         return slice(first * k, last * k), last * k > self.ensemble_.n_trees
 
     def _predict_scores(self, raw):
-        """Return what raw scores say: values, or probabilities of the classes; float64."""
+        """Return predictions from raw scores: values or class probabilities; float64."""
         return self.ensemble_.from_raw(raw)
 
     def _staged_raw(self, X):
@@ -120,17 +120,17 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             yield out.astype(np.float32)
 
     def apply(self, X, iteration_range=None):
-        """Return the leaf of each row in each tree of some rounds: int32 (n_rows, n_trees)."""
+        """Return the leaf of each row in each tree, int32 (n_rows, n_trees)."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        trees, goes_on = self._trees_of(iteration_range)
-        ensemble = self._join(self._rounds) if goes_on else self.ensemble_
+        trees, past_best = self._trees_of(iteration_range)
+        ensemble = self._join(self._rounds) if past_best else self.ensemble_
         found = ensemble.leaves(X) - ensemble.offsets[:-1].astype(np.int32)
         return found[:, trees]
 
     @property
     def intercept_(self):
-        """The base score, float32 (n_scores,): a prediction, but raw scores of many classes."""
+        """Base score, float32 (n_scores,): a prediction; for more than two classes, raw scores."""
         check_is_fitted(self, "ensemble_")
         if self.ensemble_.link == "sigmoid":
             return expit(self._base)
@@ -138,9 +138,9 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """What each feature's splits say by ``importance_type``, summing to 1; (n_features,).
+        """Importance of each feature by ``importance_type``, summing to 1; (n_features,).
 
-        As in XGBoost, all rounds that were trained count, those after the best one too.
+        As in XGBoost, all trained rounds count, including those after the best one.
         """
         check_is_fitted(self, "ensemble_")
         found = importances(self._rounds, self.importance_type or "gain", self.n_features_in_)
@@ -155,12 +155,12 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
 
 def read_range(given, n_rounds):
-    """Return the first of some rounds and the one behind their last, 0: all that predict.
+    """Return the first round and one past the last; a last of 0 means all rounds in use.
 
     Raises
     ------
     ValueError
-        Where they are not two whole numbers, or there are no such rounds.
+        If these are not two integers, or the rounds do not exist.
     """
     try:
         first, last = map(index, given)
@@ -169,6 +169,6 @@ def read_range(given, n_rounds):
     if last and not 0 <= first < last <= n_rounds:
         raise ValueError(
             f"iteration_range={given!r} is not (first, last) with 0 <= first < last <= {n_rounds}, "
-            "the rounds that were trained; for all that predict, give (0, 0) or leave it out"
+            "the number of trained rounds; (0, 0) or None uses all rounds up to the best one"
         )
     return first, last

@@ -1,4 +1,4 @@
-"""Choose what grows the trees of second-order boosting, by its method and the table."""
+"""Choice of the grower of second-order boosting, by tree method and table."""
 
 from scipy import sparse
 
@@ -6,31 +6,31 @@ from algorithms.gbdt.input_table import find_categorical
 from algorithms.newton.approx_grower import ProposalGrower
 from algorithms.newton.exact_grower import ExactGrower
 from algorithms.newton.histogram_grower import HistGrower
-from algorithms.newton.levelwise_grower import LeveledGrower
-from algorithms.newton.levelwise_grower import fits as levels_serve
+from algorithms.newton.levelwise_grower import LevelwiseGrower
+from algorithms.newton.levelwise_grower import fits as fits_levelwise
 from algorithms.newton.params import make_limits
 from algorithms.runtime.threads import ALONE
 
-SMALL_EXACT = 3_000_000  # rows × columns² below which one thread is faster, of exact trees
-SMALL_APPROX = 1 << 15  # rows below which it is, where bins are chosen anew for each tree
+SMALL_EXACT = 3_000_000  # rows × columns² below which one thread is faster for exact trees
+SMALL_APPROX = 1 << 15  # rows below which one thread is faster for the approximate method
 
 
 def make_grower(model, params, X, weight, least_gain, workers):
-    """Return what grows the trees.
+    """Return the grower of the trees.
 
     Parameters
     ----------
-    model : the estimator, which has read X
-    params : the estimator, None replaced by defaults
-    X : (n_rows, n_features) as `newton.tables.read_rows` returns it
-    weight : (n_rows,), or None where all rows weigh the same
-    least_gain : float, what a split must gain in any case
+    model : the estimator, after it has read X
+    params : the estimator, with None replaced by defaults
+    X : (n_rows, n_features) as `newton.input_table.read_rows` returns it
+    weight : (n_rows,), or None if all weights are equal
+    least_gain : float, minimum gain of any split
     workers : Workers
 
     Raises
     ------
     ValueError
-        Where the method takes no categories and there are some.
+        If there are categorical columns and the method does not support them.
     """
     names = list(getattr(model, "feature_names_in_", []))
     limits = make_limits(params, X.shape[1], names, least_gain)
@@ -39,10 +39,10 @@ def make_grower(model, params, X, weight, least_gain, workers):
     workers = workers if is_large(params, X) else ALONE
     is_local = params.tree_method == "approx" and params.proposal == "local"
     if categorical.any() and (is_local or params.tree_method == "exact"):
-        asked = "proposal='local'" if is_local else "tree_method='exact'"
-        raise ValueError(f"{asked} takes no categories: use tree_method='hist'")
-    if params.tree_method == "exact" and levels_serve(X, limits, params):
-        return LeveledGrower(X, limits, workers, name)
+        option = "proposal='local'" if is_local else "tree_method='exact'"
+        raise ValueError(f"{option} does not support categorical columns: use tree_method='hist'")
+    if params.tree_method == "exact" and fits_levelwise(X, limits, params):
+        return LevelwiseGrower(X, limits, workers, name)
     if params.tree_method == "exact":
         return ExactGrower(X, limits, workers, name)
     if is_local:
@@ -54,7 +54,7 @@ def make_grower(model, params, X, weight, least_gain, workers):
 
 
 def is_large(params, X):
-    """Return whether threads pay: to tell them of a task takes as long as a small one."""
+    """Return whether several threads are faster than one."""
     n_rows, n_columns = X.shape
     n_values = X.nnz if sparse.issparse(X) else n_rows * n_columns
     if params.tree_method == "exact":

@@ -1,7 +1,7 @@
-"""Grow second-order trees on bins, with the kernels of the histogram booster.
+"""Grower of second-order trees on bins, with the kernels of the histogram booster.
 
-How a node is split does not depend on the order of splits, so depth-wise growth is leaf-wise growth
-that goes on until no split is left; where leaves are few, `newton.pruning` picks them.
+The split of a node does not depend on the order of splits, so depth-wise growth is leaf-wise
+growth until no split is left; if the number of leaves is limited, `newton.pruning` selects them.
 """
 
 import numpy as np
@@ -21,24 +21,24 @@ from algorithms.newton.tree import NODE, rounded_gain
 from algorithms.newton.weighted_bins import weigh_edges
 from algorithms.runtime.threads import ALONE
 
-SAMPLE = 200_000  # rows on which bins are chosen
+SAMPLE = 200_000  # rows from which bins are computed
 NO_H = np.empty(0, np.float32)
-ROUNDING = 7  # what a seed is for
-MOST_BYTES = 1 << 32  # of the leaves' histograms, which need not all be written to
+ROUNDING = 7  # salt of the seed
+MOST_BYTES = 1 << 32  # of the leaves' histograms; not all of it need be touched
 
 
 class HistGrower:
-    """Grows trees on bins that are chosen once.
+    """Grower of trees on bins that are computed once.
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32, or float64 that stands for it, C-contiguous, NaN where
+    X : (n_rows, n_features) float32, or float64 with the same order, C-contiguous, NaN where
         missing; or CSR, whose absent entries are missing
     categorical : (n_features,) bool
     limits : newton.params.Limits
     params : the estimator
     workers : Workers
-    weight : (n_rows,) float64, above 0, or None: all rows weigh the same
+    weight : (n_rows,) float64, above 0, or None if all weights are equal
     """
 
     def __init__(self, X, categorical, limits, params, workers, weight=None):
@@ -51,34 +51,34 @@ class HistGrower:
         self.start(X, table, self.categories.put_into(binner), limits, params, workers)
 
     def start(self, X, table, binner, limits, params, workers):
-        """Make the arrays in which trees are grown; ``table`` holds the `Parts` of X."""
+        """Allocate the arrays of the grower; ``table`` holds the `Parts` of X."""
         n_rows = X.shape[0]
         self.limits, self.params, self.workers = limits, params, workers
         self.records = np.empty(n_rows, np.int64)
-        self.others, self.few_leaves = None, 0
+        self.others, self.wanted_leaves = None, 0
         if min(params.colsample_bylevel, params.colsample_bynode) == 1.0:
             rules = make_rules(limits, params, n_rows)
             bins = bin_table(table, binner, limits.monotone, limits.groups, workers, Layout())
             by_levels = params.max_leaves and params.grow_policy == "depthwise"
             if by_levels and 2 * params.max_leaves < rules.num_leaves:
-                self.few_leaves = params.max_leaves
+                self.wanted_leaves = params.max_leaves
                 rules = rules._replace(num_leaves=2 * params.max_leaves)
             if histograms_fit(rules, bins):
                 self.grower = Grower(bins, binner, rules, workers)
                 return
         if any(codes is not None for codes in binner.codes):
             raise ValueError(
-                "categories cannot be had with columns drawn for levels or nodes, nor with trees "
-                "so deep: set max_depth or few max_leaves, and colsample_bylevel=colsample_bynode=1"
+                "categorical columns are not supported with colsample_bylevel or colsample_bynode "
+                "below 1, nor with trees this deep: set max_depth or a small max_leaves"
             )
         self.others = BinnedGrower(X, binner, limits, workers, type(params).__name__)
 
     def grow(self, g, h, used, draws):
-        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
+        """Return the `Grown` tree for derivatives g and h; see `ExactGrower.grow`."""
         if self.others is not None:
             return self.others.grow(g, h, used, draws)
         grower = self.grower
-        if h[0] == 1.0 and (h == 1.0).all():  # then it counts rows, and no sum of it can overflow
+        if h[0] == 1.0 and (h == 1.0).all():  # then Σh is the number of rows
             h = NO_H
         seed = np.uint32(seed_of(draws.seed, ROUNDING))
         workers = self.workers if len(self.records) >= ROWS_TO_PACK else ALONE
@@ -87,8 +87,8 @@ class HistGrower:
             draws.of_tree, self.records, scale, self.limits, grower.bins, workers
         )
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
-        some = draws.of_tree if len(draws.of_tree) < draws.n_features else None
-        tree = self.grow_deep_enough(scale, rows, some)
+        features = draws.of_tree if len(draws.of_tree) < draws.n_features else None
+        tree = self.grow_deep_enough(scale, rows, features)
         leaves = grower.leaves[: grower.n_leaves]
         nodes = as_nodes(tree, grower.binner)
         total = self.sums(rows) if grower.n_leaves == 1 else (leaves["g"].sum(), leaves["h"].sum())
@@ -98,29 +98,29 @@ class HistGrower:
         return Grown(nodes, grower.leaf_of, self.right_sets(tree), leaves["node"].copy())
 
     def grow_deep_enough(self, scale, rows, features):
-        """Return a tree from the grower, with at least as many levels as its first leaves need.
+        """Return a tree with at least ``wanted_leaves`` leaves if possible, grown level by level.
 
-        Where a tree has too few leaves down to some level, one more level makes at most twice as
-        many. So there is room for all, and those that are cut off later come last.
+        One more level at most doubles the number of leaves, so the grower has room for all. The
+        leaves that are cut off later are on the last level.
         """
         grower, most = self.grower, self.limits.max_depth or len(self.records)
-        if not self.few_leaves:
+        if not self.wanted_leaves:
             return grower.grow(self.records, scale, 0, rows, features)
-        depth, before = min(self.few_leaves.bit_length(), most), 0
+        depth, before = min(self.wanted_leaves.bit_length(), most), 0
         while True:
             grower.rules = grower.rules._replace(max_depth=depth)
             tree = grower.grow(self.records, scale, 0, rows, features)
-            if grower.n_leaves >= self.few_leaves or grower.n_leaves == before or depth == most:
+            if grower.n_leaves >= self.wanted_leaves or grower.n_leaves == before or depth == most:
                 return tree
             before, depth = grower.n_leaves, depth + 1
 
     def sums(self, rows):
-        """Return Σg and Σh of a tree's rows, in steps."""
+        """Return Σg and Σh of a tree's rows, in quantisation steps."""
         own = self.records if rows is None else self.records[rows]
         return (own >> HALF).sum(), (own & LOW).sum()
 
     def right_sets(self, tree):
-        """Return the codes that each node sends right, of those that training has seen; int32."""
+        """Return the category codes that each categorical split sends right, node → int32."""
         goes_left, found = self.grower.growth.goes_left, {}
         codes, bins = self.categories.codes, self.categories.bins
         for at in np.flatnonzero(tree.nodes["is_set"]).tolist():
@@ -130,7 +130,7 @@ class HistGrower:
 
 
 def make_rules(limits, params, n_rows):
-    """Return the kernels' rules."""
+    """Return the `Rules` of the kernels."""
     deepest = 1 << min(limits.max_depth, 40) if limits.max_depth else n_rows
     leaves = min(deepest, n_rows)
     if params.max_leaves and params.grow_policy == "lossguide":
@@ -141,7 +141,7 @@ def make_rules(limits, params, n_rows):
         min_rows=0,
         min_h=limits.min_child_weight,
         alpha=limits.alpha,
-        ridge=limits.ridge,
+        ridge=limits.reg_lambda,
         min_gain=limits.least_gain,
         max_step=limits.max_step,
         smooth=0.0,
@@ -158,7 +158,7 @@ def make_rules(limits, params, n_rows):
 
 
 def histograms_fit(rules, bins):
-    """Return whether histograms of all leaves fit the memory."""
+    """Return whether the histograms of all leaves fit in `MOST_BYTES`."""
     needed = rules.num_leaves * 16 * stride_of(bins.places) * len(bins.places.length)
     return needed <= MOST_BYTES
 
@@ -173,8 +173,8 @@ def as_nodes(tree, binner):
     nodes["feature"] = np.where(inner, own["feature"], -1)
     nodes["value"], nodes["cover"] = own["value"], own["h"]
     numeric = np.flatnonzero(inner & (own["is_set"] == 0))
-    split = own["feature"][numeric], own["bin"][numeric]
-    nodes["threshold"][numeric] = floats_above(binner.edges, *split)
+    chosen = own["feature"][numeric], own["bin"][numeric]
+    nodes["threshold"][numeric] = floats_above(binner.edges, *chosen)
     nodes["missing_left"] = np.where(inner, own["missing_left"], 0)
     nodes["gain"] = rounded_gain(np.where(inner, own["gain"], 0.0))
     return nodes

@@ -1,8 +1,8 @@
-"""Grow exact trees with the level-wise kernels of gradient boosting, where these serve.
+"""Grower of exact trees with the level-wise kernels of gradient boosting, if these are applicable.
 
-They part rows so that Σ s² / (w + λ) is large, with w a side's weight and s its Σ w v. With w = h
-and v = −g/h this is Σ G² / (H + λ). All thresholds are tried, but most are ruled out by bounds over
-bins of neighbours: faster than a pass over sorted lists (`newton.exact`).
+These kernels maximise Σ s² / (w + λ), with w the weight of a side and s its Σ w v. With w = h and
+v = −g/h this is Σ G² / (H + λ). All thresholds are considered, but bounds over bins of neighbours
+exclude most of them: faster than a pass over sorted columns (`newton.exact_grower`).
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from algorithms.levelwise.grower import DEEPEST, LevelGrower
 from algorithms.levelwise.kernels.level_arrays import Limits
 from algorithms.newton.exact_grower import LEAST_H, NO_FLAGS, ROWS_A_SHARE, ExactGrower, Grown
-from algorithms.newton.kernels.rows import place_unused, survey_nodes
+from algorithms.newton.kernels.rows import place_unused, scan_node_columns
 from algorithms.newton.kernels.search import NEAR_END
 from algorithms.newton.kernels.thresholds import narrow_thresholds
 from algorithms.newton.params import LEAST_GAIN
@@ -19,10 +19,10 @@ from algorithms.newton.tree import NODE, rounded_gain
 
 
 def fits(X, limits, params):
-    """Return whether trees of these parameters can be grown here.
+    """Return whether these kernels support the parameters and the table.
 
-    Where there is so little to explain that splits may gain less than `LEAST_GAIN`, they cannot:
-    the kernels take what is near 2⁻⁵² for nothing.
+    They do not if splits may gain less than `LEAST_GAIN`: the kernels treat gains near 2⁻⁵² as
+    zero.
     """
     draws = params.colsample_bytree, params.colsample_bylevel, params.colsample_bynode
     return (
@@ -35,12 +35,12 @@ def fits(X, limits, params):
     )
 
 
-class LeveledGrower:
-    """Grows exact trees on the same table, one after another.
+class LevelwiseGrower:
+    """Grower of exact trees on one table with the level-wise kernels.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32, or float64 that stands for it, C-contiguous, NaN where missing
+    X : (n_rows, n_columns) float32, or float64 with the same order, C-contiguous, NaN where missing
     limits : newton.params.Limits
     workers : Workers
     name : name of the estimator, for error messages
@@ -52,12 +52,12 @@ class LeveledGrower:
         self.grower = LevelGrower(X, workers, name, close=0.0)
         self.gaps = self.grower.table.missing > 0
         weight = max(limits.min_child_weight, LEAST_H)
-        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.ridge)
+        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.reg_lambda)
         self.lists = None
 
     def grow(self, g, h, used, draws):
-        """Return the `Grown` tree of some derivatives; see `ExactGrower.grow`."""
-        if not (h > 0.0).all():  # −g/h says nothing of such rows
+        """Return the `Grown` tree for derivatives g and h; see `ExactGrower.grow`."""
+        if not (h > 0.0).all():  # −g/h is undefined for such rows
             if self.lists is None:
                 self.lists = ExactGrower(*self.others)
             return self.lists.grow(g, h, used, draws)
@@ -65,10 +65,10 @@ class LeveledGrower:
         grown = self.grower.grow(value, weight, self.rules, self.limits.max_depth, used)
         nodes = self.as_nodes(grown)
         if self.gaps.any():
-            self.settle_missing(nodes, np.isinf(grown.nodes["threshold"]), used)
-        if used is not None:  # the grower told them by its own thresholds
+            self.set_missing_directions(nodes, np.isinf(grown.nodes["threshold"]), used)
+        if used is not None:  # the grower placed these rows by its own thresholds
             table, leaf = self.grower.table, grown.leaf
-            self.share_rows(lambda _, *rows: place_unused(table, nodes, used, leaf, *rows))
+            self.share_chunks(lambda _, *rows: place_unused(table, nodes, used, leaf, *rows))
         return Grown(nodes, grown.leaf)
 
     def as_nodes(self, grown):
@@ -83,62 +83,64 @@ class LeveledGrower:
         finite = inner & np.isfinite(own["threshold"])
         middle = np.where(finite, own["threshold"], 0.0)
         near = middle.astype(np.float32)
-        asked = np.where(finite, feature, -1).astype(np.int64)
-        narrow_thresholds(self.grower.table, asked, middle, near)
+        columns = np.where(finite, feature, -1).astype(np.int64)
+        narrow_thresholds(self.grower.table, columns, middle, near)
         nodes["threshold"] = np.where(finite, near, np.where(inner, np.inf, 0.0))
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
-        score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
+        score = grown.values**2 * (own["weight"] + self.limits.reg_lambda)  # G² / (H + λ)
         gain = score[own["left"]] + score[own["right"]] - score
         nodes["gain"] = rounded_gain(np.where(inner, gain, 0.0))
         return nodes
 
-    def settle_missing(self, nodes, alone, used):
-        """Send missing values where the library does, at nodes that have seen none.
+    def set_missing_directions(self, nodes, separates_missing, used):
+        """Set the direction of missing values as XGBoost does, at nodes without missing values.
 
-        They go right where only other nodes have seen some of the column. A node that parts
-        nothing but missing values has a threshold above the values that it has seen.
+        They go right if only other nodes have missing values in the column. A node that separates
+        missing values from all others has a threshold above the values of its rows.
 
         Parameters
         ----------
         nodes : NODE, written to
-        alone : (n_nodes,) bool, nodes that part missing values from all others
+        separates_missing : (n_nodes,) bool, nodes that separate missing values from all others
         used : (n_rows,) bool, or None
         """
         flags = NO_FLAGS if used is None else used
-        shares = self.count_shares()
-        missing = np.zeros((shares, len(nodes)), np.uint8)
-        largest = np.full((shares, len(nodes)), -np.inf, np.float32)
+        n_chunks = self.count_chunks()
+        missing = np.zeros((n_chunks, len(nodes)), np.uint8)
+        largest = np.full((n_chunks, len(nodes)), -np.inf, np.float32)
 
-        def walk(share, *rows):
-            survey_nodes(self.grower.table, nodes, flags, missing[share], largest[share], *rows)
+        def walk(chunk, *rows):
+            scan_node_columns(
+                self.grower.table, nodes, flags, missing[chunk], largest[chunk], *rows
+            )
 
-        self.share_rows(walk)
+        self.share_chunks(walk)
         in_gaps = (nodes["left"] >= 0) & self.gaps[nodes["feature"]]
         nodes["missing_left"][in_gaps & ~missing.any(axis=0)] = 0
-        last = largest.max(axis=0)[alone]
-        with np.errstate(over="ignore"):  # above the largest float32 it is infinite
-            nodes["threshold"][alone] = last + (np.abs(last) + NEAR_END)
+        last = largest.max(axis=0)[separates_missing]
+        with np.errstate(over="ignore"):  # beyond the largest float32 it is infinite
+            nodes["threshold"][separates_missing] = last + (np.abs(last) + NEAR_END)
 
-    def count_shares(self):
-        """Return into how many parts the rows are cut at most."""
+    def count_chunks(self):
+        """Return the number of chunks of rows."""
         return -(-len(self.X) // ROWS_A_SHARE)
 
-    def share_rows(self, task):
-        """Call ``task(share, first, last)`` for parts of the rows, each with a share of its own."""
+    def share_chunks(self, task):
+        """Call ``task(chunk, first, last)`` for each chunk of rows, on several threads."""
 
         def part(first, last):
             task(first, first * ROWS_A_SHARE, min(last * ROWS_A_SHARE, len(self.X)))
 
-        self.workers.share(part, self.count_shares())
+        self.workers.share(part, self.count_chunks())
 
 
 def weigh_values(g, h):
     """Return v = −g / h and its weight w = h > 0, float64 (n_rows,): then Σ w v = −G, Σ w = H.
 
-    So (Σ w v)² / (Σ w + λ), what a side scores, is G² / (H + λ), and its value Σ w v / (Σ w + λ)
-    is w*. The weight is None where every h is 1.
+    So (Σ w v)² / (Σ w + λ), the score of a side, is G² / (H + λ), and its value Σ w v / (Σ w + λ)
+    is w*. The weight is None if every h is 1.
     """
     weight = None if (h == 1.0).all() else h.astype(np.float64)
     value = -g.astype(np.float64)

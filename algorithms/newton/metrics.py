@@ -1,4 +1,4 @@
-"""The metrics that evaluation tables are rated by, under XGBoost's names."""
+"""Evaluation metrics under XGBoost's names."""
 
 from functools import partial
 
@@ -11,18 +11,18 @@ from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
 TINY = 1e-16
 
 
-def wrong(y, proba):
-    """Return whether the most probable class is not the row's."""
+def is_misclassified(y, proba):
+    """Return whether the most probable class is not the true class."""
     return proba.argmax(axis=1) != y
 
 
-def beyond(limit, y, p):
-    """Return the share of the side on which a probability is not."""
+def class_error(limit, y, p):
+    """Return the error of each row: 1 if the probability is on the wrong side."""
     return np.where(p > limit, 1.0 - y, y)
 
 
 def binary_log_loss(y, p):
-    """Return −y log p − (1 − y) log (1 − p), p and 1 − p held above 0."""
+    """Return −y log p − (1 − y) log (1 − p), with p and 1 − p at least `TINY`."""
     return -y * np.log(np.maximum(p, TINY)) - (1.0 - y) * np.log(np.maximum(1.0 - p, TINY))
 
 
@@ -33,43 +33,46 @@ def poisson(y, mean):
 
 
 def gamma(y, mean):
-    """Return the negative log likelihood of gamma's law of shape 1."""
+    """Return the negative log likelihood of the gamma distribution with shape 1."""
     mean = np.maximum(mean, TINY)
     return y / mean + np.log(mean)
 
 
 def gamma_deviance(y, mean):
-    """Return the deviance of gamma's law."""
+    """Return the deviance of the gamma distribution."""
     ratio = np.maximum(y, TINY) / np.maximum(mean, TINY)
     return 2.0 * (ratio - 1.0 - np.log(ratio))
 
 
-def pseudo_huber(slope, y, found):
+def pseudo_huber(slope, y, prediction):
     """Return the pseudo-Huber loss."""
-    return slope**2 * (np.sqrt(1.0 + ((y - found) / slope) ** 2) - 1.0)
+    return slope**2 * (np.sqrt(1.0 + ((y - prediction) / slope) ** 2) - 1.0)
 
 
-def pinball(shares, y, found):
-    """Return the mean loss of a row's quantiles, (n_rows,) or (n_rows, n_shares)."""
-    left = y[:, None] - found.reshape(len(y), -1)
+def pinball(shares, y, prediction):
+    """Return the pinball loss of each row, averaged over the quantiles, (n_rows,)."""
+    left = y[:, None] - prediction.reshape(len(y), -1)
     return np.maximum(shares * left, (shares - 1.0) * left).mean(axis=1)
 
 
 MEANS = {
-    "rmse": lambda y, found: (y - found) ** 2,
-    "mae": lambda y, found: np.abs(y - found),
-    "mape": lambda y, found: np.abs((y - found) / y),
-    "rmsle": lambda y, found: (np.log1p(y) - np.log1p(found)) ** 2,
+    "rmse": lambda y, prediction: (y - prediction) ** 2,
+    "mae": lambda y, prediction: np.abs(y - prediction),
+    "mape": lambda y, prediction: np.abs((y - prediction) / y),
+    "rmsle": lambda y, prediction: (np.log1p(y) - np.log1p(prediction)) ** 2,
     "logloss": binary_log_loss,
-    "error": partial(beyond, 0.5),
+    "error": partial(class_error, 0.5),
     "poisson-nloglik": poisson,
     "gamma-nloglik": gamma,
     "gamma-deviance": gamma_deviance,
 }
-OF_CLASSES = {"mlogloss": log_loss, "merror": wrong}
+OF_CLASSES = {"mlogloss": log_loss, "merror": is_misclassified}
 CURVES = {"auc": roc_area, "aucpr": precision_area}
-WITH_CONSTANT = {"error": beyond, "tweedie-nloglik": lambda power, *rows: tweedie(power)(*rows)}
-RANGES = {"error": (-np.inf, np.inf), "tweedie-nloglik": (1.0, 2.0)}  # of these constants
+WITH_CONSTANT = {
+    "error": class_error,
+    "tweedie-nloglik": lambda power, *rows: tweedie(power)(*rows),
+}
+RANGES = {"error": (-np.inf, np.inf), "tweedie-nloglik": (1.0, 2.0)}  # allowed constants
 ROOTS = ("rmse", "rmsle")
 DEFAULT = {
     "reg:squarederror": "rmse",
@@ -84,21 +87,21 @@ DEFAULT = {
 
 
 def find_metrics(wanted, objective, params, n_classes):
-    """Return the metrics: a list of (name, metric, higher is better).
+    """Return the metrics, a list of (name, metric, higher is better).
 
-    ``metric(y, prediction, weight)`` returns a number; predictions of classes are probabilities.
+    ``metric(y, prediction, weight)`` returns a number; classifiers predict probabilities.
 
     Parameters
     ----------
-    wanted : name, callable (y, prediction) → number, or list of such; None: the objective's own
+    wanted : name, callable (y, prediction) → number, or list of these; None: the objective's own
     objective : name of the objective
     params : the estimator, for constants
-    n_classes : int, 0 for values
+    n_classes : int, 0 for regression
 
     Raises
     ------
     ValueError
-        Where there is no metric of a name, or none of several quantiles.
+        If a name is unknown, or the metric does not support several quantiles.
     """
     if wanted is None:
         power = params.tweedie_variance_power
@@ -109,23 +112,23 @@ def find_metrics(wanted, objective, params, n_classes):
     several = objective == "reg:quantileerror" and np.size(params.quantile_alpha) > 1
     others = [one for one in given if not callable(one) and one != "quantile"]
     if several and others:
-        raise ValueError(f"eval_metric {others} is not for several quantiles: use 'quantile'")
+        raise ValueError(f"eval_metric {others} does not support several quantiles: use 'quantile'")
     return [find_metric(one, params, is_classifier=n_classes > 0) for one in given]
 
 
 def find_metric(wanted, params, *, is_classifier):
-    """Return one metric, see `find_metrics`."""
+    """Return one metric; see `find_metrics`."""
     if callable(wanted):
-        return wanted.__name__, partial(ask, wanted, is_classifier), False
+        return wanted.__name__, partial(call_metric, wanted, is_classifier), False
     if not isinstance(wanted, str):
-        raise TypeError(f"eval_metric holds names and callables; {wanted!r} is neither")
+        raise TypeError(f"eval_metric must hold names and callables; {wanted!r} is neither")
     if wanted in CURVES:
         return wanted, partial(area, CURVES[wanted]), True
     if wanted in OF_CLASSES:
-        return wanted, partial(mean_of, OF_CLASSES[wanted], False), False
+        return wanted, partial(mean_loss, OF_CLASSES[wanted], False), False
     shares = np.atleast_1d(params.quantile_alpha)
     if wanted == "quantile" and len(shares) > 1:
-        return wanted, partial(mean_of, partial(pinball, shares), False), False
+        return wanted, partial(mean_loss, partial(pinball, shares), False), False
     own = {
         "mphe": partial(pseudo_huber, params.huber_slope),
         "quantile": partial(pinball, shares),
@@ -138,46 +141,48 @@ def find_metric(wanted, params, *, is_classifier):
         loss = {**MEANS, **own}.get(wanted)
     if loss is None:
         known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, "error@0.3", "tweedie-nloglik@1.5"])
-        raise ValueError(f"there is no eval_metric {wanted!r}; there are {known}")
-    return wanted, partial(mean_of, partial(of_numbers, loss), wanted in ROOTS), False
+        raise ValueError(f"unknown eval_metric {wanted!r}; the known ones are {known}")
+    return wanted, partial(mean_loss, partial(one_column_loss, loss), wanted in ROOTS), False
 
 
 def read_constant(wanted, name, constant):
-    """Return the number behind the @ of a metric's name.
+    """Return the number after the @ of a metric's name.
 
     Raises
     ------
     ValueError
-        Where it is none, or out of the range that the metric is for.
+        If it is not a number, or outside the allowed range of the metric.
     """
     low, high = RANGES[name]
     try:
-        found = float(constant)
+        value = float(constant)
     except ValueError:
-        found = np.nan
-    if not low < found < high:
+        value = np.nan
+    if not low < value < high:
         raise ValueError(
-            f"eval_metric {wanted!r} needs a number between {low:g} and {high:g} behind its @"
+            f"eval_metric {wanted!r} needs a number between {low:g} and {high:g} after the @"
         )
-    return found
+    return value
 
 
-def of_numbers(loss, y, found):
-    """Return the loss of one number a row: of two classes, the probability of the second."""
-    if found.ndim == 2 and found.shape[1] > 2:
-        raise ValueError("this eval_metric is not for many classes: use 'merror' or 'mlogloss'")
-    return loss(y, found[:, 1] if found.ndim == 2 else found)
+def one_column_loss(loss, y, prediction):
+    """Return the loss of one prediction per row; for two classes, the second's probability."""
+    if prediction.ndim == 2 and prediction.shape[1] > 2:
+        raise ValueError(
+            "this eval_metric does not support more than two classes: use 'merror' or 'mlogloss'"
+        )
+    return loss(y, prediction[:, 1] if prediction.ndim == 2 else prediction)
 
 
-def mean_of(loss, is_root, y, found, weight):
-    """Return the mean of a loss, or its root."""
-    mean = float(np.average(loss(y, found), weights=weight))
+def mean_loss(loss, is_root, y, prediction, weight):
+    """Return the weighted mean of a loss, or its square root."""
+    mean = float(np.average(loss(y, prediction), weights=weight))
     return mean**0.5 if is_root else mean
 
 
-def ask(metric, is_classifier, y, found, weight):
-    """Return what a metric of the user's says, in scikit-learn's form."""
-    if is_classifier and found.shape[1] == 2:
-        found = found[:, 1]
+def call_metric(metric, is_classifier, y, prediction, weight):
+    """Return the value of a user-defined metric with scikit-learn's signature."""
+    if is_classifier and prediction.shape[1] == 2:
+        prediction = prediction[:, 1]
     given = {} if weight is None else {"sample_weight": weight}
-    return float(metric(y, found, **given))
+    return float(metric(y, prediction, **given))

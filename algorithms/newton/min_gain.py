@@ -1,9 +1,10 @@
-"""What a split must gain: XGBoost's 10⁻⁶, or less where there is less to explain.
+"""Minimum gain of a split: 10⁻⁶ as in XGBoost, or less if the total possible gain is small.
 
-A tree's splits gain no more than Σ g² / h over the rows, all together: Σ_j G_j² / (H_j + λ) is at
-most that (Cauchy and Schwarz). It goes with the square of the targets' unit, and with the weights.
-Targets of 10⁻⁵ have nothing that could gain 10⁻⁶, and the library finds no split; here a split must
-gain that share of Σ g² / h, at the scores before the first round, where this is less than 1.
+The gains of all splits of a tree sum to at most Σ g² / h over the rows, because the sum over leaves
+Σ_j G_j² / (H_j + λ) is at most that (Cauchy and Schwarz). This bound scales with the square of the
+targets' unit and with the weights. With targets of 10⁻⁵ no split can gain 10⁻⁶, and XGBoost finds
+none. Here the minimum gain is 10⁻⁶ Σ g² / h, at the scores before the first round, if Σ g² / h is
+less than 1.
 """
 
 import numpy as np
@@ -12,19 +13,18 @@ from algorithms.newton.objectives import Custom
 from algorithms.newton.params import LEAST_GAIN
 from algorithms.runtime.threads import ALONE
 
-ROWS = 1 << 13  # at once; usual data have enough to explain in the first of them
+ROWS = 1 << 13  # per step; for usual data the first step reaches Σ g² / h = 1
 
 
 def least_gain(objective, y, weight, base, margin):
-    """Return what a split must gain, float.
+    """Return the minimum gain of a split, float.
 
     Parameters
     ----------
-    objective : newton.objectives.Objective, or Custom, whose unit is its own affair
-    y, weight : as in ``objective.differentiate``, the largest weight being 1: so multiples of the
-        weights are the same weights
+    objective : newton.objectives.Objective, or Custom, which always has 10⁻⁶
+    y, weight : as in ``objective.differentiate``, scaled so that the largest weight is 1
     base : (n_scores,) float32, scores before the first round
-    margin : (n_rows, n_scores) float64 in their place, or None
+    margin : (n_rows, n_scores) float64 that replaces them, or None
     """
     if isinstance(objective, Custom):
         return LEAST_GAIN
@@ -38,6 +38,6 @@ def least_gain(objective, y, weight, base, margin):
         own_weight = None if weight is None else weight[rows]
         objective.differentiate(score, own, own_weight, g, h, ALONE)
         total += (g.astype(np.float64) ** 2 / np.maximum(h, np.finfo(np.float32).tiny)).sum()
-        if not total < 1.0:  # nor where it is no number: that is for the first round to say
+        if not total < 1.0:  # also if it is NaN: the first round raises the error
             return LEAST_GAIN
     return LEAST_GAIN * total

@@ -1,4 +1,4 @@
-"""Rounds of second-order trees in the harness's common form, and what they say of features."""
+"""Conversion of second-order trees to and from `harness.TreeEnsemble`, and importances."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
 
     Parameters
     ----------
-    rounds : list of lists of NewtonTree, one a score
+    rounds : list of lists of NewtonTree, one per score
     base : float32 (n_scores,)
-    link : of the ensemble
+    link : link function of the ensemble
     classes : (n_classes,) labels, or None for regression
     n_features : int
-    missing_value : value that stands for a missing one, besides NaN
+    missing_value : value that is read as missing, in addition to NaN
     """
     from harness import Missing, TreeEnsemble
 
@@ -31,9 +31,11 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
     inner = nodes["left"] >= 0
     left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
     sets = [tree.sets[at] for tree in trees for at in sorted(tree.sets)]
-    asking = [first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)]
+    categorical = [
+        first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)
+    ]
     categories = np.full(len(nodes), -1, np.int32)
-    categories[asking] = np.arange(len(sets))
+    categories[categorical] = np.arange(len(sets))
     return TreeEnsemble(
         feature=np.where(inner, nodes["feature"], -1),
         threshold=np.where(inner, nodes["threshold"], 0.0),
@@ -66,17 +68,17 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
 
 
 def join_nodes(trees):
-    """Return the nodes of all trees, end to end."""
+    """Return the concatenated nodes of all trees."""
     return np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0, NODE)
 
 
 def rounds_from(e):
-    """Return an ensemble of XGBoost's rules as rounds of NewtonTree, one a score.
+    """Return an ensemble with XGBoost's conventions as rounds of NewtonTree, one per score.
 
     Raises
     ------
     ModelFileError
-        Where its trees follow other rules.
+        If its trees follow other conventions.
     """
     rules = (e.comparison, e.input_dtype, e.sum_dtype, e.base_first)
     if rules != ("<", "float32", "float32", True) or e.members_left.any():
@@ -89,7 +91,7 @@ def rounds_from(e):
     nodes = np.zeros(e.n_nodes, NODE)
     nodes["feature"], nodes["missing_left"] = e.feature, e.default_left
     nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
-    with np.errstate(over="ignore"):  # a file may say more than float32 holds
+    with np.errstate(over="ignore"):  # values in a file may exceed float32
         nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
         nodes["gain"], nodes["cover"] = gain_of(e), np.nan_to_num(e.cover)
     parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
@@ -103,15 +105,17 @@ def gain_of(e):
 
 
 def sets_of(e, first, last):
-    """Return the codes that each node from first to before last asks for, node → int32."""
-    asked = np.flatnonzero(e.categories[first:last] >= 0).tolist()
-    numbers = e.categories[first:last][asked].tolist()
+    """Return the codes of each categorical split in nodes first … last − 1, node → int32."""
+    categorical = np.flatnonzero(e.categories[first:last] >= 0).tolist()
+    numbers = e.categories[first:last][categorical].tolist()
     ends = e.set_indptr
-    return {at: e.set_codes[ends[k] : ends[k + 1]] for at, k in zip(asked, numbers, strict=True)}
+    return {
+        at: e.set_codes[ends[k] : ends[k + 1]] for at, k in zip(categorical, numbers, strict=True)
+    }
 
 
 def importances(rounds, kind, n_features):
-    """Return what each feature's splits add up to, float64 (n_features,).
+    """Return the unnormalised importance of each feature, float64 (n_features,).
 
     Parameters
     ----------
@@ -128,5 +132,5 @@ def importances(rounds, kind, n_features):
 
 
 def flat(raw):
-    """Return scores of one output as a vector."""
+    """Return scores as a vector if there is only one output."""
     return raw[:, 0] if raw.shape[1] == 1 else raw

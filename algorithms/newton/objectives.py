@@ -1,21 +1,22 @@
-"""The losses of second-order boosting, under XGBoost's names: derivatives, and first scores.
+"""Objectives of second-order boosting under XGBoost's names: derivatives and initial scores.
 
-Derivatives are those of `gbdt/kernels/gradients.py`, and, with r = F − y and the slope δ,
+The derivatives are those of `gbdt/kernels/gradients.py`, and with r = F − y and slope δ
 
     reg:pseudohubererror    g = r / √(1 + r²/δ²)    h = 1 / √(1 + r²/δ²)
     multi:softprob          h_k = 2 p_k (1 − p_k)
 
-The second derivative of the pseudo-Huber loss, h³ here, vanishes away from y, so that steps by it
-overshoot, and boosting diverges where |r| is many δ. Ours is the curvature of the parabola that
-touches the loss at F and lies above it elsewhere: its steps never raise the loss (Huber, Ronchetti:
-Robust statistics, 2009, chapter 7). `parity` follows XGBoost, which takes the second derivative.
+The second derivative of the pseudo-Huber loss (the cube of the h above) vanishes far from y, so
+Newton steps overshoot, and boosting diverges if |r| is many δ. The h above is the curvature of the
+parabola that touches the loss at F and lies above it elsewhere: its steps never increase the loss
+(Huber, Ronchetti: Robust statistics, 2009, chapter 7). With `parity`, h is the second derivative,
+as in XGBoost.
 
-The first score is the constant that fits best: after the link it is the mean of y, of classes their
-shares, of absolute and quantile errors the quantile, all as XGBoost 3 estimates them (weights of 1
-count as none; there they choose another neighbour); leaves of these errors are that quantile too.
-Where there is no such form it is one Newton step from 0, but
-for the pseudo-Huber loss, whose step from 0 ends about ȳ³ far away (so does XGBoost's; `parity`
-follows it): there it is the median.
+The initial score is the best-fitting constant: after the link it is the mean of y, or the class
+frequencies; for absolute and quantile errors it is the quantile. All are estimated as in XGBoost 3,
+except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbour). Leaf
+values of absolute and quantile errors are that quantile too. If there is no closed form, the
+initial score is one Newton step from 0. The pseudo-Huber loss uses the median, because its step
+from 0 ends about ȳ³ away (as in XGBoost; `parity` follows it).
 """
 
 from dataclasses import dataclass
@@ -43,15 +44,15 @@ BINARY = ("binary:logistic",)
 CLASSES = ("multi:softprob", "multi:softmax")
 BLOCK = 1 << 13
 NO_WEIGHT = np.empty(0)
-CLOSEST = 1e-6  # a share is kept so far from 0 and 1, as in XGBoost
+CLOSEST = 1e-6  # minimum distance of a mean from 0 and 1, as in XGBoost
 FEWEST_H = np.float32(1e-16)
-TINY = 1e-16  # of the share of a class
+TINY = 1e-16  # minimum frequency of a class
 LEAST_MEAN = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss with its constants; ``link`` is that of `harness.TreeEnsemble`."""
+    """A loss with its constants; ``link`` is a link of `harness.TreeEnsemble`."""
 
     name: str
     kind: int
@@ -59,22 +60,22 @@ class Objective:
     n_scores: int
     link: str
     scale_pos_weight: float = 1.0
-    shares: tuple = ()  # of quantiles, one a score
+    shares: tuple = ()  # quantile levels, one per score
 
     @property
     def renewed(self):
-        """The quantile of what is left that becomes a leaf's value, one a score, or None."""
+        """Quantile levels of the residuals that become leaf values, one per score, or None."""
         return self.shares or None
 
     def weigh(self, y, weight):
-        """Return weights with those of positive rows scaled, or None where all are 1."""
+        """Return weights with ``scale_pos_weight`` applied, or None if all are 1."""
         if self.kind != kinds.LOGISTIC or self.scale_pos_weight == 1.0:
             return weight
         scale = np.where(y == 1.0, self.scale_pos_weight, 1.0)
         return scale if weight is None else weight * scale
 
     def differentiate(self, score, y, weight, g, h, workers):
-        """Write g and h at the present scores.
+        """Write g and h at the current scores.
 
         Parameters
         ----------
@@ -92,9 +93,9 @@ class Objective:
             if self.kind == SOFTMAX:
                 work = np.empty((len(score) + 2, ROWS))
                 differentiate_classes(score, y, weights, work, g, h, first, last)
-                # The kernel's h is LightGBM's, K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the row's
-                # sum of |∂²l/∂F_k ∂F_j| over j: a diagonal that is no less than the matrix, so that
-                # the steps of all classes may be taken at once. Both are the same for K = 2.
+                # The kernel's h is LightGBM's K/(K−1) p (1−p). XGBoost's is 2 p (1−p), the sum of
+                # |∂²l/∂F_k ∂F_j| over j. This diagonal dominates the matrix, so the steps of all
+                # classes can be taken at once. Both are equal for K = 2.
                 own = h[:, first:last]
                 own *= np.float32(2.0 * (self.n_scores - 1.0) / self.n_scores)
                 np.maximum(own, FEWEST_H, out=own)
@@ -112,14 +113,14 @@ class Objective:
         workers.share(share, -(-n_rows // BLOCK))
 
     def differentiate_huber(self, score, y, weight, g, h, rows):
-        """Write the derivatives of the pseudo-Huber loss for some rows."""
+        """Write the derivatives of the pseudo-Huber loss for a slice of rows."""
         r = score - y
         w = 1.0 if weight is None else weight[rows]
-        h[0, rows] = bend = w / np.sqrt(1.0 + (r / self.constant) ** 2)
-        g[0, rows] = r * bend
+        h[0, rows] = curvature = w / np.sqrt(1.0 + (r / self.constant) ** 2)
+        g[0, rows] = r * curvature
 
     def first_scores(self, y, weight, given, workers):
-        """Return the intercept before the link is applied, float32 (n_scores,).
+        """Return the initial scores before the link is applied, float32 (n_scores,).
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class Objective:
         return self.margin(np.array([np.average(y, weights=weight)]))
 
     def margin(self, mean):
-        """Return scores whose predictions are given, float32 (n_scores,)."""
+        """Return the scores whose predictions are ``mean``, float32 (n_scores,)."""
         if self.link == "sigmoid":
             p = np.clip(mean, CLOSEST, 1.0 - CLOSEST)
             mean = np.log(p / (1.0 - p))
@@ -159,7 +160,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Custom:
-    """A loss of the user's: a callable (y, scores) → (g, h), with ``sample_weight`` if weighed."""
+    """A user-defined loss: a callable (y, scores) → (g, h), with ``sample_weight`` if given."""
 
     function: object
     n_scores: int
@@ -168,52 +169,54 @@ class Custom:
     renewed = None
 
     def weigh(self, _y, weight):
-        """Return the weights: they are the function's affair."""
+        """Return the weights unchanged: the function applies them."""
         return weight
 
     def first_scores(self, _y, _weight, given, _workers):
-        """Return what was given, or zeros."""
+        """Return the given base score, or zeros."""
         start = 0.0 if given is None else read_base(given, self.n_scores)
         return np.broadcast_to(start, self.n_scores).astype(np.float32)
 
     def differentiate(self, score, y, weight, g, h, _workers):
-        """Write what the function returns; its arrays are shaped as the scores that it gets.
+        """Write the derivatives that the function returns; they have the shape of its scores.
 
         Raises
         ------
         TypeError, ValueError
-            Those of `read_derivatives`.
+            As in `read_derivatives`.
         """
-        raw = np.array(score[0] if len(score) == 1 else score.T, order="C")  # theirs to change
+        raw = np.array(
+            score[0] if len(score) == 1 else score.T, order="C"
+        )  # a copy: the function may modify it
         options = {} if weight is None else {"sample_weight": weight}
         found = read_derivatives(self.function(y, raw, **options), raw.shape, may_be_flat=True)
-        with np.errstate(over="ignore"):  # what is infinite then is refused
+        with np.errstate(over="ignore"):  # infinite derivatives are rejected later
             for to, values in zip((g, h), found, strict=True):
                 to[:] = values.T.reshape(to.shape)
 
 
 def read_shares(given):
-    """Return the shares of quantiles, one or several, as a tuple of floats.
+    """Return the quantile levels as a tuple of floats.
 
     Raises
     ------
     ValueError
-        Where there is none, or one does not lie between 0 and 1.
+        If there is none, or one is not between 0 and 1.
     """
     shares = np.atleast_1d(np.asarray(given, np.float64))
     if shares.ndim != 1 or not shares.size or not ((shares > 0.0) & (shares < 1.0)).all():
-        raise ValueError(f"quantile_alpha lies between 0 and 1, each of them; it is {given!r}")
+        raise ValueError(f"quantile_alpha must lie between 0 and 1, each of them; it is {given!r}")
     return tuple(shares.tolist())
 
 
 def quantile_of(values, weight, share):
-    """Return XGBoost's quantile of values, its share and they rounded to float32 as there."""
+    """Return XGBoost's quantile of values, with values and level rounded to float32."""
     weight = None if weight is None else weight.astype(np.float32)
     return quantile(values.astype(np.float32), weight, np.float64(np.float32(share)))
 
 
 def find_objective(params, n_classes):
-    """Return the objective that parameters name.
+    """Return the objective of the parameters.
 
     Parameters
     ----------
@@ -223,7 +226,7 @@ def find_objective(params, n_classes):
     Raises
     ------
     ValueError
-        Where there is none of that name for the task.
+        If the task has no objective of that name.
     """
     wanted = params.objective
     several = n_classes > 2

@@ -1,4 +1,4 @@
-"""The parameters of second-order boosting: what each may be, and the limits they set on trees."""
+"""Parameters of second-order boosting: their valid values, and the limits on trees."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -61,32 +61,34 @@ CONSTRAINTS = {
     name: allowed if None in allowed or name in NEVER_NONE else [*allowed, None]
     for name, allowed in CONSTRAINTS.items()
 }
-LEAST_GAIN = 1e-6  # a split gains more, as in XGBoost
-POISSON_STEP = 0.7  # max_delta_step of counts, where none is set, as in XGBoost
+LEAST_GAIN = 1e-6  # minimum gain of a split, as in XGBoost
+POISSON_STEP = 0.7  # default max_delta_step of count:poisson, as in XGBoost
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a tree may look like, and what its nodes are worth."""
+    """Limits on the size of a tree, and the regularisation of its leaf values."""
 
     max_depth: int  # 0: any
     min_child_weight: float
-    ridge: float  # λ
+    reg_lambda: float  # λ
     alpha: float
     max_step: float
-    least_gain: float  # a split gains more; γ, where it stops growth
+    least_gain: float  # minimum gain of a split; γ if it stops growth
     monotone: np.ndarray  # int64 (n_features,)
-    groups: np.ndarray  # uint64 (n_features, n_words), bits; no words: all features may interact
+    groups: (
+        np.ndarray
+    )  # uint64 (n_features, n_words), bit sets; no words: all features may interact
 
     @property
     def is_plain(self):
-        """Whether a side counts T(G)² / (H + λ) with T(G) = G: nothing binds its value."""
+        """Whether the score of a side is G² / (H + λ): no bound, α or monotone constraint."""
         return not (self.alpha or self.max_step or self.monotone.any())
 
     def weigh(self, g, h, lower=-np.inf, upper=np.inf):
         """Return w* = −T(G) / (H + λ), float64, within its bounds."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = -self.shrink(g) / (h + self.ridge)
+            value = -self.shrink(g) / (h + self.reg_lambda)
         value = np.where(h > 0.0, value, 0.0)
         if self.max_step:
             value = np.clip(value, -self.max_step, self.max_step)
@@ -95,7 +97,7 @@ class Limits:
     def gain_of(self, g, h, value):
         """Return −(2 G w + 2 α |w| + (H + λ) w²), see `gbdt/kernels/node_score.py`."""
         first = g * value + self.alpha * np.abs(value)
-        return -(2.0 * first + (h + self.ridge) * value * value)
+        return -(2.0 * first + (h + self.reg_lambda) * value * value)
 
     def shrink(self, g):
         """Return T(G)."""
@@ -103,7 +105,7 @@ class Limits:
 
 
 def filled(estimator):
-    """Return a copy of an estimator whose parameters that are None have their defaults."""
+    """Return a copy of an estimator in which parameters that are None have their defaults."""
     copied = copy(estimator)
     for name, default in constructor_defaults(type(estimator)).items():
         if getattr(copied, name) is None:
@@ -118,19 +120,19 @@ def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
     ----------
     params : the estimator
     n_features : int
-    names : list of the columns' names, or empty
-    least_gain : float, what a split must gain in any case
+    names : list of the column names, or empty
+    least_gain : float, minimum gain of any split
 
     Raises
     ------
     ValueError
-        Where a constraint names a column that is not there, or cannot be read.
+        If a constraint is invalid or names an unknown column.
     """
     asked = params.interaction_constraints
     return Limits(
         max_depth=int(params.max_depth),
         min_child_weight=float(params.min_child_weight),
-        ridge=float(params.reg_lambda),
+        reg_lambda=float(params.reg_lambda),
         alpha=float(params.reg_alpha),
         max_step=max_step(params),
         least_gain=max(least_gain, float(params.gamma) if prunes_before(params) else 0.0),
@@ -140,7 +142,7 @@ def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
 
 
 def max_step(params):
-    """Return the bound on a leaf's value; 0: none."""
+    """Return the bound on the absolute leaf value; 0 means no bound."""
     if params.max_delta_step is None:
         return POISSON_STEP if params.objective == "count:poisson" else 0.0
     return float(params.max_delta_step)
@@ -152,7 +154,7 @@ def read_base(given, n_scores):
     Raises
     ------
     ValueError
-        Where it is no number of float32 for all scores or for each.
+        If it is not one finite float32 number, or one per score.
     """
     try:
         found = np.asarray(given, np.float64).ravel()
@@ -166,7 +168,7 @@ def read_base(given, n_scores):
 
 
 def prunes_before(params):
-    """Return whether γ stops growth: the exact method prunes grown trees, the others stop."""
+    """Return whether γ stops growth; by default the exact method prunes grown trees instead."""
     if params.prune is not None:
         return params.prune == "pre"
     return params.tree_method != "exact"

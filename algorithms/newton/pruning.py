@@ -1,4 +1,4 @@
-"""Cut a grown tree back: to splits that gain γ, or to as many leaves as are wanted."""
+"""Pruning of grown trees: by minimum gain γ, or to a maximum number of leaves."""
 
 from collections import deque
 from heapq import heappop, heappush
@@ -8,10 +8,10 @@ import numpy as np
 from algorithms.newton.exact_grower import Grown
 
 
-def splits_that_gain(nodes, gamma):
-    """Return which splits are left where leaves are pruned from below, bool (n_nodes,).
+def splits_with_min_gain(nodes, gamma):
+    """Return the splits that are kept when pruning from the leaves upwards, bool (n_nodes,).
 
-    A split that gains less than γ goes where both its sides are leaves, and so on upwards.
+    A split that gains less than γ is removed if both its children are leaves.
     """
     left, right = nodes["left"].tolist(), nodes["right"].tolist()
     gain = nodes["gain"]
@@ -23,7 +23,7 @@ def splits_that_gain(nodes, gamma):
 
 
 def splits_by_depth(nodes, most_leaves):
-    """Return the first splits, level by level, that make so many leaves; bool (n_nodes,)."""
+    """Return the first splits in level order that give ``most_leaves``; bool (n_nodes,)."""
     kept = np.zeros(len(nodes), bool)
     waiting = deque([0])
     leaves = 1
@@ -37,7 +37,7 @@ def splits_by_depth(nodes, most_leaves):
 
 
 def splits_by_gain(nodes, most_leaves):
-    """Return the splits that growth by gain makes first; of equal ones the lowest node's."""
+    """Return the splits in order of gain up to ``most_leaves``; ties by lowest node index."""
     kept = np.zeros(len(nodes), bool)
     waiting = [(-nodes["gain"][0], 0)]
     leaves = 1
@@ -51,8 +51,8 @@ def splits_by_gain(nodes, most_leaves):
     return kept
 
 
-def cut(grown, kept):
-    """Return a `Grown` tree with the kept splits only; its rows stand at the nodes above.
+def keep_splits(grown, kept):
+    """Return a `Grown` tree with the kept splits only; rows move up to the remaining leaves.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def cut(grown, kept):
     left, right = nodes["left"].tolist(), nodes["right"].tolist()
     number = np.full(len(nodes), -1)
     number[0], count = 0, 1
-    alive = [0]
+    remaining = [0]
     for node in range(len(nodes)):  # children come after their parents
         if not inner[node]:
             continue
@@ -73,32 +73,32 @@ def cut(grown, kept):
             if kept[node]:
                 number[child] = count
                 count += 1
-                alive.append(child)
+                remaining.append(child)
             else:
                 number[child] = number[node]
-    new = nodes[alive]
-    stays = kept[alive]
+    new = nodes[remaining]
+    still_split = kept[remaining]
     for name in ("left", "right"):
-        new[name] = np.where(stays, number[new[name]], -1)
-    new["feature"] = np.where(stays, new["feature"], -1)
+        new[name] = np.where(still_split, number[new[name]], -1)
+    new["feature"] = np.where(still_split, new["feature"], -1)
     for name in ("threshold", "gain", "missing_left"):
-        new[name] = np.where(stays, new[name], 0)
+        new[name] = np.where(still_split, new[name], 0)
     sets = {int(number[node]): codes for node, codes in grown.sets.items() if kept[node]}
     where = number if grown.where is None else number[grown.where]
     return Grown(new, grown.at, sets, where)
 
 
-def shape(grown, params, *, by_gain):
-    """Return a tree as γ and ``max_leaves`` leave it.
+def prune(grown, params, *, by_gain):
+    """Return a tree pruned by ``max_leaves`` and γ.
 
     Parameters
     ----------
     params : the estimator
-    by_gain : whether γ prunes; otherwise it has stopped growth
+    by_gain : whether to prune by γ; otherwise γ has already stopped growth
     """
     if params.max_leaves and grown.nodes["left"][0] >= 0:
-        choose = splits_by_gain if params.grow_policy == "lossguide" else splits_by_depth
-        grown = cut(grown, choose(grown.nodes, params.max_leaves))
+        select = splits_by_gain if params.grow_policy == "lossguide" else splits_by_depth
+        grown = keep_splits(grown, select(grown.nodes, params.max_leaves))
     if by_gain and params.gamma > 0.0:
-        grown = cut(grown, splits_that_gain(grown.nodes, params.gamma))
+        grown = keep_splits(grown, splits_with_min_gain(grown.nodes, params.gamma))
     return grown

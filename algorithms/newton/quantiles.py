@@ -1,4 +1,4 @@
-"""Quantiles of residuals, by XGBoost's definition."""
+"""Quantiles of residuals by XGBoost's definition."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ import numpy as np
 def quantile(values, weight, alpha):
     """Return XGBoost's quantile of float32 values.
 
-    Without weights it lies at place α (n + 1), between two values if need be; with weights it is
-    the first value up to which they reach a share α of their sum, in float32.
+    Without weights it is the value at rank α (n + 1), interpolated between two values. With weights
+    it is the first value at which the cumulative weight reaches α times the total, in float32.
     """
     n = len(values)
     if weight is not None:

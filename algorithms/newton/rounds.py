@@ -1,6 +1,6 @@
-"""The rounds of second-order boosting: derivatives, a tree a score, and new scores.
+"""Boosting rounds: derivatives, one tree per score, and the update of the scores.
 
-F₀ = the constant that fits best
+F₀ = best-fitting constant
 F_m = F_{m−1} + η tree_m            tree_m grown on g, h of the loss at F_{m−1}
 """
 
@@ -12,17 +12,17 @@ from algorithms.gbdt.kernels.score_update import add_leaves
 from algorithms.gbdt.sampling import seed_of
 from algorithms.newton.objectives import Custom, quantile_of
 from algorithms.newton.params import prunes_before
-from algorithms.newton.pruning import shape
+from algorithms.newton.pruning import prune
 from algorithms.newton.sampling import Columns, draw_rows
 from algorithms.newton.tree import NewtonTree
 from algorithms.runtime.threads import ALONE
 
-SMALL = 1 << 15  # rows below which threads cost more than they bring
+SMALL = 1 << 15  # rows below which several threads are slower than one
 
 
 @dataclass
 class Rounds:
-    """Grows rounds of trees on one table.
+    """Boosting rounds on one table.
 
     Parameters
     ----------
@@ -35,8 +35,9 @@ class Rounds:
     n_features : int
     seed : int
     workers : Workers
-    done : list of lists of NewtonTree, the rounds there are
-    weight_unit : float, factor of gains and sums of hessians; see `weights.split_unit_of_params`
+    done : list of lists of NewtonTree, all rounds so far
+    weight_unit : float, factor of gains and sums of hessians; see
+        `sample_weight.split_unit_of_params`
     """
 
     params: object
@@ -58,7 +59,7 @@ class Rounds:
             self.workers = ALONE
 
     def boost(self):
-        """Add a round of trees; return them."""
+        """Grow one round of trees; return them."""
         number = len(self.done)
         self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
         self.check_derivatives()
@@ -68,10 +69,10 @@ class Rounds:
         return trees
 
     def grow_one(self, number, k, used):
-        """Return the tree of one score, and add it."""
+        """Grow the tree of one score, add it to the scores and return it."""
         draws = Columns(self.params, self.n_features, seed_of(self.seed, number, k))
         grown = self.grower.grow(self.g[k], self.h[k], used, draws)
-        grown = shape(grown, self.params, by_gain=not prunes_before(self.params))
+        grown = prune(grown, self.params, by_gain=not prunes_before(self.params))
         nodes, where = grown.nodes, grown.where
         if self.objective.renewed is not None:
             self.renew(grown, k, used)
@@ -89,32 +90,32 @@ class Rounds:
         return NewtonTree(nodes, grown.sets)
 
     def check_derivatives(self):
-        """Raise where a derivative is not finite, and say why."""
+        """Raise ValueError with the likely cause if a derivative is not finite."""
         finite = (np.isfinite([d.min(), d.max()]).all() for d in (self.g, self.h))
         for is_finite, what in zip(finite, ("gradients", "hessians"), strict=True):
             if not is_finite:
                 raise ValueError(f"{what} of the loss are not finite: {self.why_not_finite()}")
 
     def why_not_finite(self):
-        """Return the likely cause: what was given, or where the rounds have led."""
+        """Return the likely cause of derivatives that are not finite."""
         if isinstance(self.objective, Custom):
             return "the objective returned such numbers"
         if not self.done:
-            return "targets, weights or the scores to start from are too large"
+            return "targets, weights or initial scores are too large"
         low, high = self.score.min(), self.score.max()
         return (
-            f"boosting has diverged, after {len(self.done)} rounds scores reach from {low:.3g} to "
-            f"{high:.3g}. Bound its steps by max_delta_step=0.7, or by a lower learning_rate"
+            f"boosting has diverged: after {len(self.done)} rounds scores range from {low:.3g} to "
+            f"{high:.3g}. Set max_delta_step=0.7 or a lower learning_rate"
         )
 
     def renew(self, grown, k, used):
-        """Make the quantile of what is left to explain each leaf's value."""
+        """Set each leaf value to the quantile of the residuals of its rows."""
         node = grown.at if grown.where is None else grown.where[grown.at]
         rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
         rows = rows[np.argsort(node[rows], kind="stable")]
         ends = np.flatnonzero(np.diff(node[rows])) + 1
-        for own in np.split(rows, ends):
-            weight = None if self.weight is None else self.weight[own]
-            left = self.y[own] - self.score[k, own]
-            value = quantile_of(left, weight, self.objective.renewed[k])
-            grown.nodes["value"][node[own[0]]] = value
+        for leaf_rows in np.split(rows, ends):
+            weight = None if self.weight is None else self.weight[leaf_rows]
+            residual = self.y[leaf_rows] - self.score[k, leaf_rows]
+            value = quantile_of(residual, weight, self.objective.renewed[k])
+            grown.nodes["value"][node[leaf_rows[0]]] = value

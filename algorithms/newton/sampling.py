@@ -1,38 +1,38 @@
-"""Which rows and columns a tree, a level and a node may use: decided by hashes of their numbers.
+"""Row and column sampling for trees, levels and nodes, by hashes of row and column numbers.
 
-Columns are drawn as XGBoost does: a tree's from all, a level's from the tree's, and a node's from
-the level's, each time a share of them and at least one.
+Columns are sampled as in XGBoost: those of a tree from all, those of a level from the tree's, and
+those of a node from the level's; each time a fraction of them, and at least one.
 """
 
 import numpy as np
 
 from algorithms.gbdt.sampling import draw_share, hash_numbers, seed_of
 
-TREE, LEVEL, NODE, ROWS = range(4)  # what a seed is for
+TREE, LEVEL, NODE, ROWS = range(4)  # salts of the seeds
 NO_MASK = np.empty((0, 0), bool)
 
 
 class Columns:
-    """The columns of one tree.
+    """Sampled columns of one tree.
 
     Parameters
     ----------
     params : the estimator
     n_features : int
-    seed : int, of the tree
+    seed : int, seed of the tree
     """
 
     def __init__(self, params, n_features, seed):
         self.params, self.n_features, self.seed = params, n_features, seed
-        every = np.arange(n_features)
-        self.of_tree = draw(every, params.colsample_bytree, seed_of(seed, TREE))
+        columns = np.arange(n_features)
+        self.of_tree = draw(columns, params.colsample_bytree, seed_of(seed, TREE))
 
     def of_level(self, depth):
-        """Return the columns that a level may ask, ascending, int64."""
+        """Return the columns that a level may use, ascending, int64."""
         return draw(self.of_tree, self.params.colsample_bylevel, seed_of(self.seed, LEVEL, depth))
 
     def mask(self, depth, n_nodes):
-        """Return which columns each node of a level may ask, or an empty mask: all of its level.
+        """Return the columns that each node of a level may use; an empty mask allows all.
 
         Returns
         -------
@@ -41,24 +41,24 @@ class Columns:
         share = self.params.colsample_bynode
         if share == 1.0:
             return NO_MASK
-        mine = self.of_level(depth)
+        columns = self.of_level(depth)
         mask = np.zeros((n_nodes, self.n_features), bool)
         for node in range(n_nodes):
-            mask[node, draw(mine, share, seed_of(self.seed, NODE, depth, node))] = True
+            mask[node, draw(columns, share, seed_of(self.seed, NODE, depth, node))] = True
         return mask
 
 
 def draw(columns, share, seed):
-    """Return a share of columns, ascending, at least one."""
+    """Return a random fraction of columns, ascending, at least one."""
     if share == 1.0:
         return columns
-    wanted = max(1, int(share * len(columns)))
+    n_drawn = max(1, int(share * len(columns)))
     order = np.argsort(hash_numbers(seed, len(columns)), kind="stable")
-    return np.sort(columns[order[:wanted]])
+    return np.sort(columns[order[:n_drawn]])
 
 
 def draw_rows(params, n_rows, seed):
-    """Return the rows of a round, bool (n_rows,), or None for all; at least one is drawn."""
+    """Return the sampled rows of a round, bool (n_rows,), or None for all; at least one row."""
     if params.subsample == 1.0:
         return None
     used = np.zeros(n_rows, bool)

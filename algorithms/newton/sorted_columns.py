@@ -1,4 +1,4 @@
-"""Sort the columns of X into the lists that exact trees are grown on, once a fit."""
+"""Sorted columns of X for exact trees, computed once per fit."""
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,7 @@ def sort_lists(X, workers, name):
     Raises
     ------
     ValueError
-        Where a value is infinite, or there are too many rows.
+        If a value is infinite, or there are too many rows.
     """
     if sparse.issparse(X):
         return sort_sparse(X)
@@ -33,22 +33,23 @@ def sort_lists(X, workers, name):
     lists = Lists(np.empty(start[-1], np.uint32), np.empty(start[-1], np.float32), start)
 
     def take(f, order, value, _):
-        own = slice(start[f], start[f + 1])
-        lists.order[own], lists.value[own] = order, value
+        part = slice(start[f], start[f + 1])
+        lists.order[part], lists.value[part] = order, value
 
     sort_each(values, workers, take)
     return lists
 
 
 def sort_each(values, workers, take):
-    """Sort columns one by one, and hand each over before its space is used for the next.
+    """Sort columns one by one; call ``take`` on each before its buffers are reused.
 
     Parameters
     ----------
     values : (n_columns, n_rows) float32, NaN where missing
     workers : Workers
     take : callable (f, order, value, missing)
-        Column, rows of its present values by value (uint32), these values, rows of missing ones.
+        Column index, rows of its present values sorted by value (uint32), these values, and rows
+        of missing values.
     """
     n_columns, n = values.shape
 
@@ -65,7 +66,7 @@ def sort_each(values, workers, take):
 
 
 def sort_sparse(X):
-    """Return the `Lists` of a CSR matrix; entries that are NaN are left out, as absent ones."""
+    """Return the `Lists` of a CSR matrix; NaN entries are left out, like absent ones."""
     columns = X.tocsc()
     columns.sort_indices()
     if np.isnan(columns.data).any():
@@ -76,9 +77,9 @@ def sort_sparse(X):
     start = columns.indptr.astype(np.int64)
     order, value = columns.indices.astype(np.uint32), columns.data.astype(np.float32)
     for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
-        own = value[first:last]
-        if (own[1:] < own[:-1]).any():
-            by_value = np.argsort(own, kind="stable")
-            value[first:last] = own[by_value]
+        part = value[first:last]
+        if (part[1:] < part[:-1]).any():
+            by_value = np.argsort(part, kind="stable")
+            value[first:last] = part[by_value]
             order[first:last] = order[first:last][by_value]
     return Lists(order, value, start)

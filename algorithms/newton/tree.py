@@ -1,4 +1,4 @@
-"""One tree of second-order boosting, whichever way it was grown."""
+"""Tree of second-order boosting: node array and categorical splits."""
 
 from dataclasses import dataclass, field
 
@@ -11,8 +11,8 @@ NODE = np.dtype(
         ("right", np.int32),
         ("missing_left", np.uint8),
         ("threshold", np.float32),  # x < threshold goes left
-        ("value", np.float32),  # η w*; at inner nodes what it would be as a leaf
-        ("gain", np.float64),  # 0 at leaves; of targets beyond 1e±19 float32 does not hold it
+        ("value", np.float32),  # η w*; at inner nodes the value the node would have as a leaf
+        ("gain", np.float64),  # 0 at leaves; float64, as float32 overflows for targets beyond 1e±19
         ("cover", np.float32),  # H, the sum of the hessians
     ]
 )
@@ -20,7 +20,7 @@ SMALLEST, LARGEST = np.finfo(np.float32).tiny, np.finfo(np.float32).max
 
 
 def rounded_gain(gain):
-    """Return gains, float64, rounded to float32 where that holds them, as the library has them."""
+    """Return float64 gains, rounded to float32 like XGBoost's if within its range."""
     with np.errstate(over="ignore", under="ignore"):
         near = gain.astype(np.float32).astype(np.float64)
     return np.where((near >= SMALLEST) & (near <= LARGEST), near, gain)
@@ -28,10 +28,10 @@ def rounded_gain(gain):
 
 @dataclass(frozen=True)
 class NewtonTree:
-    """Nodes, root first, and the categories of those that ask for one.
+    """Nodes, root first, and the category sets of categorical splits.
 
-    A node of ``sets`` sends the codes that it names to the right, and all others to the left, as
-    XGBoost writes it; a missing value goes where ``missing_left`` says.
+    A node in ``sets`` sends the codes of its set to the right and all others to the left, as in
+    XGBoost's files; the direction of missing values is ``missing_left``.
     """
 
     nodes: np.ndarray  # NODE (n_nodes,)
@@ -39,5 +39,5 @@ class NewtonTree:
 
     @property
     def n_leaves(self):
-        """Number of leaves."""
+        """Number of leaves of the tree."""
         return (len(self.nodes) + 1) // 2

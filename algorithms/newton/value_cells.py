@@ -1,15 +1,17 @@
-"""Put the values of each column into cells of neighbours; candidates lie between cells.
+"""Cells of neighbouring values of each column; candidate thresholds lie between cells.
 
-The paper's sketch answers which values part Σh evenly, with a small error (Chen & Guestrin 2016,
-section 3.3). So do cells: a column is cut once a fit into about `CELLS`, sixteen for each of the
-most bins, of about equally many rows; Σh of every cell is then one pass over the rows in their
-order. Columns of fewer distinct values have a cell for each, and no error.
+The paper's sketch finds values that divide Σh evenly, with a small error (Chen & Guestrin 2016,
+section 3.3). Cells do the same: once per fit each column is cut into about `CELLS` cells of about
+equally many rows, sixteen cells for each of the largest possible number of bins. One pass over the
+rows in order then computes Σh of every cell. Columns with fewer distinct values have one cell per
+value, and no error.
 
-A threshold within a cell is no candidate, so a cell of several values must not weigh much. Where
-one weighs more than half of what is wanted between two candidates, ε Σh / 2, its column is sorted
-again and cut into cells of few rows and little weight: for all trees to come, until h moves so that
-one of these is heavy in turn. So where h is that uneven, rounds that go on from a model begin with
-cells by rows, and may choose other candidates than the same rounds in one fit.
+A threshold inside a cell is not a candidate, so a cell of several values must not be heavy. If one
+weighs more than half of the intended distance between two candidates, ε Σh / 2, its column is
+sorted again and cut into cells of few rows and little weight. These cells are used for the
+following trees until h changes so that one of them is too heavy. Therefore, if h is that uneven,
+rounds that continue from a model begin with cells by rows, and may choose other candidates than
+the same rounds in one fit.
 """
 
 import numpy as np
@@ -28,22 +30,22 @@ from algorithms.runtime.threads import ALONE
 from algorithms.trees.presorted_table import read_columns
 
 NO_CODES = np.empty(0, np.uint16)
-LARGE = 4  # cells; a value of so many rows has one of its own
+LARGE = 4  # a value with this many cells' worth of rows has its own cell
 NO_WEIGHTS = np.empty(0, np.float32)
 
 
 class Cells:
-    """The cells of all columns.
+    """Cells of all columns.
 
-    ``edges[f]`` float64 (n_cells − 1,) lie between the cells of column f, ``counts[f]`` int64
-    (n_cells,) are their rows, ``several[f]`` int64 the cells of more than one value. ``codes``
-    uint16 (n_columns, n_rows) is each value's cell, n_cells where it is missing. Of sparse X there
-    are none, but ``orders[f]`` uint32, the rows of the present entries by value, and
-    ``values[f]`` float32, these values, where the column has a cell of several.
+    ``edges[f]`` float64 (n_cells − 1,) are the edges between the cells of column f, ``counts[f]``
+    int64 (n_cells,) their numbers of rows, ``several[f]`` int64 the cells with more than one value.
+    ``codes`` uint16 (n_columns, n_rows) is the cell of each value, n_cells if missing. For sparse X
+    ``codes`` is None; ``orders[f]`` uint32 are the rows of the present entries sorted by value, and
+    ``values[f]`` float32 their values if the column has a cell with several values.
 
     Parameters
     ----------
-    X, workers, name : those of `newton.lists.sort_lists`, as are the errors
+    X, workers, name : as in `newton.sorted_columns.sort_lists`, which also raises the errors
     """
 
     def __init__(self, X, workers, name):
@@ -73,7 +75,7 @@ class Cells:
         return sums[:-1]
 
     def weigh_finely(self, f, h, room):
-        """Return the same after cutting anew, where a cell of several values weighs too much.
+        """Return Σh of each cell; cut the column anew if a cell of several values is too heavy.
 
         Parameters
         ----------
@@ -88,7 +90,7 @@ class Cells:
 
         def cut(_, order, value, missing):
             total = np.maximum(h[order], 0.0).sum(dtype=np.float64)
-            half = CELLS / 2  # cells by rows, and as many by weight
+            half = CELLS / 2  # half of the cells by rows, half by weight
             self.cut(f, order, value, missing, (h, half / len(order), half / total, 1.0, 1.0))
 
         if self.codes is None:
@@ -109,7 +111,7 @@ class Cells:
 
         Parameters
         ----------
-        f, order, value, missing : what `newton.lists.sort_each` hands over
+        f, order, value, missing : as passed by `newton.sorted_columns.sort_each`
         sizes : h, per_row, per_h, fewest and large, as `cut_cells` takes them
         """
         codes = NO_CODES if self.codes is None else self.codes[f]

@@ -1,7 +1,7 @@
-"""Choose the edges of bins where rows weigh differently: quantiles of the weight, of all rows.
+"""Bin edges for weighted rows: weighted quantiles over all rows.
 
-Few rows may hold nearly all of the weight, so none is left out as in the sample that edges are
-chosen on where all rows weigh the same.
+A few rows may have nearly all of the weight, so all rows are used, not a sample as for unweighted
+rows.
 """
 
 from dataclasses import replace
@@ -14,20 +14,20 @@ from algorithms.gbdt.kernels.weighted_sketch import weigh_runs
 from algorithms.newton.sorted_columns import sort_each, sort_sparse
 from algorithms.trees.presorted_table import read_columns
 
-PARTS = 1 << 40  # of all weight
-AT_ONCE = 8  # columns
+PARTS = 1 << 40  # integer that the total weight is scaled to
+AT_ONCE = 8  # columns that are sorted at a time
 
 
 def weigh_edges(binner, X, weight, max_bin, workers, name):
-    """Return a `Binner` with other edges of the columns that are no categories.
+    """Return a `Binner` with weighted edges for the numeric columns.
 
     Parameters
     ----------
     binner : Binner of X
-    X : dense or CSR, as `newton.lists.sort_lists` takes it
+    X : dense or CSR, as in `newton.sorted_columns.sort_lists`
     weight : (n_rows,) float64, above 0
-    max_bin : most bins of a column, that of missing values included
-    workers, name : those of `sort_lists`, as are the errors
+    max_bin : maximum number of bins per column, including the bin of missing values
+    workers, name : as in `sort_lists`, which also raises the errors
     """
     edges, missing = list(binner.edges), binner.missing.copy()
     weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # at most 1: no sum can overflow

@@ -1,4 +1,4 @@
-"""A view of a fitted second-order booster under the names of XGBoost's Booster."""
+"""View of a fitted second-order booster with the interface of XGBoost's Booster."""
 
 import json
 import tempfile
@@ -12,35 +12,35 @@ from algorithms.newton.model import importances
 
 
 class NewtonBooster(BoosterView):
-    """The trees of a `NewtonBoosting` estimator; it cannot be trained further."""
+    """Read-only Booster interface of a fitted `NewtonBoosting` estimator."""
 
     @property
     def feature_names(self):
-        """The names of the columns of a frame, or None."""
+        """Column names of the training frame, or None."""
         names = getattr(self.estimator, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
     @property
     def feature_types(self):
-        """The types of a frame's columns, "c" for categories and "q" for numbers, or None."""
+        """Column types of the training frame, "c" categorical or "q" numeric, or None."""
         names = self.feature_names
         if names is None:
             return None
-        held = self.estimator.categories_ or {}
-        return ["c" if name in held else "q" for name in names]
+        categories = self.estimator.categories_ or {}
+        return ["c" if name in categories else "q" for name in names]
 
     @property
     def best_iteration(self):
-        """The best round of early stopping, counted from 0."""
+        """Best round of early stopping, counted from 0."""
         return self.estimator.best_iteration
 
     @property
     def best_score(self):
-        """The metric of the best round."""
+        """Metric of the best round."""
         return self.estimator.best_score
 
     def attributes(self):
-        """Return what early stopping has set, name → text."""
+        """Return the attributes set by early stopping, name → text."""
         found = {n: getattr(self.estimator, n, None) for n in ("best_iteration", "best_score")}
         return {name: str(value) for name, value in found.items() if value is not None}
 
@@ -57,50 +57,50 @@ class NewtonBooster(BoosterView):
         return self.estimator.n_features_in_
 
     def get_score(self, fmap="", importance_type="weight"):
-        """Return the importances of the features that split, name → number."""
+        """Return the importance of each feature with a split, name → number."""
         model = self.estimator
-        split = importances(model._rounds, "weight", model.n_features_in_)  # noqa: SLF001 - its own part
+        split = importances(model._rounds, "weight", model.n_features_in_)  # noqa: SLF001 - same package
         found = importances(model._rounds, importance_type, model.n_features_in_)  # noqa: SLF001
         names = self._names(fmap)
         return {names[f]: float(found[f]) for f in np.flatnonzero(split > 0)}
 
     def get_fscore(self, fmap=""):
-        """Return how often each feature splits."""
+        """Return the number of splits of each feature."""
         return self.get_score(fmap)
 
     def _names(self, fmap=""):
-        """Return the names of the features, "f0" and so on where they have none.
+        """Return the feature names, or "f0", "f1" … if there are none.
 
         Raises
         ------
         ValueError
-            Where a file of names is given.
+            If a feature map file is given.
         """
         if fmap:
             raise ValueError("fmap is not supported: train with a frame that names its columns")
         return self.feature_names or [f"f{number}" for number in range(self.num_features())]
 
     def save_model(self, fname):
-        """Write the model in XGBoost's JSON form."""
+        """Write the model in XGBoost's JSON format."""
         self.estimator.save_model(fname, format="xgboost")
 
     def save_raw(self, raw_format="json"):
-        """Return the model in XGBoost's JSON form.
+        """Return the model in XGBoost's JSON format.
 
         Raises
         ------
         ValueError
-            Where another form is asked for.
+            If another format is requested.
         """
         if raw_format != "json":
-            raise ValueError(f"raw_format is 'json', not {raw_format!r}")
+            raise ValueError(f"raw_format must be 'json', not {raw_format!r}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
             self.save_model(path)
             return bytearray(path.read_bytes())
 
     def predict(self, data, output_margin=False, **options):
-        """Return predictions for rows; of classes the probabilities."""
+        """Return predictions for rows; class probabilities for classifiers."""
         model = self.estimator
         if output_margin or not hasattr(model, "predict_proba"):
             return model.predict(data, output_margin=output_margin, **options)
@@ -108,11 +108,11 @@ class NewtonBooster(BoosterView):
         return found[:, 1] if found.shape[1] == 2 else found
 
     def inplace_predict(self, data, *, predict_type="value", **options):
-        """Return predictions for rows, as `predict`."""
+        """Return predictions for rows, like `predict`."""
         return self.predict(data, output_margin=predict_type == "margin", **options)
 
     def get_dump(self, fmap="", with_stats=False, dump_format="text"):
-        """Return each tree as text, or as JSON where ``dump_format`` is "json"."""
+        """Return each tree as text, or as JSON if ``dump_format`` is "json"."""
         self._names(fmap)
         trees = self.estimator.ensemble_
         found = []
@@ -129,14 +129,14 @@ class NewtonBooster(BoosterView):
         return float(self.estimator.ensemble_.value[at, 0])
 
     def _condition(self, at):
-        """Return what a split asks, as text."""
+        """Return the condition of a split as text."""
         trees, name = self.estimator.ensemble_, self._names()[self.estimator.ensemble_.feature[at]]
         if trees.categories[at] < 0:
             return f"{name}<{trees.threshold[at]:.9g}"
         return f"{name}:{{{','.join(map(str, self._codes(at)))}}}"
 
     def _codes(self, at):
-        """Return the codes of a categorical split's set."""
+        """Return the category codes of a categorical split."""
         trees, chosen = self.estimator.ensemble_, self.estimator.ensemble_.categories[at]
         return trees.set_codes[trees.set_indptr[chosen] : trees.set_indptr[chosen + 1]].tolist()
 
@@ -150,8 +150,8 @@ class NewtonBooster(BoosterView):
         left, right = trees.left[at], trees.right[at]
         missing = left if trees.default_left[at] else right
         stats = f",gain={trees.gain[at]:.9g},cover={trees.cover[at]:.9g}" if with_stats else ""
-        ways = f"yes={left - first},no={right - first},missing={missing - first}"
-        yield f"{indent}{at - first}:[{self._condition(at)}] {ways}{stats}\n"
+        children = f"yes={left - first},no={right - first},missing={missing - first}"
+        yield f"{indent}{at - first}:[{self._condition(at)}] {children}{stats}\n"
         yield from self._lines(left, first, depth + 1, with_stats)
         yield from self._lines(right, first, depth + 1, with_stats)
 
@@ -182,7 +182,7 @@ class NewtonBooster(BoosterView):
         return found
 
     def trees_to_dataframe(self, fmap=""):
-        """Return a frame with a row for each node, in the form of XGBoost's Booster."""
+        """Return a frame with one row per node, like XGBoost's Booster."""
         trees, names = self.estimator.ensemble_, self._names(fmap)
         rows = []
         for t in range(trees.n_trees):
@@ -207,7 +207,7 @@ class NewtonBooster(BoosterView):
         return pd.DataFrame(rows, columns=COLUMNS)
 
     def get_split_value_histogram(self, feature, fmap="", bins=None, as_pandas=True):
-        """Return how often a feature splits at which values, as XGBoost's Booster does."""
+        """Return a histogram of a feature's split values, like XGBoost's Booster."""
         frame = self.trees_to_dataframe(fmap)
         values = frame.loc[frame["Feature"] == feature, "Split"].dropna().to_numpy()
         n_bins = max(min(len(np.unique(values)), bins or len(values)), 1)

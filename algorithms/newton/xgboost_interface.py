@@ -1,4 +1,4 @@
-"""The methods and attributes of XGBoost's estimators, for our second-order booster."""
+"""Methods and attributes of XGBoost's estimators for the second-order booster."""
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,7 +8,7 @@ from algorithms.compat.xgboost_parameters import read_xgboost_values
 from algorithms.estimator.eval_sets import is_pair
 from algorithms.newton.xgboost_booster import NewtonBooster
 
-OF_THE_ESTIMATOR = {  # parameters that XGBoost's own training does not take
+OF_THE_ESTIMATOR = {  # parameters that xgboost.train does not accept
     *("importance_type", "n_estimators", "missing", "enable_categorical", "feature_types"),
     *("early_stopping_rounds", "callbacks", "eval_metric", "feature_weights"),
     *("parity", "prune", "proposal", "sketch_eps", "warm_start"),
@@ -16,7 +16,7 @@ OF_THE_ESTIMATOR = {  # parameters that XGBoost's own training does not take
 
 
 class XGBoostInterface:
-    """`fit` with XGBoost's arguments, and what it leaves."""
+    """`fit` with XGBoost's arguments, and the Booster interface of the result."""
 
     def fit(
         self,
@@ -33,25 +33,25 @@ class XGBoostInterface:
         feature_weights=None,
         cuts=None,
     ):
-        """Train.
+        """Train the model.
 
         Parameters
         ----------
         X : array-like, frame or CSR matrix (n_rows, n_features), NaN or absent where missing
-            Read as float32. Columns of a frame with a categorical dtype are categories.
+            Read as float32. Columns of a frame with a categorical dtype are categorical features.
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
         base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
-            Raw scores that training starts from in place of the base score. The model does not
-            keep them: hand those of other rows to ``predict``.
+            Raw scores that replace the base score as the start of training. The model does not
+            store them: pass those of other rows to ``predict``.
         eval_set : list of (X, y), optional
-            Tables whose metrics are watched; the last one decides when to stop.
+            Evaluation sets; the metric of the last one decides early stopping.
         verbose : bool or int
-            Whether the metrics are printed after each round; n: after every n-th, and the last.
+            Whether to print the metrics after each round; n prints every n-th round and the last.
         xgb_model : fitted estimator, TreeEnsemble, XGBoost Booster or path, optional
-            Its rounds come first, and ``n_estimators`` are added to them. Categories and labels
-            keep the codes that it has for them; categories may be new, labels may not.
+            Model to continue from: ``n_estimators`` rounds are added to its rounds. Categories and
+            labels keep its codes; new categories are allowed, new labels are not.
         sample_weight_eval_set : list of arrays, optional
         base_margin_eval_set : list of arrays, optional
         feature_weights : None; weights of columns are not supported
@@ -66,7 +66,7 @@ class XGBoostInterface:
         Raises
         ------
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right.
+            If parameters, X, y or weights are invalid.
         """
         core = self._resolved()
         read_xgboost_values(core)
@@ -88,22 +88,22 @@ class XGBoostInterface:
         return self
 
     def get_booster(self):
-        """Return the model under the names of XGBoost's Booster."""
+        """Return the model with the interface of XGBoost's Booster."""
         check_is_fitted(self, "ensemble_")
         return NewtonBooster(self)
 
     def get_xgb_params(self):
-        """Return the parameters that XGBoost's own training would take."""
+        """Return the parameters that xgboost.train accepts."""
         found = {k: v for k, v in self.get_params().items() if k not in OF_THE_ESTIMATOR}
         return {k: v for k, v in found.items() if not callable(v)}
 
     def get_num_boosting_rounds(self):
-        """Return how many rounds are asked for."""
+        """Return the number of boosting rounds."""
         return self.n_estimators or 100
 
 
 def read_pairs(eval_set):
-    """Return evaluation tables with rows and labels as training reads them."""
+    """Return evaluation sets with rows and labels converted as in training."""
     if not isinstance(eval_set, list | tuple) or not all(map(is_pair, eval_set)):
-        return eval_set  # what is wrong with it, the reader of tables says
+        return eval_set  # `read_tables` raises the error
     return [(as_rows(X), as_vector(y)) for X, y in eval_set]

@@ -1,1 +1,1 @@
-"""Training by a library's own rules: LightGBM, XGBoost, scikit-learn."""
+"""Parity modes: training with the exact arithmetic of LightGBM, XGBoost or scikit-learn."""

@@ -1,4 +1,4 @@
-"""The bins of scikit-learn's HistGradientBoosting: the edges and categories that it chooses.
+"""Binning of scikit-learn's HistGradientBoosting: its bin edges and categories.
 
 A feature of few values has an edge in the middle between any two of them, another one at its
 percentiles. Every known category has a bin. The last bin is for missing values.

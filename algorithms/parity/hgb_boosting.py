@@ -1,4 +1,4 @@
-"""Grow the models of scikit-learn's HistGradientBoosting: ``parity="scikit-learn"``.
+"""Boosting like scikit-learn's HistGradientBoosting: ``parity="scikit-learn"``.
 
 The rules are those of scikit-learn 1.9.1 (`parity.versions`), from the bins to the order
 in which scores are summed, so that a model is the library's to the last bit. Its parameters are

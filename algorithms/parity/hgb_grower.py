@@ -1,4 +1,4 @@
-"""Grow the trees of scikit-learn's HistGradientBoosting, one after another in the same arrays."""
+"""Grower of scikit-learn's HistGradientBoosting trees; its arrays are reused for each tree."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ CELL = np.dtype([("g", np.float64), ("h", np.float64), ("rows", np.uint32)])
 
 
 class Grower:
-    """What trees are grown in.
+    """Grower with its working arrays.
 
     Parameters
     ----------

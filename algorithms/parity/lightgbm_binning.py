@@ -1,4 +1,4 @@
-"""LightGBM's own bins: the edges and categories that it finds on its own sample of rows.
+"""LightGBM's binning: edges and categories from its sample of rows.
 
 Zero has a bin of its own, whose edges are ±1e-35; the rest of the bins is shared between negative
 and positive values by their numbers of rows. Categories have bins in the order of their rows, but

@@ -1,4 +1,4 @@
-"""Grow LightGBM's own models: the way of ``parity="lightgbm"`` of the histogram boosters.
+"""Boosting with LightGBM's arithmetic: ``parity="lightgbm"`` of the histogram boosters.
 
 The rules are those of LightGBM 4.7.0 (`parity.versions`) with ``deterministic=True,
 force_col_wise=True, num_threads=1, enable_bundle=False, feature_pre_filter=False``, from the

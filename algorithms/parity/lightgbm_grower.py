@@ -1,4 +1,4 @@
-"""Grow LightGBM's own trees, one after another in the same arrays."""
+"""Grower of LightGBM's trees; its arrays are reused for each tree."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ DEEPEST = 30
 
 
 class Grower:
-    """What trees are grown in.
+    """Grower with its working arrays.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""LightGBM's first scores and renewed leaves, in its own order of operations.
+"""LightGBM's initial scores and renewed leaf values, in its order of operations.
 
 Targets and weights are single precision there, sums double and in the order of the rows. A leaf
 of L1 or of a quantile gets the quantile of what is left to explain in it: between two values by

@@ -1,4 +1,4 @@
-"""The numbers that LightGBM makes of its parameters.
+"""Conversion of parameters as in LightGBM.
 
 They reach it as text, which it reads digit by digit in double precision. So 0.9553 may become its
 neighbour, and every leaf with it.

@@ -1,4 +1,4 @@
-"""Grow scikit-learn's own trees: the way of ``parity="scikit-learn"``.
+"""Grower of scikit-learn's trees: ``parity="scikit-learn"``.
 
 The rules are those of scikit-learn 1.9.1 (`parity.versions`), to the order in which
 weights and values are summed, so that the tree is the library's to the last bit.

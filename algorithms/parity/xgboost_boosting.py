@@ -1,4 +1,4 @@
-"""Boost by XGBoost's own rules: the way of ``parity="xgboost"``.
+"""Boosting with XGBoost's arithmetic: ``parity="xgboost"``.
 
 The rules are those of XGBoost 3.2.0 on one thread (`docs/decisions/parity-with-xgboost.md`), to
 the order and the type of every sum:

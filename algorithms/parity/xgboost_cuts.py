@@ -1,4 +1,4 @@
-"""The cuts of XGBoost's histograms, by its own quantile sketches (3.2), to the bit.
+"""Cuts of XGBoost's histograms from its quantile sketches (3.2), bitwise equal.
 
 Of ``hist``, a column's values are queued in the order of the rows; a full queue is sorted, summed
 up and merged into summaries of one, two, four … queues, each pruned to a limit of entries. Of

@@ -1,4 +1,4 @@
-"""Grow one tree as XGBoost's exact method does: level by level, then pruned from below.
+"""Grower like XGBoost's exact method: level by level, then pruned from the leaves upwards.
 
 The sums of a node are those of its rows in their order, added anew in every node. A split that
 gains less than γ is undone once both its sides are leaves.

@@ -1,4 +1,4 @@
-"""Grow one tree as XGBoost's histogram method does, on given cuts.
+"""Grower like XGBoost's histogram method, on given cuts.
 
 The side with the smaller Σh gets its histogram from its rows, the other one by subtraction. The
 sums of a node are those that the search of its parent left. Splits that gain less than γ are not

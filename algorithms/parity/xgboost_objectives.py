@@ -1,4 +1,4 @@
-"""XGBoost's objectives: derivatives in float32, and the score that training starts from.
+"""XGBoost's objectives: derivatives in float32, and the initial score.
 
 Where no base score is given it is estimated as XGBoost 3.2 does:
 
@@ -22,7 +22,7 @@ ONE = np.float32(1.0)
 
 @dataclass(frozen=True)
 class Loss:
-    """What is known of an objective."""
+    """Properties of an objective."""
 
     kind: int | None  # None: softmax
     link: int = kernels.IDENTITY
@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def inverse(self):
-        """What turns a score into a mean."""
+        """Function that converts a score to a mean."""
         return {kernels.LOG: kernels.EXP, kernels.LOGIT: kernels.SIGMOID}.get(
             self.link, kernels.IDENTITY
         )
@@ -95,7 +95,7 @@ class Objective:
 
     @property
     def renews(self):
-        """Whether leaves get a quantile of what is left to explain."""
+        """Whether leaf values are quantiles of the residuals."""
         return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
 
     def differentiate(self, score, g, h):

@@ -1,4 +1,4 @@
-"""XGBoost's parameters as its trainer reads them: names, defaults, float32, and what is refused."""
+"""Parsing of XGBoost's parameters: names, defaults, float32 values, unsupported values."""
 
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,1 +1,1 @@
-"""Prediction with trees of any origin, and what it needs to know of them."""
+"""Prediction with any `harness.TreeEnsemble`: compiled traversals and SHAP values."""

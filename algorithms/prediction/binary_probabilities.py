@@ -1,6 +1,6 @@
-"""Probabilities of two classes from a score a row, some rows at a time.
+"""Probabilities of two classes from one score per row, in blocks of rows.
 
-The same to the bit as of all rows at once, but what the steps between take stays in the cache.
+The result is bitwise that of all rows at once; intermediate arrays stay in the cache.
 """
 
 import numpy as np
@@ -10,10 +10,10 @@ ROWS_AT_ONCE = 8192
 
 
 def softmax_of_two(score):
-    """Return the softmax of (−F/2, F/2), that of scikit-learn to the bit where F is finite.
+    """Return the softmax of (−F/2, F/2), bitwise that of scikit-learn for finite F.
 
-    Less the larger of the two they are 0 and −|F|, so one exponential serves both. NumPy's maxima
-    and sums of rows of two take five times as long as all the rest.
+    After subtraction of the larger one the two scores are 0 and −|F|, so one exponential is enough.
+    NumPy's maxima and sums over rows of two take five times as long as all other steps.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def softmax_of_two(score):
 
 
 def logistic_of_two(score):
-    """Return 1 − σ(F) and σ(F); shapes as in `softmax_of_two`."""
+    """Return 1 − σ(F) and σ(F); the shapes are as in `softmax_of_two`."""
     found = np.empty((len(score), 2))
     for rows in parts(len(score)):
         second = expit(score[rows])
@@ -46,6 +46,6 @@ def logistic_of_two(score):
 
 
 def parts(n_rows):
-    """Yield slices of so many rows."""
+    """Yield slices of at most `ROWS_AT_ONCE` rows."""
     for start in range(0, n_rows, ROWS_AT_ONCE):
         yield slice(start, start + ROWS_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Set apart what trees ask beyond numbers, so that it is answered before they are walked."""
+"""Categorical splits, and splits with missing zeros, evaluated before the trees are traversed."""
 
 import numpy as np
 
@@ -11,20 +11,20 @@ from algorithms.prediction.kernels.walk import (
     ZERO_MISSING,
 )
 
-FEW_ROWS = 8  # that walk at once
-ANSWERS_A_STEP = 6  # that take as long as a step which asks for a set
-COST_OF_ZERO = 3  # of an answer that may take zero for missing; one about a set costs 1
-MOST_PLACES = 2**31 - 1  # in a block of rows, that a question names by 32 bits
-MOST_WORDS = 1 << 17  # of all questions, 64 codes each
+FEW_ROWS = 8  # rows that are traversed together
+ANSWERS_A_STEP = 6  # evaluations that take as long as one categorical step of a traversal
+COST_OF_ZERO = 3  # cost of a split that may treat zero as missing; a categorical split costs 1
+MOST_PLACES = 2**31 - 1  # size of a block of rows, indexed by 32 bits
+MOST_WORDS = 1 << 17  # of all bit sets, 64 codes each
 
 
-class OddQuestions:
-    """The questions of trees that are not for numbers, set apart for `odd_walk`.
+class CategoricalSplits:
+    """Non-numeric splits of trees, evaluated in advance by `kernels.categorical_walk`.
 
     Parameters
     ----------
     steps : STEP (n_nodes,)
-    bits : uint64, the words of all sets
+    bits : uint64, the words of all bit sets
     roots : int64 (n_trees,)
     """
 
@@ -33,52 +33,54 @@ class OddQuestions:
         self.asked, column = np.unique(steps["feature"], return_inverse=True)
         self.begins = np.searchsorted(at, roots)
         self.ends = np.append(self.begins[1:], len(at))
-        self.questions = steps[at]
-        self.questions["feature"] = column[at] * BLOCK
-        self.coded = np.unique(column[at[self.questions["kind"] & IS_SET > 0]])
+        self.splits = steps[at]
+        self.splits["feature"] = column[at] * BLOCK
+        self.coded = np.unique(column[at[self.splits["kind"] & IS_SET > 0]])
         answers = np.arange(len(at)) - np.repeat(self.begins, self.ends - self.begins)
         column[at] = len(self.asked) + answers
-        self._plain = steps.copy()
-        self._plain["feature"] = column * BLOCK
-        self._plain["threshold"][at] = BETWEEN
+        self._numeric = steps.copy()
+        self._numeric["feature"] = column * BLOCK
+        self._numeric["threshold"][at] = BETWEEN
         self.asked = self.asked.astype(np.int64)
-        asks_set = self.questions["kind"] & IS_SET > 0
-        self._cost = np.concatenate([[0], np.cumsum(np.where(asks_set, 1, COST_OF_ZERO))])
-        words = self.questions["words"][asks_set]
+        is_categorical = self.splits["kind"] & IS_SET > 0
+        self._cost = np.concatenate([[0], np.cumsum(np.where(is_categorical, 1, COST_OF_ZERO))])
+        words = self.splits["words"][is_categorical]
         self.width = int(column.max()) + 1
         places_fit = self.width * BLOCK <= MOST_PLACES
         self.fits = places_fit and int((words + 2).sum()) <= MOST_WORDS
         self.bits = self._turn(bits) if self.fits else bits[:0]
 
     def _turn(self, bits):
-        """Return bits that say who goes right, those of each question for a set by themselves."""
-        asks_set = np.flatnonzero(self.questions["kind"] & IS_SET)
-        own = self.questions[asks_set]
+        """Return bit sets of the codes that go right, one for each categorical split."""
+        is_categorical = np.flatnonzero(self.splits["kind"] & IS_SET)
+        own = self.splits[is_categorical]
         words, of_members = own["words"], (own["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
         of_missing = (own["kind"] & MISSING_LEFT == 0).astype(np.uint64)
         first = np.cumsum(words + 2) - (words + 2)
-        turned = np.zeros((words + 2).sum(), np.uint64)
+        goes_right = np.zeros((words + 2).sum(), np.uint64)
         to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(own)) + 1, words)
         source = np.arange(words.sum()) - np.repeat(np.cumsum(words) - words, words)
         found = bits[source + np.repeat(own["threshold"].astype(np.int64), words)]
-        turned[to] = np.where(np.repeat(of_members, words) == 1, found, ~found)
-        of_zero = np.where(own["kind"] & ZERO_MISSING, of_missing, turned[first + 1] & np.uint64(1))
-        turned[first] = of_missing + np.uint64(2) * of_zero
-        turned[first + words + 1] = np.uint64(1) - of_members
-        self.questions["threshold"][asks_set] = first
-        return turned
+        goes_right[to] = np.where(np.repeat(of_members, words) == 1, found, ~found)
+        of_zero = np.where(
+            own["kind"] & ZERO_MISSING, of_missing, goes_right[first + 1] & np.uint64(1)
+        )
+        goes_right[first] = of_missing + np.uint64(2) * of_zero
+        goes_right[first + words + 1] = np.uint64(1) - of_members
+        self.splits["threshold"][is_categorical] = first
+        return goes_right
 
-    def take_plain(self):
-        """Return the steps that ask numbers alone, some of them answers; they are not kept."""
-        plain, self._plain = self._plain, None
+    def take_numeric_steps(self):
+        """Return steps with numeric splits only, which read the results; the array is released."""
+        plain, self._numeric = self._numeric, None
         return plain
 
-    def are_worth_it(self, n_rows, depth, trees):
-        """Return whether answering all questions of some trees takes less than a walk that asks.
+    def is_faster(self, n_rows, depth, trees):
+        """Return whether evaluating these splits in advance is faster than in the traversal.
 
         Parameters
         ----------
-        depth : (n_trees,) int64, of these trees
+        depth : (n_trees,) int64, depth of these trees
         """
         cost = (self._cost[self.ends[trees]] - self._cost[self.begins[trees]]).sum()
         return (
@@ -89,10 +91,10 @@ class OddQuestions:
         )
 
     def of(self, trees):
-        """Return what `add_odd_trees` takes of some trees."""
-        own = self.questions, self.begins[trees], self.ends[trees]
+        """Return the arguments of the kernel about the given trees."""
+        own = self.splits, self.begins[trees], self.ends[trees]
         return *own, self.asked, self.coded, self.bits
 
     def new_block(self):
-        """Return room for a block of rows, and for their codes."""
+        """Return buffers for a block of rows, and for their codes."""
         return np.empty(self.width * BLOCK), np.empty(len(self.asked) * BLOCK, np.int64)

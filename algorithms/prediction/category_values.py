@@ -1,10 +1,10 @@
-"""Number category codes anew, so that sets of far-reaching codes need few bits.
+"""Renumbering of category codes, so that sets with large codes need few bits.
 
-A set is looked up as a row of bits, one for each code up to its largest: ten million for one
-identifier. But trees only tell codes apart that some set has and another has not. Codes of a
-feature that stand in the same sets share a number, and a column more of X holds it. Number 0 is
-code 0 alone, and its values stay as they are, as zeros may count as missing and 0.5 not; number 1
-stands for every code that is in no set.
+A set is stored as a bit per code up to its largest code: ten million bits for one identifier. But
+trees only distinguish codes that some set contains and another does not. Codes of a feature that
+are in the same sets share a number, which is stored in an extra column of X. Number 0 is only for
+code 0, whose values are unchanged, as zeros may count as missing but 0.5 does not; number 1 is for
+all codes that are in no set.
 """
 
 from dataclasses import replace
@@ -12,21 +12,21 @@ from dataclasses import replace
 import numpy as np
 
 IN_NO_SET = 1
-ENDLESS = np.iinfo(np.int64).max  # how many codes are in no set
-BATCH = 1 << 22  # codes sorted at once
+ENDLESS = np.iinfo(np.int64).max  # number of codes that are in no set
+BATCH = 1 << 22  # codes sorted together
 WORD = 64
 
 
 def count_words(e):
-    """Return how many words of bits the sets of an ensemble need, int64 (n_sets,)."""
+    """Return the number of 64-bit words of each category set, int64 (n_sets,)."""
     words = np.ones(len(e.members_left), np.int64)
     some = np.diff(e.set_indptr) > 0
-    words[some] += e.set_codes[e.set_indptr[1:][some] - 1] // WORD  # codes ascend
+    words[some] += e.set_codes[e.set_indptr[1:][some] - 1] // WORD  # codes are ascending
     return words
 
 
 class CategoryNumbers:
-    """An ensemble whose sets ask columns of numbers, and what makes these columns.
+    """An ensemble with renumbered category codes, and the columns of these numbers.
 
     Parameters
     ----------
@@ -35,14 +35,16 @@ class CategoryNumbers:
     Attributes
     ----------
     ensemble : harness.TreeEnsemble
-        The same trees, for the columns that ``widen`` adds.
+        The same trees, with splits on the columns that ``widen`` adds.
     """
 
     def __init__(self, ensemble):
         e = self.given = ensemble
-        asking = np.flatnonzero(e.categories >= 0)
+        categorical = np.flatnonzero(e.categories >= 0)
         pairs, own = np.unique(
-            np.stack([e.feature[asking], e.categories[asking]]), axis=1, return_inverse=True
+            np.stack([e.feature[categorical], e.categories[categorical]]),
+            axis=1,
+            return_inverse=True,
         )
         self.tables, members = [], []
         for f in np.unique(pairs[0]).tolist():
@@ -53,7 +55,7 @@ class CategoryNumbers:
             members += found
         column = np.searchsorted([f for f, _, _ in self.tables], pairs[0])
         feature, categories = e.feature.copy(), e.categories.copy()
-        feature[asking], categories[asking] = (e.n_features + column)[own], own
+        feature[categorical], categories[categorical] = (e.n_features + column)[own], own
         self.ensemble = replace(
             e,
             feature=feature,
@@ -65,7 +67,7 @@ class CategoryNumbers:
         )
 
     def widen(self, X):
-        """Return rows of X with the columns of numbers, C-contiguous and in X's dtype."""
+        """Return rows of X with the columns of code numbers, C-contiguous and in X's dtype."""
         e = self.given
         wide = np.empty((len(X), e.n_features + len(self.tables)), X.dtype)
         wide[:, : e.n_features] = X
@@ -86,7 +88,7 @@ def codes_of(e, k):
 
 
 def distinct(sets):
-    """Return all codes of sets, and 0, ascending."""
+    """Return the distinct codes of all sets, and 0, ascending."""
     found, waiting, size = np.zeros(1, np.int32), [], 0
     for own in [*sets, None]:
         if own is None or size > BATCH:
@@ -103,22 +105,22 @@ def number_codes(codes, sets):
 
     Parameters
     ----------
-    codes : ascending, 0 first; all that are in a set
+    codes : all codes that are in a set, ascending, starting with 0
     sets : list of arrays of ascending codes
     """
     number = np.full(len(codes), IN_NO_SET)
     number[0] = 0
     sizes = np.array([1, ENDLESS])
     has_gaps = len(codes) <= codes[-1]
-    for own in sets:  # each parts the numbers of which it has some codes
+    for own in sets:  # each set splits the numbers of which it has only some codes
         at = np.searchsorted(codes, own) if has_gaps else own
         inside = np.bincount(number[at], minlength=len(sizes))
-        parted = np.flatnonzero((inside > 0) & (inside < sizes))
+        divided = np.flatnonzero((inside > 0) & (inside < sizes))
         new = np.arange(len(sizes))
-        new[parted] = len(sizes) + np.arange(len(parted))
+        new[divided] = len(sizes) + np.arange(len(divided))
         number[at] = new[number[at]]
-        sizes[parted] -= inside[parted]
-        sizes = np.append(sizes, inside[parted])
-    first = np.full(len(sizes), -1, np.int64)  # a code of each number; none of number 1
+        sizes[divided] -= inside[divided]
+        sizes = np.append(sizes, inside[divided])
+    first = np.full(len(sizes), -1, np.int64)  # one code of each number; −1 for number 1
     first[number] = codes
     return number, [np.flatnonzero(np.isin(first, own)) for own in sets]

@@ -1,11 +1,11 @@
-"""Check the width of a table before a kernel reads its rows."""
+"""Check of the number of columns before a kernel reads the rows."""
 
 
 def check_columns(X, n_features):
     """Raise ValueError unless X has as many columns as the trees were trained on.
 
-    Kernels read the columns that nodes name without a check: of narrower rows they would read
-    what lies behind a row.
+    Kernels read columns without bounds checks: with narrower rows they would read beyond the end
+    of a row.
     """
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(

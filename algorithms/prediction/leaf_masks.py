@@ -1,4 +1,4 @@
-"""Pack trees whose leaves are found by masks: see `kernels.leaf_masks`."""
+"""Packed trees for prediction by leaf bit masks (QuickScorer); see `kernels.leaf_masks`."""
 
 import numpy as np
 
@@ -18,41 +18,41 @@ from algorithms.prediction.kernels.walk import BLOCK, IS_SET, MISSING_LEFT, STEP
 from algorithms.prediction.numeric_nodes import levels_of
 
 WORD = 64  # codes
-VALUES = 1 << 15  # of rows that are laid out at once: half a second-level cache
-MOST_ENTRIES = 1 << 21  # of all tables
-ENTRIES_A_WALK = 16  # that are filled while a row walks down a tree
+VALUES = 1 << 15  # values of rows that are transposed together: half a second-level cache
+MOST_ENTRIES = 1 << 21  # of all lookup tables
+ENTRIES_A_WALK = 16  # entries filled in the time of one row's traversal of a tree
 
 
 class LeafMasks:
-    """The trees of an ensemble, by the leaves that their questions leave over.
+    """Trees of an ensemble, stored as the leaf masks of their splits.
 
     Parameters
     ----------
     steps : walk.STEP (n_nodes,)
-    bits : uint64, the words of all sets
+    bits : uint64, the words of all bit sets
     roots : int64 (n_trees,)
 
     Attributes
     ----------
-    fits : bool, whether no tree has too many leaves, or questions for numbers that no comparison
-        answers, and no table is too large
+    fits : bool, whether all trees can be used: few enough leaves, numeric splits that are plain
+        comparisons, and tables that are not too large
     """
 
     def __init__(self, steps, bits, roots):
         self._steps, self._bits, self._tables = steps, bits, None
         n_trees, here = len(roots), np.arange(len(steps))
-        is_leaf, asks_set = steps["left"] == here, steps["kind"] & IS_SET > 0
+        is_leaf, is_categorical = steps["left"] == here, steps["kind"] & IS_SET > 0
         tree = np.searchsorted(roots, here, side="right") - 1
         self.asked, column = np.unique(steps["feature"], return_inverse=True)
         self.asked = self.asked.astype(np.int64)
-        self._asking = np.flatnonzero(asks_set)
+        self._asking = np.flatnonzero(is_categorical)
         self.sizes = np.zeros(len(self.asked), np.int64)
-        entries = WORD * steps["words"][asks_set] + FIRST_CODE + 1
-        np.maximum.at(self.sizes, column[asks_set], entries)
+        entries = WORD * steps["words"][is_categorical] + FIRST_CODE + 1
+        np.maximum.at(self.sizes, column[is_categorical], entries)
         pairs, self._table = np.unique(
-            tree[asks_set] * len(self.asked) + column[asks_set], return_inverse=True
+            tree[is_categorical] * len(self.asked) + column[is_categorical], return_inverse=True
         )
-        numbers = np.flatnonzero(~is_leaf & ~asks_set)
+        numbers = np.flatnonzero(~is_leaf & ~is_categorical)
         self._n_entries = self.sizes[pairs % len(self.asked)]
         to_left = steps["kind"][numbers] & MISSING_LEFT > 0
         n_leaves = np.bincount(tree[is_leaf], minlength=n_trees)
@@ -60,15 +60,17 @@ class LeafMasks:
             n_leaves.max(initial=0) <= MOST_LEAVES
             and self._n_entries.sum() <= MOST_ENTRIES
             and not (steps["kind"][numbers] & ZERO_MISSING).any()
-            and not np.isnan(steps["threshold"][numbers][to_left]).any()  # only NaN goes left
+            and not np.isnan(
+                steps["threshold"][numbers][to_left]
+            ).any()  # splits that send only NaN left
         )
         if not self.fits:
             return
-        place, self._keeps = leaves_left_over(steps, roots, is_leaf)
+        place, self._keeps = leaf_masks_of_nodes(steps, roots, is_leaf)
         self.looks = np.zeros(len(pairs), LOOK)
         self.looks["column"] = pairs % len(self.asked)
         self.looks["first"] = np.cumsum(self._n_entries) - self._n_entries
-        places, ends = fours(2 * tree[numbers] + to_left, 2 * n_trees)
+        places, ends = align_by_four(2 * tree[numbers] + to_left, 2 * n_trees)
         self.numbers = np.zeros(ends.max(initial=0), NUMBER)
         self.numbers["right"] = EVERY
         self.numbers["threshold"][places] = steps["threshold"][numbers]
@@ -82,15 +84,15 @@ class LeafMasks:
         self.leaves = np.empty(n_leaves.sum(), np.int64)
         self.leaves[self.first_leaves[tree[is_leaf]] + place[is_leaf]] = here[is_leaf]
 
-    def are_worth_it(self, n_walks):
-        """Return whether so many walks of a row down a tree take longer, tables included."""
+    def is_faster(self, n_walks):
+        """Return whether masks are faster than ``n_walks`` traversals, including filling tables."""
         if not self.fits:
             return False
         to_fill = 0 if self._tables is not None else self._n_entries[self._table].sum()
         return to_fill <= ENTRIES_A_WALK * n_walks
 
     def fill(self):
-        """Write the tables, where that has not been done."""
+        """Fill the tables if that is not done yet."""
         if self._tables is None:
             tables = np.full(self._n_entries.sum(), EVERY)
             firsts, sizes = self.looks["first"][self._table], self._n_entries[self._table]
@@ -99,17 +101,17 @@ class LeafMasks:
             self._tables = tables
 
     def of(self, trees):
-        """Return what `add_masked_trees` takes of some trees, once tables are filled."""
+        """Return the arguments of `add_masked_trees` about the given trees, after `fill`."""
         own = self.looks, self.numbers, self.bounds[trees], self.leaves, self.first_leaves[trees]
         return *own, self._tables, self.sizes
 
     def add_rows(self, trees, adding, X, out):
-        """Add the scores of some trees for rows of dense X.
+        """Add the scores of the given trees for rows of dense X.
 
         Parameters
         ----------
         trees : slice
-        adding : what `add_masked_trees` takes of values, outputs and reading
+        adding : values, outputs and reading, as in `add_masked_trees`
         X : (n_rows, n_features) float32 or float64, C-contiguous
         out : float64 (n_rows, n_scores), added to
         """
@@ -122,14 +124,14 @@ class LeafMasks:
             self.add_laid(trees, adding, laid, width, out[first:last])
 
     def add_laid(self, trees, adding, laid, width, out):
-        """Add the scores of some trees for rows that are laid out: see `add_masked_trees`."""
+        """Add the scores of the given trees for transposed rows; see `add_masked_trees`."""
         codes = np.empty(len(self.asked) * BLOCK if self.sizes.any() else 0, np.int64)
         room = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
         add_masked_trees(*self.of(trees), *adding, laid, width, *room, out)
 
 
-def fours(owner, n_owners):
-    """Return places for questions by their owners, who each begin at a multiple of FOUR.
+def align_by_four(owner, n_owners):
+    """Return positions of splits grouped by owner; each group begins at a multiple of FOUR.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def fours(owner, n_owners):
     Returns
     -------
     places : int64 (n_questions,)
-    ends : int64 (n_owners,), where the places of each owner end
+    ends : int64 (n_owners,), end of each group
     """
     counts = np.bincount(owner, minlength=n_owners)
     ends = (-(-counts // FOUR) * FOUR).cumsum()
@@ -151,7 +153,7 @@ def fours(owner, n_owners):
 
 
 def steps_of(nodes):
-    """Return plain_walk.NODE as walk.STEP."""
+    """Return nodes of dtype numeric_walk.NODE as walk.STEP."""
     steps, here = np.zeros(len(nodes), STEP), np.arange(len(nodes))
     steps["threshold"], steps["left"] = nodes["threshold"], nodes["left"]
     steps["right"] = np.where(nodes["left"] == here, here, nodes["left"] + 1)
@@ -160,17 +162,17 @@ def steps_of(nodes):
     return steps
 
 
-def leaves_left_over(steps, roots, is_leaf):
-    """Return the place of each node's first leaf in its tree, and which leaves it leaves over.
+def leaf_masks_of_nodes(steps, roots, is_leaf):
+    """Return the index of each node's first leaf in its tree, and the mask of leaves it keeps.
 
     Parameters
     ----------
-    steps, roots, is_leaf : as of `levels_of`; a tree has at most MOST_LEAVES leaves
+    steps, roots, is_leaf : as in `levels_of`; a tree has at most MOST_LEAVES leaves
 
     Returns
     -------
     place : int64 (n_nodes,)
-    keeps : uint64 (n_nodes,), a bit for each leaf of the tree, 0 for those on the node's left
+    keeps : uint64 (n_nodes,), one bit per leaf of the tree, 0 for those left of the node
     """
     left, right = steps["left"], steps["right"]
     levels = [nodes[~is_leaf[nodes]] for nodes in levels_of(steps, roots, is_leaf)]

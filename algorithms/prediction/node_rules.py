@@ -1,23 +1,22 @@
-"""What the nodes of any `harness.TreeEnsemble` ask, brought to one form without loss.
+"""Splits of any `harness.TreeEnsemble`, converted without loss to ``x <= end`` in float64.
 
 Libraries differ in three ways: `<` or `<=`, whether X is rounded to float32 first, and whether
-tiny values are read as 0. Rounding keeps the order of numbers, so each numeric question is the
-same as ``x <= end`` on the float64 x as it stands, for some `end`. With float32, `end` is the
-middle between the last float32 that goes left and the next one, or just below it: a tie is
-rounded to the even one of the two.
+tiny values are read as 0. Rounding is monotone, so each numeric split is equivalent to
+``x <= end`` on the float64 x, for some `end`. With float32, `end` is the middle between the last
+float32 that goes left and the next one, or just below it, since ties round to even.
 """
 
 import numpy as np
 
 from harness import Missing
 
-BEYOND = 2.0**128  # what follows the largest float32: values that round to it are infinite
+BEYOND = 2.0**128  # successor of the largest float32: values that round to it are infinite
 
 
 def ends_left(ensemble):
-    """Return the largest float64 that each node's numeric question sends left, (n_nodes,).
+    """Return the largest float64 that each numeric split sends left, (n_nodes,).
 
-    NaN where none is sent left. Of leaves and of questions about categories it says nothing.
+    NaN if no value goes left. The values of leaves and categorical splits are arbitrary.
     """
     single = ensemble.input_dtype == "float32"
     strict = ensemble.comparison == "<"
@@ -31,25 +30,25 @@ def ends_left(ensemble):
 
 
 def past_zeros(last, size):
-    """Return the last values that go left, where values up to a size are read as 0."""
+    """Return the last values that go left if values up to ``size`` are read as 0."""
     last = np.where((last >= -size) & (last < 0), before(-size), last)
     return np.where((last >= 0) & (last < size), size, last)
 
 
 def before(values):
-    """Return the number before each, in the values' own dtype."""
+    """Return the predecessor of each number, in the values' dtype."""
     with np.errstate(over="ignore"):
         return np.nextafter(values, values.dtype.type(-np.inf))
 
 
 def after(values):
-    """Return the number after each, in the values' own dtype."""
+    """Return the successor of each number, in the values' dtype."""
     with np.errstate(over="ignore"):
         return np.nextafter(values, values.dtype.type(np.inf))
 
 
 def last_single(values):
-    """Return the largest float32 that is at most each float64 value."""
+    """Return the largest float32 that is not above each float64 value."""
     with np.errstate(over="ignore"):
         found = values.astype(np.float32)
     above = found.astype(np.float64) > values
@@ -67,18 +66,20 @@ def end_of_rounding(last):
 
 
 def nan_goes_left(ensemble, ends):
-    """Return where each node sends NaN, bool (n_nodes,).
+    """Return whether each node sends NaN left, bool (n_nodes,).
 
     Parameters
     ----------
-    ends : of `ends_left`
+    ends : as returned by `ends_left`
     """
-    asks_set = ensemble.categories >= 0
-    number = np.where(asks_set, ensemble.categories, 0)
-    listed_left = np.append(ensemble.members_left, False)  # one more, where there are no sets
+    is_categorical = ensemble.categories >= 0
+    number = np.where(is_categorical, ensemble.categories, 0)
+    listed_left = np.append(ensemble.members_left, False)  # one more, in case there are no sets
     first = np.append(ensemble.set_codes, -1)[ensemble.set_indptr]
-    holds_zero = np.append(np.diff(ensemble.set_indptr) > 0, False) & (first == 0)  # codes ascend
-    as_zero = np.where(asks_set, (holds_zero == listed_left)[number], ends >= 0)
-    no_member = asks_set & ~listed_left[number]
+    holds_zero = np.append(np.diff(ensemble.set_indptr) > 0, False) & (
+        first == 0
+    )  # codes are ascending
+    as_zero = np.where(is_categorical, (holds_zero == listed_left)[number], ends >= 0)
+    no_member = is_categorical & ~listed_left[number]
     found = np.where(ensemble.missing == Missing.NAN_AS_ZERO, as_zero, ensemble.default_left)
     return np.where(ensemble.missing == Missing.NONE, no_member, found)

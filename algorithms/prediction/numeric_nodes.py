@@ -1,29 +1,29 @@
-"""Pack trees for the walk that asks numbers alone: see `plain_walk`."""
+"""Packed trees for the traversal of numeric splits; see `kernels.numeric_walk`."""
 
 import numpy as np
 
 from algorithms.prediction.kernels.numeric_walk import EIGHT, NODE
 
-BURSTS = (2, 3, 4, 5, 6, 8, 10, 12)  # numbers of steps that may be taken before a look
-LOOK = 2.0  # steps that a look whether all rows have arrived takes
+BURSTS = (2, 3, 4, 5, 6, 8, 10, 12)  # candidate numbers of steps between two checks for arrival
+LOOK = 2.0  # cost of a check whether all rows have arrived, in steps
 TINY, HUGE = 1e-300, 1e200
 
 
 def pack_nodes(steps, roots, cover):
-    """Return nodes as NODE, trees level by level, for the walk that asks numbers alone.
+    """Return nodes as NODE, each tree in level order, for the traversal of numeric splits.
 
     Parameters
     ----------
     steps : (n_nodes,) prediction.walk.STEP
     roots : (n_trees,) int64
-    cover : (n_nodes,) float64, how much of the training rows came by; NaN: not known
+    cover : (n_nodes,) float64, weight of the training rows in the node; NaN: unknown
 
     Returns
     -------
-    nodes : NODE (n_nodes,), the root of each tree where it was
-    order : int64 (n_nodes,), which step each node is
-    paths : int64 (n_trees, 2), the most steps to a leaf, and after how many it is seen whether
-        all rows have arrived
+    nodes : NODE (n_nodes,), the roots keep their positions
+    order : int64 (n_nodes,), index of the step of each node
+    paths : int64 (n_trees, 2), the maximum number of steps to a leaf, and the number of steps
+        between two checks whether all rows have arrived
     """
     here = np.arange(len(steps))
     is_leaf = steps["left"] == here
@@ -46,15 +46,15 @@ def pack_nodes(steps, roots, cover):
 
 
 def best_bursts(tree, level, share, depth):
-    """Return `steps_at_once` of all trees, those of similar depth together.
+    """Return `steps_at_once` of all trees, computed in groups of similar depth.
 
-    One table for all would have as many columns as the deepest tree has levels: of one chain
-    beside many stumps it would be far larger than the trees.
+    One table for all trees would have as many columns as the deepest tree has levels: for one chain
+    and many stumps it would be far larger than the trees.
 
     Parameters
     ----------
-    tree, level : int64 (n_nodes,), of each node
-    share : float64 (n_nodes,), how much of the rows ends there
+    tree, level : int64 (n_nodes,), tree and level of each node
+    share : float64 (n_nodes,), fraction of the rows that end in the node
     depth : int64 (n_trees,)
     """
     found = np.zeros(len(depth), np.int64)
@@ -71,11 +71,11 @@ def best_bursts(tree, level, share, depth):
 
 
 def levels_of(steps, roots, is_leaf):
-    """Return the nodes of each level of all trees, by their parents, left ones before right ones.
+    """Return the nodes of each level of all trees, in the order of their parents, left first.
 
     Parameters
     ----------
-    steps, roots : as of `pack_nodes`
+    steps, roots : as in `pack_nodes`
     is_leaf : bool (n_nodes,)
     """
     sides = np.column_stack([steps["left"], steps["right"]])
@@ -87,17 +87,17 @@ def levels_of(steps, roots, is_leaf):
 
 
 def steps_at_once(arrived, depth):
-    """Return after how many steps it is best seen whether all rows have arrived: int64 (n_trees,).
+    """Return the best number of steps between two checks for arrival, int64 (n_trees,).
 
-    Steps of rows that stand at leaves are lost, and so is the time of a look.
+    Steps of rows that are already at a leaf are wasted, and so is the time of a check.
 
     Parameters
     ----------
-    arrived : float64 (n_trees, depth of the deepest tree + 1), how much is at leaves by then
+    arrived : float64 (n_trees, depth of the deepest tree + 1), rows at leaves after each step
     depth : int64 (n_trees,)
     """
     total = np.maximum(arrived[:, -1:], TINY)
-    away = 1.0 - (arrived / total) ** EIGHT  # eight rows walk together
+    away = 1.0 - (arrived / total) ** EIGHT  # eight rows are traversed together
     found, least = depth.copy(), depth.astype(np.float64)
     for steps in BURSTS:
         if steps < arrived.shape[1]:

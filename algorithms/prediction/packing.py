@@ -1,4 +1,4 @@
-"""An ensemble's nodes, sets, values and rules, as kernels walk them."""
+"""Conversion of an ensemble's nodes, category sets and values for the prediction kernels."""
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from algorithms.prediction.kernels.walk import (
 from algorithms.prediction.node_rules import ends_left, nan_goes_left
 from harness import Missing
 
-MANY_WORDS = 1 << 17  # of all category sets, 64 codes each, beyond which codes are numbered anew
+MANY_WORDS = 1 << 17  # words of all category sets above which codes are renumbered
 
 
 def summed_values(e):
-    """Return what each node adds to a sum, float64 (n_nodes, n_values)."""
+    """Return the contribution of each node to the sum, float64 (n_nodes, n_values)."""
     value = e.value
     if e.combination == "vote":  # a leaf votes for its largest value
         value = np.where(np.arange(value.shape[1]) == value.argmax(axis=1)[:, None], 1.0, e.against)
@@ -36,7 +36,7 @@ def reading_of(ensemble):
 
 
 def pack_steps(ensemble):
-    """Return an ensemble's nodes as STEP, and the words of its category sets."""
+    """Return an ensemble's nodes as STEP, and the bit set words of its category sets."""
     inner = ensemble.left >= 0
     here = np.arange(ensemble.n_nodes)
     ends = ends_left(ensemble)
@@ -48,18 +48,18 @@ def pack_steps(ensemble):
     steps["kind"] = MISSING_LEFT * (nan_goes_left(ensemble, ends) & inner)
     steps["kind"] += ZERO_MISSING * (inner & (ensemble.missing == Missing.ZERO))
     first, length, bits = pack_sets(ensemble)
-    asks_set = ensemble.categories >= 0
-    number = ensemble.categories[asks_set]
-    steps["threshold"][asks_set] = first[number]
-    steps["words"][asks_set] = length[number]
-    steps["kind"][asks_set] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
+    is_categorical = ensemble.categories >= 0
+    number = ensemble.categories[is_categorical]
+    steps["threshold"][is_categorical] = first[number]
+    steps["words"][is_categorical] = length[number]
+    steps["kind"][is_categorical] += IS_SET + MEMBERS_LEFT * ensemble.members_left[number]
     return steps, bits
 
 
 def pack(ensemble):
-    """Return `pack_steps` of an ensemble, after the `CategoryNumbers` that its steps ask, if any.
+    """Return the `CategoryNumbers` of an ensemble or None, followed by its `pack_steps`.
 
-    Codes are numbered anew where sets would need many bits.
+    Codes are renumbered if the sets would need many bits.
     """
     many = count_words(ensemble).sum() > MANY_WORDS
     numbers = CategoryNumbers(ensemble) if many else None
@@ -67,7 +67,7 @@ def pack(ensemble):
 
 
 def pack_sets(e):
-    """Return the first word of each category set, how many it has, and all words."""
+    """Return the first word of each category set, its number of words, and all words."""
     sets = np.repeat(np.arange(len(e.members_left)), np.diff(e.set_indptr))
     length = count_words(e)
     first = np.cumsum(length) - length

@@ -1,4 +1,4 @@
-"""Predict with any `harness.TreeEnsemble`, to the bit as it says, but fast."""
+"""Fast prediction with any `harness.TreeEnsemble`, bitwise equal to its own."""
 
 from functools import cached_property
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms.estimator.fast_validation import plain_array
-from algorithms.prediction.categorical_splits import OddQuestions
+from algorithms.prediction.categorical_splits import CategoricalSplits
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.categorical_walk import add_odd_trees
 from algorithms.prediction.kernels.numeric_walk import add_plain_trees
@@ -14,26 +14,26 @@ from algorithms.prediction.kernels.walk import BLOCK, IS_SET, ZERO_MISSING, add_
 from algorithms.prediction.leaf_masks import LeafMasks, steps_of
 from algorithms.prediction.numeric_nodes import pack_nodes
 from algorithms.prediction.packing import pack, reading_of, summed_values
-from algorithms.prediction.sparse_predict import AskedColumns, narrowed
+from algorithms.prediction.sparse_predict import UsedColumns, narrowed
 from algorithms.runtime.threads import Workers, threads_of
 from algorithms.runtime.value_checks import is_beyond
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
-FEW_ROWS = 8  # that walk at once
-LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # questions for numbers that take as long
-QUESTIONS_A_COLUMN = 14  # that take as long as to lay a column out
-ROWS_TO_PACK = 1024  # so far, in calls that masks could serve; packing trees takes as long
-WALKS_AT_ONCE = 1 << 20  # of rows down trees, a fraction of a second: Ctrl-C waits for them
-FEW_STEPS = 1 << 17  # rows × trees below which threads cost more than they bring
-BLOCK_VALUES = 1 << 21  # of a table whose codes are numbered anew at once
-WIDENED = 1 << 17  # values that are read as float64 at once: a second-level cache
-MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # what no file keeps
+FEW_ROWS = 8  # rows that are traversed together
+LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # costs in evaluations of numeric splits
+QUESTIONS_A_COLUMN = 14  # cost of transposing a column, in the same unit
+ROWS_TO_PACK = 1024  # predicted rows after which leaf masks are packed
+WALKS_AT_ONCE = 1 << 20  # rows × trees between two checks for Ctrl-C, a fraction of a second
+FEW_STEPS = 1 << 17  # rows × trees below which several threads are slower than one
+BLOCK_VALUES = 1 << 21  # values of X whose category codes are renumbered together
+WIDENED = 1 << 17  # values that are converted to float64 together: a second-level cache
+MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # caches that are not pickled
 
 
 class FastPredictor:
-    """The trees of an ensemble, packed for the walk."""
+    """Predictor with the packed trees of an ensemble."""
 
-    _seen = 0  # rows, in calls of more than a few
+    _seen = 0  # number of rows predicted so far, in calls with more than a few
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
@@ -41,7 +41,7 @@ class FastPredictor:
         self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
         self.is_median = ensemble.combination == "median"
-        if self.is_median:  # it needs every member's leaf: one score a tree, the leaf's number
+        if self.is_median:  # it needs the leaf of every tree: one score per tree, the leaf index
             self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
             self.output = np.arange(ensemble.n_trees)
             self.start = np.zeros(ensemble.n_trees)
@@ -50,11 +50,11 @@ class FastPredictor:
             self.output = ensemble.output.astype(np.int64)
             base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
             self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
-        self.odd = None
+        self.categorical = None
         if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
             self.steps, self.bits, self.values_of_steps = steps, bits, self.values
-            self.odd = OddQuestions(steps, bits, self.roots)
-            steps = self.odd.take_plain()
+            self.categorical = CategoricalSplits(steps, bits, self.roots)
+            steps = self.categorical.take_numeric_steps()
         self.nodes, order, self.paths = pack_nodes(steps, self.roots, ensemble.cover)
         self.values = np.ascontiguousarray(self.values[order])
 
@@ -67,9 +67,9 @@ class FastPredictor:
         Parameters
         ----------
         X : (n_rows, n_features) float32 or float64 array, C-contiguous, NaN where missing; or
-            sparse, CSR or CSC, without entries that stand twice
+            sparse, CSR or CSC, without duplicate entries
         threads : int
-        trees : slice of trees to add up, of ensembles that are sums
+        trees : slice of trees to sum, if the ensemble is a sum
         """
         out = np.empty((X.shape[0], len(self.start)))
         out[:] = self.start
@@ -77,13 +77,12 @@ class FastPredictor:
         return self.finish(out)
 
     def raw_at_once(self, estimator, X, trees=slice(None)):
-        """Return `raw` of X as a user gives it to an estimator, or None where X must be read first.
+        """Return `raw` of unvalidated X, or None if X must be validated first.
 
-        The walk looks at values on its way, which saves a pass over a plain array, and a copy of
-        it. Where one is not finite as the trees read it, and where trees ask for categories, there
-        is no answer.
+        The traversal checks the values itself, which saves a pass over the array and a copy. The
+        result is None if a value is infinite, or if there are categorical splits.
         """
-        if self.odd is not None or plain_array(estimator, X) is None:
+        if self.categorical is not None or plain_array(estimator, X) is None:
             return None
         check_columns(X, self.ensemble.n_features)
         X = np.ascontiguousarray(X)
@@ -94,12 +93,12 @@ class FastPredictor:
         return None if self._walk(X, out, threads, trees, most) else self.finish(out)
 
     def add(self, X, out, threads=1, trees=slice(None)):
-        """Add the scores of some trees to ``out``.
+        """Add the scores of the given trees to ``out``.
 
         Raises
         ------
         ValueError
-            Where X has not as many columns as the trees know.
+            If X has another number of columns than the training data.
         """
         check_columns(X, self.ensemble.n_features)
         if sparse.issparse(X):
@@ -114,40 +113,42 @@ class FastPredictor:
 
     @cached_property
     def _narrow(self):
-        """What predicts with the columns alone that nodes ask for, and lays these out."""
+        """Predictor on the columns used by splits only, and the `UsedColumns` that extract them."""
         ensemble, place = narrowed(self.ensemble)
-        return FastPredictor(ensemble), AskedColumns(place, ensemble.absent)
+        return FastPredictor(ensemble), UsedColumns(place, ensemble.absent)
 
     @cached_property
     def _masks(self):
-        """What finds the leaves of many rows without a walk."""
-        if self.odd is None:
+        """`LeafMasks`, which find the leaves of many rows without a traversal."""
+        if self.categorical is None:
             return LeafMasks(steps_of(self.nodes), np.empty(0, np.uint64), self.roots)
         return LeafMasks(self.steps, self.bits, self.roots)
 
     @cached_property
     def _saved(self):
-        """What masks save a tree and what it costs to lay out a row, counted in questions."""
+        """Time that masks save per tree, and cost of transposing a row, in split evaluations."""
         n_trees, columns = max(len(self.roots), 1), np.unique(self.nodes["asks"] >> 1)
         asked = (len(self.nodes) - n_trees) // 2
         saved = (QUESTIONS_A_STEP * self.paths[:, 1].sum() - asked) / n_trees - LEAF_BY_MASK
         return saved, QUESTIONS_A_COLUMN * len(columns)
 
     def masks_for(self, n_rows, trees, are_laid=False):
-        """Return the `LeafMasks`, filled, where so many rows take less time by them, else None.
+        """Return the filled `LeafMasks` if they are faster for ``n_rows``, else None.
 
-        Trees that ask for categories always do, of others enough must share what it costs to lay
-        out rows, unless these are.
+        They are faster for trees with categorical splits. For other trees the time saved must
+        exceed the cost of transposing the rows, unless these are transposed already.
         """
         if n_rows < FEW_ROWS:
             return None
         saved, to_lay = self._saved
-        if self.odd is None and saved * len(self.roots[trees]) <= (0 if are_laid else to_lay):
+        if self.categorical is None and saved * len(self.roots[trees]) <= (
+            0 if are_laid else to_lay
+        ):
             return None
         self._seen += n_rows
         if self._seen < ROWS_TO_PACK:
             return None
-        if not self._masks.are_worth_it(n_rows * len(self.roots[trees])):
+        if not self._masks.is_faster(n_rows * len(self.roots[trees])):
             return None
         self._masks.fill()
         return self._masks
@@ -171,16 +172,16 @@ class FastPredictor:
         asked.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
 
     def adding(self, trees):
-        """Return what masks take of some trees to add up their leaves."""
-        values = self.values if self.odd is None else self.values_of_steps
+        """Return values, outputs and reading of the given trees for `LeafMasks`."""
+        values = self.values if self.categorical is None else self.values_of_steps
         return values, self.output[trees], self.reading
 
     def _walk(self, X, out, threads, trees, most=np.inf):
-        """Add the scores of some trees to ``out``; X as the packed nodes ask it.
+        """Add the scores of the given trees to ``out``; X has the columns of the packed nodes.
 
         Returns
         -------
-        bool, whether a value is larger than ``most``; walks that ask for categories do not look
+        bool, whether a value is larger than ``most``; not checked with categorical splits
         """
         n_rows = X.shape[0]
         masks = self.masks_for(n_rows, trees)
@@ -199,27 +200,27 @@ class FastPredictor:
         return any(beyond)
 
     def _walk_rows(self, X, out, trees, masks, most):
-        """Do as `_walk` in the caller's thread, by `LeafMasks` where there are some."""
+        """Do the same as `_walk` in the current thread, with `LeafMasks` if given."""
         if masks is not None:
             masks.add_rows(trees, self.adding(trees), X, out)
             return most < np.inf and is_beyond(X.reshape(-1), X.dtype.type(most))
         at = np.empty(BLOCK, np.int64)
-        if self.odd is not None:
-            self._walk_odd(X, out, trees, at)
+        if self.categorical is not None:
+            self._walk_categorical(X, out, trees, at)
             return False
         return add_plain_trees(
             self.nodes, self.roots[trees], self.paths[trees], self.values, self.output[trees],
             X.reshape(-1), X.shape[1], X.dtype.type(most), self.reading.rounds_sums, at, out,
         )  # fmt: skip
 
-    def _walk_odd(self, X, out, trees, at):
-        """Add the scores of some trees that ask for categories.
+    def _walk_categorical(self, X, out, trees, at):
+        """Add the scores of trees with categorical splits.
 
-        float32 X is read as float64, some rows at a time: else these walks are compiled twice.
+        Blocks of float32 X are converted to float64, so that the kernels are compiled only once.
         """
         roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
-        in_advance = self.odd.are_worth_it(len(X), paths[:, 0], trees)
-        room = self.odd.new_block() if in_advance else ()
+        in_advance = self.categorical.is_faster(len(X), paths[:, 0], trees)
+        room = self.categorical.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
@@ -227,8 +228,8 @@ class FastPredictor:
             where = at, out[rows]
             if in_advance:
                 add_odd_trees(
-                    self.nodes, roots, paths, self.values, output, *self.odd.of(trees), wide,
-                    self.reading, *room, *where,
+                    self.nodes, roots, paths, self.values, output, *self.categorical.of(trees),
+                    wide, self.reading, *room, *where,
                 )  # fmt: skip
             else:
                 values = self.values_of_steps
@@ -236,7 +237,7 @@ class FastPredictor:
                 add_trees(*given, *where)
 
     def finish(self, out):
-        """Return the raw scores of sums over all trees."""
+        """Return the raw scores from the sums over all trees."""
         e = self.ensemble
         if self.is_median:
             return e.combine(out.astype(np.int32))

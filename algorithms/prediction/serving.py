@@ -1,4 +1,4 @@
-"""Serve a model: predict fast with the trees of any library."""
+"""Fast prediction with a model of any library: `serve` and `Predictor`."""
 
 import numpy as np
 
@@ -15,15 +15,15 @@ def serve(ensemble, *, n_jobs=None):
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
-        Of any library: a fitted estimator's ``ensemble_``, or what `trees_of` or `read_model`
-        return.
+        Trees of any library: a fitted estimator's ``ensemble_``, or the result of `trees_of` or
+        `read_model`.
     n_jobs : int, optional
-        Threads; None is one, -1 one a core.
+        Number of threads; None means one, -1 one per core.
 
     Raises
     ------
     TypeError
-        Where it is no TreeEnsemble.
+        If it is not a TreeEnsemble.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def serve(ensemble, *, n_jobs=None):
 
 
 class Predictor:
-    """Predicts what the ensemble itself does, to the bit, in a compiled walk.
+    """Compiled predictor with bitwise the same results as the ensemble.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class Predictor:
         ----------
         X
             Array (n_rows, n_features), NaN or the ensemble's ``missing_value`` where missing:
-            float32 and float64 are read where they stand. Else a frame, whose ``category`` columns
-            are read as codes, or a sparse matrix.
+            float32 and float64 are read without a copy. Or a frame, whose ``category`` columns are
+            read as codes, or a sparse matrix.
 
         Raises
         ------
         HarnessError
-            Where X has not as many columns as the trees know.
+            If X has another number of columns than the training data.
         """
         is_plain = type(X) is np.ndarray and X.dtype in FLOATS and np.isnan(self._missing)
         if is_plain and X.shape[1:] == (self._width,):
@@ -75,7 +75,7 @@ class Predictor:
         return np.concatenate(parts) if parts else none
 
     def predict(self, X):
-        """Return float64 values (n_rows,), or probabilities with a column for each class."""
+        """Return float64 values (n_rows,), or probabilities with one column per class."""
         return self.ensemble.from_raw(self.raw(X))
 
     @property

@@ -1,8 +1,8 @@
-"""Contributions of features to predictions: path-dependent TreeSHAP; see `tree_shap`.
+"""SHAP values of features: path-dependent TreeSHAP; see `kernels.tree_shap`.
 
     raw(x)_k = φ_k,base + Σ_f φ_k,f
 
-φ_k,base is the mean score by the covers of the trees.
+φ_k,base is the mean score, weighted by the covers of the leaves.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.runtime.threads import Workers, threads_of
 
 ROWS_A_SHARE = 64
-MOST_ROOM = 1 << 26  # values of a table of scratch space
+MOST_ROOM = 1 << 26  # values per scratch table
 
 
 class Contributions:
-    """What an estimator with `ensemble_`, ``n_jobs`` and ``_read_rows(X)`` gains by it."""
+    """Mixin with `predict_contributions`; needs `ensemble_`, ``n_jobs`` and ``_read_rows(X)``."""
 
     def predict_contributions(self, X):
-        """Return what each feature adds to the raw scores; see `contributions`.
+        """Return the SHAP values of the raw scores; see `contributions`.
 
         Parameters
         ----------
@@ -28,8 +28,8 @@ class Contributions:
 
         Returns
         -------
-        float64 (n_rows, n_features + 1), its last column the base; where there are several
-        scores a row, (n_rows, n_scores, n_features + 1).
+        float64 (n_rows, n_features + 1), whose last column is the base; with several scores per
+        row, (n_rows, n_scores, n_features + 1).
         """
         check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
@@ -38,23 +38,23 @@ class Contributions:
 
 
 def contributions(ensemble, X, threads=1):
-    """Return what each feature adds to the raw scores, float64 (n_rows, n_outputs, n_features + 1).
+    """Return the SHAP values of the raw scores, float64 (n_rows, n_outputs, n_features + 1).
 
-    The last column is the base: the mean score by the covers of the trees. The sum over a row is
-    its raw score.
+    The last column is the base: the mean score, weighted by the covers. The sum over a row is its
+    raw score.
 
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
-        A sum or mean of trees that know their covers.
-    X : array, frame or sparse matrix, as ``ensemble.raw`` takes it
+        A sum or mean of trees with covers.
+    X : array, frame or sparse matrix, as in ``ensemble.raw``
     threads : int
-        The result is the same, to the bit, for any number.
+        The result is bitwise the same for any number.
 
     Raises
     ------
     ValueError
-        Where members vote, or covers are not known.
+        If the trees vote, or covers are unknown.
     """
     explainer = Explainer(ensemble)
     parts = [explainer.explain(part, threads) for _, part in ensemble.chunks(X)]
@@ -63,14 +63,14 @@ def contributions(ensemble, X, threads=1):
 
 
 class Explainer:
-    """An ensemble's trees, with their edges."""
+    """TreeSHAP explainer with the trees of an ensemble and their edges."""
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
         if ensemble.combination not in ("sum", "mean"):
-            raise ValueError(f"the {ensemble.combination} of trees is no sum of contributions")
+            raise ValueError(f"the {ensemble.combination} of trees is not a sum of contributions")
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
-            raise ValueError("these trees do not know their covers: contributions need them")
+            raise ValueError("these trees have no covers, which contributions need")
         self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
         edges, depth, reach = find_edges(ensemble)
@@ -85,7 +85,7 @@ class Explainer:
         self.points = quadrature((most + 1) // 2)
 
     def explain(self, X, threads):
-        """Return the contributions of rows of float64."""
+        """Return the SHAP values of float64 rows."""
         e = self.ensemble
         out = np.zeros((len(X), e.n_outputs, e.n_features + 1))
         nodes = int(np.diff(e.offsets).max(initial=1))
@@ -106,23 +106,23 @@ class Explainer:
 
 
 def check_room(most, nodes):
-    """Raise ValueError where contributions would take gigabytes of scratch space.
+    """Raise ValueError if the scratch space would take gigabytes.
 
     Parameters
     ----------
-    most : int64 (n_trees,), the most different features on a way of each tree
-    nodes : of the largest tree
+    most : int64 (n_trees,), maximum number of distinct features on a path of each tree
+    nodes : number of nodes of the largest tree
     """
     deepest = int(most.max(initial=0))
     if deepest * max(nodes, len(most)) > MOST_ROOM:
         raise ValueError(
-            f"a tree asks {deepest} different features on one way: contributions of trees so deep "
-            "take too much memory"
+            f"a tree has {deepest} different features on one path: contributions of such trees "
+            "need too much memory"
         )
 
 
 def make_scratch(nodes, points):
-    """Return space for a tree."""
+    """Return scratch space for a tree."""
     table = (nodes, points)
     factors, worths = np.empty((2, 2, *table))
     products, sums = np.empty((2, *table))
@@ -131,7 +131,7 @@ def make_scratch(nodes, points):
 
 
 def quadrature(counts):
-    """Return Gauss–Legendre's `Points` on 0 … 1, as many as each tree needs."""
+    """Return the Gauss–Legendre `Points` on [0, 1] that each tree needs."""
     most = int(counts.max(initial=1))
     t, weight = np.zeros((2, len(counts), most))
     for count in np.unique(counts[counts > 0]).tolist():
@@ -142,17 +142,17 @@ def quadrature(counts):
 
 
 def find_edges(e):
-    """Return what is asked about the way to every node.
+    """Return the edge above every node, with its depth and probability.
 
     Returns
     -------
     edges : EDGE (n_nodes,)
-    depth : int64 (n_nodes,), how many features are asked
-    reach : float64 (n_nodes,), which share of the rows comes there, by the covers
+    depth : int64 (n_nodes,), number of distinct features on the path
+    reach : float64 (n_nodes,), fraction of the rows that reach the node, by the covers
     """
     start = np.repeat(e.offsets[:-1], np.diff(e.offsets))
     inner = np.flatnonzero(e.left >= 0)
-    parent = np.full(e.n_nodes, -1)  # here a number of the whole ensemble
+    parent = np.full(e.n_nodes, -1)  # index in the whole ensemble
     parent[e.left[inner]] = parent[e.right[inner]] = inner
     edges = np.zeros(e.n_nodes, EDGE)
     edges["is_inner"][inner] = 1
@@ -177,10 +177,10 @@ def find_edges(e):
 
 
 def last_of_feature(feature, parent):
-    """Return the end of the last edge above each one that asks the same feature, or −1."""
+    """Return the end of the last edge above each edge with the same feature, or −1."""
     found = np.full(len(parent), -1)
     open_ = np.flatnonzero(parent >= 0)
-    at = parent[open_]  # the end of the edge that is looked at
+    at = parent[open_]  # end of the current edge
     while len(open_):
         is_edge = parent[at] >= 0
         open_, at = open_[is_edge], at[is_edge]
@@ -191,7 +191,7 @@ def last_of_feature(feature, parent):
 
 
 def levels(e):
-    """Yield the nodes of all trees level by level, from the one below the roots on."""
+    """Yield the nodes of all trees level by level, starting below the roots."""
     level = e.offsets[:-1]
     while len(level):
         inner = level[e.left[level] >= 0]
@@ -200,7 +200,7 @@ def levels(e):
 
 
 def mean_scores(e, reach, values):
-    """Return the mean score of each output by the covers, without the base."""
+    """Return the cover-weighted mean score of each output, without the base score."""
     found = np.zeros(e.n_outputs)
     leaves = np.flatnonzero(e.left < 0)
     tree = np.repeat(np.arange(e.n_trees), np.diff(e.offsets))[leaves]

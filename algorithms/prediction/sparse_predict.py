@@ -1,4 +1,4 @@
-"""Rows of sparse X for a predictor: of the columns alone that some node asks for."""
+"""Dense blocks of sparse X for a predictor, with the columns used by splits only."""
 
 from dataclasses import replace
 
@@ -7,39 +7,39 @@ import numpy as np
 from algorithms.prediction.kernels.sparse_rows import wipe_rows, write_rows
 from algorithms.runtime.threads import Workers
 
-VALUES = 1 << 17  # that are dense at once, for each thread: a second-level cache
+VALUES = 1 << 17  # dense values per thread: a second-level cache
 
 
 def narrowed(ensemble):
-    """Return an ensemble that asks the same of fewer columns, and where these are.
+    """Return the same ensemble on the columns used by splits only, and their positions.
 
     Returns
     -------
     ensemble : harness.TreeEnsemble
-    place : (n_features,) int32, which of its columns each one is; all that no node asks for are
-        the last
+    place : (n_features,) int32, new column of each feature; all features without a split share
+        the last number
     """
     inner = ensemble.left >= 0
-    asked = np.unique(ensemble.feature[inner])
-    place = np.full(ensemble.n_features, len(asked), np.int32)
-    place[asked] = np.arange(len(asked))
+    used = np.unique(ensemble.feature[inner])
+    place = np.full(ensemble.n_features, len(used), np.int32)
+    place[used] = np.arange(len(used))
     feature = np.full(ensemble.n_nodes, -1, np.int32)
     feature[inner] = place[ensemble.feature[inner]]
     return replace(ensemble, feature=feature, n_features=width_of(place)), place
 
 
 def width_of(place):
-    """Return how many columns there are where each feature has a place."""
+    """Return the number of columns for given places."""
     return int(place.max(initial=-1)) + 1
 
 
-class AskedColumns:
-    """Lays out rows of CSR X, without entries that stand twice, for a predictor.
+class UsedColumns:
+    """Dense blocks of rows of CSR X, without duplicate entries, for a predictor.
 
     Parameters
     ----------
-    place : of `narrowed`
-    absent : "zero" or "nan", what entries that X omits stand for
+    place : as returned by `narrowed`
+    absent : "zero" or "nan", the value of absent entries
     """
 
     def __init__(self, place, absent):
@@ -47,11 +47,11 @@ class AskedColumns:
         self.absent = np.nan if absent == "nan" else 0.0
 
     def is_one_block(self, X):
-        """Return whether all rows are few enough to be dense at once."""
+        """Return whether all rows fit in one dense block."""
         return X.shape[0] * self.width <= VALUES
 
     def lay_out(self, X):
-        """Return all rows, of the asked columns, float64 (n_rows, width), C-contiguous."""
+        """Return all rows with the used columns, float64 (n_rows, width), C-contiguous."""
         n_rows = X.shape[0]
         dense = np.empty((n_rows, self.width))
         dense.fill(self.absent)
@@ -60,21 +60,23 @@ class AskedColumns:
         return dense
 
     def each_block(self, X, threads, task, block=1):
-        """Call ``task(rows, laid)`` for some rows after the other, side by side.
+        """Call ``task(rows, laid)`` for each block of rows, on several threads.
 
         Parameters
         ----------
         X : CSR (n_rows, n_columns)
-        task : callable, given a slice of rows and these rows, float64 (n · width,), its to read
-            until it ends
-        block : of how many rows each column's values lie together; 1: rows lie one by one
+        task : callable, gets a slice of rows and their values, float64 (n · width,), valid during
+            the call
+        block : number of rows whose values of a column are contiguous; 1 means row-major order
         """
         n_rows, place, width = X.shape[0], self.place, self.width
         step = max(1, min(-(-n_rows // block), VALUES // (width * block))) * block
         at = X.indptr, X.indices
 
         def walk(first, last):
-            laid = np.full(step * width, self.absent)  # float64: else walks compile twice
+            laid = np.full(
+                step * width, self.absent
+            )  # float64, so that the kernels are compiled only once
             for start in range(first * step, min(last * step, n_rows), step):
                 workers.check()
                 where = place, laid, width, block, start, min(start + step, n_rows)

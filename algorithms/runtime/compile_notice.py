@@ -1,4 +1,4 @@
-"""A notice on stderr that kernels are being compiled, how far that is, and how to do it before.
+"""Notice on stderr about the progress of kernel compilation, and how to compile beforehand.
 
 The first fit in a process compiles its kernels where the cache does not hold them. The notice
 appears once in a process, only where compilation takes more than a second.
@@ -21,7 +21,7 @@ STEP = 0.25  # seconds between two looks
 
 
 class CompileNotice(event.Listener):
-    """Listen to numba, and write how far the compilation of our kernels is."""
+    """Listener to numba that reports the progress of kernel compilation."""
 
     def __init__(self):
         self.kernels = 0  # that are compiled
@@ -33,7 +33,7 @@ class CompileNotice(event.Listener):
         self._done = False
 
     def on_start(self, event):
-        """Note that the compilation of a function begins."""
+        """Record that the compilation of a function begins."""
         self._depth += 1
         if self._depth > 1 or self._done or not _is_ours(event):
             return
@@ -43,7 +43,7 @@ class CompileNotice(event.Listener):
             self._thread.start()
 
     def on_end(self, event):  # noqa: ARG002 - numba's signature
-        """Note that it has ended."""
+        """Record that the compilation has ended."""
         self._depth = max(0, self._depth - 1)
         if not self._depth and self._began:
             self._ended = time.monotonic()
@@ -52,7 +52,7 @@ class CompileNotice(event.Listener):
             self.kernels += 1
 
     def seconds(self):
-        """Return the seconds of compilation until now."""
+        """Return the seconds of compilation so far."""
         began = self._began
         return self._seconds + (time.monotonic() - began if began else 0.0)
 

@@ -1,4 +1,4 @@
-"""Totals that are correctly rounded, whatever the order of the numbers: see the kernels' file."""
+"""Correctly rounded sums, independent of the order; see `exact_sum_kernels`."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ def sum_table(values):
 
 
 def total_of(table):
-    """Return the total of a table, the float64 nearest to it; NaN if a number was not finite."""
+    """Return the total of a table, rounded to float64; NaN if a number was not finite."""
     if table[-1].any():
         return np.nan
     total = 0
@@ -29,17 +29,17 @@ def total_of(table):
 
 
 def exact_total(values):
-    """Return the sum of numbers, the float64 nearest to it."""
+    """Return the exact sum of numbers, rounded to float64."""
     return total_of(sum_table(values))
 
 
 def size_table():
-    """Return an empty table of `kernels.exact_sums.add_sizes`."""
+    """Return an empty table for `exact_sum_kernels.add_sizes`."""
     return np.zeros(SINGLE_EXPONENTS + 1, np.int64)
 
 
 def merge_sizes(tables):
-    """Return the table of all rows of which each table counts some."""
+    """Return the merged table of tables of disjoint rows."""
     if len(tables) == 1:
         return tables[0]
     merged = np.sum(tables, axis=0)

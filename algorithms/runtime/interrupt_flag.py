@@ -24,11 +24,11 @@ _of_thread = threading.local()  # ``flag``, of threads that work for another one
 
 
 class SignalFile:
-    """The file that the handler of signals writes to, and its mapping.
+    """File that the signal handler writes to, and its memory mapping.
 
     Attributes
     ----------
-    flag : int64 (n,), bytes that are the numbers of signals in the order in which they came
+    flag : int64 (n,), bytes are the signal numbers in order of arrival
     """
 
     def __init__(self):
@@ -40,7 +40,7 @@ class SignalFile:
 
     @contextlib.contextmanager
     def receive(self):
-        """Have signals written to the file, inside."""
+        """Context in which signals are written to the file."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         self.flag[:] = 0
         before = signal.set_wakeup_fd(self._descriptor, warn_on_full_buffer=False)
@@ -55,7 +55,7 @@ class SignalFile:
 
 
 class InterruptWatch:
-    """Knows whether the main thread is in a fit or prediction, and its flag."""
+    """Interrupt flag of the main thread while it is in a fit or prediction."""
 
     def __init__(self):
         self._file = None
@@ -86,7 +86,7 @@ class InterruptWatch:
             self._is_watching = False
 
     def _has_file(self):
-        """Return whether there is a file, made when it is first needed."""
+        """Return whether there is a file; create it when first needed."""
         if self._file is None:
             with contextlib.suppress(OSError, ValueError):
                 self._file = SignalFile()
@@ -110,12 +110,12 @@ def can_be_interrupted():
 
 
 def inherit_flag(flag):
-    """Let the current thread have the flag of the thread that it works for."""
+    """Use the flag of another thread in the current thread."""
     _of_thread.flag = flag
 
 
 def check_interrupt(flag):
-    """Raise KeyboardInterrupt where a flag says that SIGINT has come."""
+    """Raise KeyboardInterrupt if a flag contains SIGINT."""
     if flag[0] and INTERRUPT in flag.view(np.uint8):
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""The flag by which a kernel that runs for long learns of Ctrl-C, and returns early.
+"""Interrupt flag with which a long-running kernel detects Ctrl-C and returns early.
 
 Python runs its own handler of a signal only when a kernel has returned. The flag is an array of
 bytes to which Python's C handler writes the number of each signal as it comes; see
@@ -23,7 +23,7 @@ def is_interrupted(flag):
 
     Parameters
     ----------
-    flag : int64 (n,), n > 0; of its first entry each byte is the number of a signal, or 0
+    flag : int64 (n,), n > 0; each byte of the first entry is a signal number, or 0
     """
     signals = load_atomic(flag, 0)
     while signals != 0:

@@ -1,16 +1,15 @@
-"""The decorators through which every kernel is compiled, and the folder it is kept in.
+"""Decorators that compile all kernels, and the folder of their cache.
 
-numba decides by the source of one file whether a compiled kernel is still good, although it has
-compiled into it what it calls in other files. So the folder is named by the digest of all kernel
-files, in every process: an edited kernel finds an empty folder, and an old one is never run.
+numba checks only the source file of a compiled kernel, not the other files whose functions are
+inlined into it. So the cache folder is named by the digest of all kernel files: after an edit the
+folder is empty, and an outdated kernel is never run.
 
-There is no ``fastmath``: results must not depend on how a compiler reorders sums. A `kernel`
-counts no references, so it allocates nothing and gets its scratch space from its caller: counting
-is atomic, and took half the time of growing a tree. An `inner_kernel` is put in place of its
-calls: passing it the tuples of arrays that kernels share took a third of what was left. It is not
-compiled on its own, see `linking`: that took two fifths of the time to compile the exact grower.
-Nor is it compiled apart for each literal that it is given. A `linked_kernel` is the same, but stays
-a call where it is too large to be put in place.
+``fastmath`` is off: results must not depend on how a compiler reorders sums. A `kernel` has no
+reference counting, so it allocates nothing and its caller provides scratch space: atomic counting
+took half the time of growing a tree. An `inner_kernel` is inlined: passing the tuples of arrays
+took a third of the remaining time. It is not compiled separately (see `linking`), which took two
+fifths of the compile time of the exact grower, nor once per literal argument. A `linked_kernel` is
+the same, but remains a call if it is too large to inline.
 """
 
 import contextlib
@@ -28,17 +27,17 @@ from algorithms.runtime.linking import LinkedDispatcher
 from algorithms.runtime.type_lookups import KernelCompiler
 
 FOLDER = Path(__file__).resolve().parents[1]
-TEMPORARY_NAME = "tree-harness-kernels"  # with the number of the user behind it
+TEMPORARY_NAME = "tree-harness-kernels"  # the user id is appended
 OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def kernel_sources(folder: Path = FOLDER) -> list[Path]:
-    """Return the files that hold kernels, and those that decide how kernels are compiled."""
+    """Return the source files of kernels, and of the code that compiles them."""
     return [*(folder / "runtime").glob("*.py"), *folder.glob("*/kernels/*.py")]
 
 
 def digest_sources(folder: Path, paths: Iterable[Path]) -> str:
-    """Return 16 hex digits that identify the contents of some files under a folder."""
+    """Return a digest of the contents of files in a folder, 16 hex digits."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         text = path.read_bytes()
@@ -50,11 +49,11 @@ KERNEL_DIGEST = digest_sources(FOLDER, kernel_sources())
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of the compiled kernels, made where it was missing.
+    """Return the folder of the compiled kernels; create it if it is missing.
 
-    It lies under ``HARNESS_KERNEL_CACHE``, else ``NUMBA_CACHE_DIR``, else the platform's cache
-    folder. Where that cannot be written to, it lies in a folder of this user in the temporary
-    directory. Where that cannot be used either, it is None: each process compiles for itself.
+    It is inside ``HARNESS_KERNEL_CACHE``, else ``NUMBA_CACHE_DIR``, else the platform's cache
+    folder. If that is not writable, it is in a private folder of the temporary directory. If that
+    fails too, the result is None, and each process compiles for itself.
     """
     named = os.environ.get("HARNESS_KERNEL_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
     base = Path(named) if named else platformdirs.user_cache_path("tree-harness") / "kernels"
@@ -66,9 +65,9 @@ def cache_folder() -> Path | None:
 
 
 def usable_folder(base: Path) -> Path:
-    """Return the folder of these kernels under another; raise OSError where it cannot be used.
+    """Return the folder of these kernels in ``base``; raise OSError if it cannot be used.
 
-    Its time of change says when it was last used. A new folder is the occasion to remove old ones.
+    Its modification time is the time of last use. When a folder is created, old ones are removed.
     """
     folder = base / KERNEL_DIGEST
     is_new = not folder.is_dir()
@@ -85,7 +84,7 @@ CACHE_FOLDER = cache_folder()
 
 def _cache_of(function: Callable) -> KernelCache:
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(CACHE_FOLDER)  # read while a cache is made, and not later
+    config.CACHE_DIR = str(CACHE_FOLDER)  # read only when a cache is created
     try:
         return KernelCache(function)
     finally:
@@ -93,7 +92,7 @@ def _cache_of(function: Callable) -> KernelCache:
 
 
 def kernel(function: Callable) -> Callable:
-    """Compile a function of arrays and numbers; it runs without the GIL, and allocates nothing."""
+    """Compile a function of arrays and numbers that runs without the GIL and allocates nothing."""
     compiled = njit(function, pipeline_class=KernelCompiler, **OPTIONS)
     if not config.DISABLE_JIT and CACHE_FOLDER is not None:
         compiled._cache = _cache_of(function)  # noqa: SLF001 - numba takes no other cache
@@ -101,14 +100,14 @@ def kernel(function: Callable) -> Callable:
 
 
 def inner_kernel(function: Callable) -> Callable:
-    """Compile a function that only kernels call, into each of them; Python cannot call it."""
+    """Compile a function that is inlined into the kernels that call it; Python cannot call it."""
     return _linked(function, forceinline=True)
 
 
 def linked_kernel(function: Callable) -> Callable:
-    """Compile a large function that only kernels call, beside them; Python cannot call it.
+    """Compile a large function that only kernels call; Python cannot call it.
 
-    LLVM decides by its size whether it is put in place of a call.
+    LLVM decides by its size whether it is inlined.
     """
     return _linked(function)
 

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: checked when they are read, compiled again where they are damaged.
+"""Cache of compiled kernels on disk; damaged files are detected and compiled again.
 
 numba's own cache runs whatever machine code it reads: one flipped bit ends the process, or changes
 results. It raises where a file is cut, where its index names a type that this process cannot
@@ -23,8 +23,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 CHECKSUM_BYTES = hashlib.sha256().digest_size
 DIGEST_NAME = re.compile(r"[0-9a-f]{16}")
-KEPT_FOLDERS = 8  # of kernels of other versions of the sources
-SECONDS_UNUSED = 86_400.0  # after which a folder of another version may be removed
+KEPT_FOLDERS = 8  # folders of other versions of the sources that are kept
+SECONDS_UNUSED = 86_400.0  # time without use after which such a folder may be removed
 
 
 class DamagedFileError(Exception):
@@ -32,12 +32,12 @@ class DamagedFileError(Exception):
 
 
 def add_checksum(contents: bytes) -> bytes:
-    """Return contents with their checksum before them."""
+    """Return contents preceded by their checksum."""
     return hashlib.sha256(contents).digest() + contents
 
 
 def remove_checksum(stored: bytes) -> bytes:
-    """Return the contents of what `add_checksum` made; raise DamagedFileError otherwise."""
+    """Return the contents without checksum; raise DamagedFileError if it does not match."""
     contents = stored[CHECKSUM_BYTES:]
     if hashlib.sha256(contents).digest() != stored[:CHECKSUM_BYTES]:
         raise DamagedFileError
@@ -45,14 +45,14 @@ def remove_checksum(stored: bytes) -> bytes:
 
 
 class CheckedCacheFile(IndexDataCacheFile):
-    """The index and the data files of one kernel, each with a checksum."""
+    """Index and data files of one kernel, each with a checksum."""
 
     def save(self, key, data):
         """Save a compiled signature together with its key."""
         super().save(key, (key, data))
 
     def load(self, key):
-        """Return the compiled signature of a key, or None where there is none."""
+        """Return the compiled signature of a key, or None if there is none."""
         found = super().load(key)
         if found is None or found[0] != key:
             return None
@@ -84,7 +84,7 @@ class CheckedCacheFile(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """The stored machine code of one kernel."""
+    """Stored machine code of one kernel."""
 
     def __init__(self, function):
         super().__init__(function)
@@ -93,7 +93,7 @@ class KernelCache(FunctionCache):
         )
 
     def load_overload(self, sig, target_context):
-        """Return the stored code of a signature, or None where none can be read."""
+        """Return the stored code of a signature, or None if it cannot be read."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # noqa: BLE001 - whatever damaged or foreign bytes make of unpickling
@@ -114,7 +114,7 @@ class KernelCache(FunctionCache):
 
 
 def private_folder(parent: Path, name: str) -> Path:
-    """Return a folder of this user alone, made where it was missing.
+    """Return a private folder of this user; create it if it is missing.
 
     The parent may be writable by all, as the temporary directory is. Machine code is run from this
     folder, so no other user may own it or write to it.
@@ -122,7 +122,7 @@ def private_folder(parent: Path, name: str) -> Path:
     Raises
     ------
     OSError
-        Where it cannot be made, or is not this user's alone.
+        If it cannot be created, or is not private.
     """
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = parent / f"{name}-{user}"
@@ -136,12 +136,12 @@ def private_folder(parent: Path, name: str) -> Path:
 
 
 def remove_old_folders(base: Path, current: Path) -> None:
-    """Remove folders of kernels of other versions, but for the newest and those used today.
+    """Remove kernel folders of other versions, except the newest and those used today.
 
     Parameters
     ----------
-    base : the folder that they lie in; what is not named by a digest stays
-    current : the folder of this version, which stays
+    base : folder that contains them; other files are not removed
+    current : folder of this version, which is not removed
     """
     with contextlib.suppress(OSError):
         found = [

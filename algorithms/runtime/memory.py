@@ -1,17 +1,17 @@
-"""Hand memory that is not in use back to the system."""
+"""Return of unused memory to the operating system."""
 
 import contextlib
 import ctypes
 
-LARGE = 1 << 22  # values of a table, below which what is freed is not worth a call
+LARGE = 1 << 22  # number of values below which the call is not worthwhile
 
 
 def give_back(n_values):
-    """Hand back what was freed while a table of so many values was read and brought into bins.
+    """Return the memory freed while a table of ``n_values`` was read and binned.
 
-    The C library keeps it otherwise, in holes that the arrays of training may not fit: one peak
-    then stands on top of the other.
+    Otherwise the C library keeps it in fragments that may be too small for the arrays of training,
+    which increases the peak memory.
     """
     if n_values >= LARGE:
-        with contextlib.suppress(OSError, AttributeError):  # a C library that has no such call
+        with contextlib.suppress(OSError, AttributeError):  # the C library has no malloc_trim
             ctypes.CDLL(None).malloc_trim(0)

@@ -1,6 +1,6 @@
-"""Share work among threads. Kernels run without the GIL, so Python's own threads are enough.
+"""Thread pool for kernels, which run without the GIL on Python threads.
 
-They need no OpenMP, so a later fork does no harm, and two fits at once do not either.
+OpenMP is not used, so a later fork and concurrent fits are safe.
 """
 
 import os
@@ -29,10 +29,10 @@ LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 mi
 
 
 def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
-    """Return how many threads an ``n_jobs`` asks for: None is 1, and -1 is one a core.
+    """Return the number of threads for ``n_jobs``: None means 1, and -1 one per core.
 
-    None is what `joblib.parallel_config` says inside such a block. For a lone row it is 1: to ask
-    takes as long as to predict it.
+    Inside a block of `joblib.parallel_config`, None means its number. For a single row the result
+    is 1, because asking joblib takes as long as the prediction.
     """
     if n_jobs == 1 or n_rows == 1:
         return 1
@@ -40,16 +40,15 @@ def count_threads(n_jobs: int | None, n_rows: int | None = None) -> int:
 
 
 class AllThreads:
-    """An estimator with ``n_jobs``, of which None is one thread a core, as in LightGBM and XGBoost.
+    """Mixin for ``n_jobs`` where None means one thread per core, as in LightGBM and XGBoost.
 
-    Inside a block of `joblib.parallel_config`, None is the number that the block names; inside a
-    worker of joblib it is 1.
+    Inside a block of `joblib.parallel_config`, None means its number; inside a joblib worker 1.
     """
 
     n_jobs: int | None
 
     def _threads(self, n_rows: int | None = None) -> int:
-        """Return how many threads to use; a lone row is predicted by one."""
+        """Return the number of threads to use; 1 for a single row."""
         n_jobs = self.n_jobs
         if n_rows != 1 and (n_jobs is None or n_jobs == 0):
             backend, n_jobs = get_active_backend()
@@ -59,19 +58,19 @@ class AllThreads:
 
 
 def threads_of(estimator: Any, n_rows: int | None = None) -> int:
-    """Return how many threads an estimator reads or predicts so many rows with."""
+    """Return the number of threads with which an estimator reads or predicts ``n_rows``."""
     if isinstance(estimator, AllThreads):
         return estimator._threads(n_rows)  # noqa: SLF001 - its own part
     return count_threads(estimator.n_jobs, n_rows)
 
 
 def threads_worth(threads: int, work: int, least: int) -> int:
-    """Return how many of some threads have at least so much of some work each; one at least."""
+    """Return the number of threads that get at least ``least`` of the work each; at least one."""
     return max(1, min(threads, work // least))
 
 
 class Helper:
-    """A thread that runs what it is handed.
+    """Worker thread that runs one task at a time.
 
     Waking a thread that sleeps takes a hundred microseconds, and a tree hands over several times.
     So a helper that is done looks out for more before it sleeps, and the one that waits for it
@@ -94,12 +93,12 @@ class Helper:
         self._thread.start()
 
     def hand(self, task: Callable, *given: object) -> None:
-        """Have ``task(*given)`` run; `wait` must follow."""
+        """Start ``task(*given)``; `wait` must follow."""
         self._tasks.put((task, given))
         self._signs[HANDED] += 1
 
     def wait(self) -> BaseException | None:
-        """Return, when the task has ended, what it raised."""
+        """Wait for the end of the task; return its exception or None."""
         look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
         return self._answers.get()
 
@@ -109,12 +108,12 @@ class Helper:
         self.wait()
 
     def finish(self) -> None:
-        """Have the thread end when it is done."""
+        """End the thread after its current task."""
         self._finish()
         self._signs[HANDED] += 1
 
     def join(self) -> None:
-        """Return when the thread has ended."""
+        """Wait until the thread has ended."""
         self._thread.join()
 
 
@@ -126,7 +125,7 @@ def serve(
     watch: list[Callable],
     flag: np.ndarray,
 ) -> None:
-    """Do what is handed over, until it is None; ``flag`` is that of the thread that hands it."""
+    """Run tasks from the queue until None; ``flag`` is the interrupt flag of the calling thread."""
     inherit_flag(flag)
     while True:
         watch[0](signs, HANDED, signs[ANSWERED] + 1, looks=looks)
@@ -138,14 +137,14 @@ def serve(
             job[0](*job[1])
         except BaseException as raised:  # noqa: BLE001 - raised again where it is waited for
             error = raised
-        del job  # what it refers to may be large, and the next may be long in coming
+        del job  # free its arguments before the next task comes
         answers.put(error)
         del error
         signs[ANSWERED] += 1
 
 
 class Workers:
-    """A number of threads, the caller's own among them, that live inside a ``with`` block.
+    """Threads inside a ``with`` block, including the calling thread.
 
     One thread uses them, and no task shares again: a helper does one thing at a time. Inside the
     block, Ctrl-C ends kernels that read the flag of `interrupts`, in all of these threads.
@@ -171,11 +170,11 @@ class Workers:
             self._watches = []
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt where Ctrl-C was pressed; for loops of tasks."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed; for loops inside tasks."""
         check_interrupt(interrupt_flag())
 
     def share_steps(self, task: Callable[[int, int], None], count: int, step: int) -> None:
-        """Do as `share`, but call the task for at most ``step`` at a time; Ctrl-C ends it."""
+        """Do the same as `share`, in steps of at most ``step``; Ctrl-C is checked between steps."""
 
         def steps(first: int, last: int) -> None:
             for start in range(first, last, step):
@@ -198,7 +197,7 @@ class Workers:
         self._run(task, list(pairwise(ends)), team)
 
     def each(self, task: Callable, items: list) -> list:
-        """Return ``task(item)`` for each item, in their order; a thread takes the next one."""
+        """Return ``task(item)`` for each item, in order; each thread takes the next item."""
         if self.threads == 1:
             return [self._checked(task, item) for item in items]
         results = [None] * len(items)
@@ -212,7 +211,7 @@ class Workers:
         return results
 
     def _checked(self, task: Callable, item: object) -> object:
-        """Return ``task(item)``; raise KeyboardInterrupt where Ctrl-C was pressed before."""
+        """Return ``task(item)``; raise KeyboardInterrupt if Ctrl-C was pressed before."""
         self.check()
         return task(item)
 
@@ -226,13 +225,13 @@ class Workers:
         return helpers
 
     def _first(self, count: int) -> list[Helper]:
-        """Return the first so many helpers."""
+        """Return the first ``count`` helpers; start missing ones."""
         while len(self._helpers) < count:
             self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
         return self._helpers[:count]
 
     def _run(self, task: Callable, calls: list[tuple], team: Team | None = None) -> None:
-        """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
+        """Run ``task(*call)`` for all calls concurrently, the first one in the calling thread."""
         own, *others = calls
         busy = []
         try:
@@ -262,8 +261,8 @@ def make_team(size: int) -> Team:
 
 
 def count_processors() -> int:
-    """Return how many processors this process may run on."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-ALONE = Workers(1)  # the caller's own thread
+ALONE = Workers(1)  # only the calling thread

@@ -1,4 +1,4 @@
-"""Look for values that are no numbers: a call for a row takes half a microsecond, NumPy's three."""
+"""Checks for NaN and infinite values; a call for one row takes 0.5 µs, NumPy 3 µs."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ GAPS, INFINITE = 1, 2
 
 @kernel
 def find_odd(values):
-    """Return whether some of the values, float (n,), are NaN (GAPS), and some INFINITE."""
+    """Return flags: some of the values, float (n,), are NaN (GAPS), some are INFINITE."""
     gaps = np.int64(0)
     infinite = np.int64(0)
     for i in range(np.uint64(len(values))):
@@ -21,7 +21,7 @@ def find_odd(values):
 
 @kernel
 def is_beyond(values, most):
-    """Return whether the size of one of the values, float (n,), is larger than ``most``."""
+    """Return whether an absolute value of the values, float (n,), exceeds ``most``."""
     far = np.int64(0)
     for i in range(np.uint64(len(values))):
         far |= np.int64(abs(values[i]) > most)

@@ -75,7 +75,7 @@ def test_names_are_kept_or_refused(kind, form, tmp_path):
 @pytest.mark.parametrize(("form", "name"), [(f, n) for f, all_ in REFUSED.items() for n in all_])
 def test_names_that_a_form_cannot_hold_are_refused(form, name, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, name)
-    with pytest.raises(ModelFileError, match="cannot hold a column named"):
+    with pytest.raises(ModelFileError, match="cannot store a column named"):
         model.save_model(tmp_path / "model", format=form)
 
 

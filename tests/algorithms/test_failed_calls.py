@@ -250,7 +250,7 @@ def test_a_damaged_file_leaves_the_earlier_model(name, form, saved):
             model.load_model(path)
         assert_same_state(model, before)
     other = name.replace("Classifier", "?").replace("Regressor", "Classifier")
-    with pytest.raises(ValueError, match="cannot take it"):
+    with pytest.raises(ValueError, match="cannot load it"):
         model.load_model(saved(other.replace("?", "Regressor"), form))
     assert_same_state(model, before)
     assert_same_predictions(predictions(model, X), expected)

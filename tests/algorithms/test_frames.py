@@ -88,7 +88,7 @@ def test_warm_start_goes_on_with_polars_frames():
 
 def test_categories_that_are_not_asked_for_are_refused():
     X, _, y = frames(enum=False)
-    with pytest.raises(ValueError, match=r"columns \['letter'\] are categories: set enable"):
+    with pytest.raises(ValueError, match=r"columns \['letter'\] are categorical: set enable"):
         NewtonBoostingRegressor(enable_categorical=False).fit(X, y)
 
 

@@ -232,7 +232,7 @@ def test_other_columns_than_the_earlier_models_are_refused(kind):
     with pytest.raises(ValueError, match=r"X has the columns \['x', 'c'\]"):
         go_on(first, X[["x", "c"]], y)
     if kind is HistogramBoostingRegressor:
-        with pytest.raises(ValueError, match="trees alone do not know"):
+        with pytest.raises(ValueError, match="a TreeEnsemble does not store"):
             rounds(kind).fit(X, y, init_model=first.ensemble_)
 
 
@@ -249,7 +249,7 @@ def test_labels_keep_the_codes_of_the_model_gone_on_from(kind, labels):
     assert more.classes_.tolist() == labels
     np.testing.assert_allclose(more.predict_proba(X), first.predict_proba(X), atol=1e-6)
     other = np.array([*labels[:2], labels[2] * 2])[code]  # as many labels, another one
-    with pytest.raises(ValueError, match="which the model to go on from has not"):
+    with pytest.raises(ValueError, match="which the model to continue from does not have"):
         go_on(first, X, other)
 
 

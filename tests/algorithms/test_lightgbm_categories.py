@@ -183,5 +183,5 @@ def test_categories_that_are_no_lists_are_refused(line, tmp_path):
     text = (tmp_path / "model.txt").read_text()
     text = text.replace(json.dumps([NO_ORDER]), line)
     (tmp_path / "model.txt").write_text(text)
-    with pytest.raises(ModelFileError, match="its categories are no lists"):
+    with pytest.raises(ModelFileError, match="its categories are not lists"):
         HistogramBoostingRegressor().load_model(tmp_path / "model.txt")

@@ -54,7 +54,7 @@ def test_files_keep_it(value, format_, tmp_path):
     write_model(model.ensemble_, path, format=format_)
     assert np.array_equal(serve(read_model(path)).predict(X), wanted)
     assert np.array_equal(NewtonBoostingRegressor().load_model(path).predict(X), wanted)
-    with pytest.raises(ModelFileError, match="stands for a missing value"):
+    with pytest.raises(ModelFileError, match="is read as a missing value"):
         write_model(model.ensemble_, tmp_path / "model.txt")
 
 

@@ -252,7 +252,7 @@ def test_objectives_are_named_by_their_links():
         ({"combination": "mean"}, "xgboost", "the mean of trees with 1"),
         ({"temperature": 2.0}, "xgboost", "no temperature"),
         ({"temperature": 2.0}, "lightgbm", "no temperature"),
-        ({"missing": Missing.ZERO}, "xgboost", "cannot take zeros"),
+        ({"missing": Missing.ZERO}, "xgboost", "cannot treat zeros"),
         ({"output": "uneven", "base": np.zeros(2)}, "lightgbm", "as many trees for each score"),
         ({"output": "uneven", "base": np.zeros(2)}, "xgboost", "as many trees for each score"),
         ({"set_codes": 1 << 24}, "lightgbm", "code is above"),
@@ -284,7 +284,7 @@ def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
 @pytest.mark.parametrize("name", ["", "b\n", "b\rc"])
 def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
-    with pytest.raises(ModelFileError, match="cannot hold a column named"):
+    with pytest.raises(ModelFileError, match="cannot store a column named"):
         write_model(trees, tmp_path / "model.txt", names=["a", name, "c", "d"])
     assert list(tmp_path.iterdir()) == []
 
@@ -300,14 +300,16 @@ def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
 def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})
     for count in (WIDTH - 1, WIDTH + 1):
-        with pytest.raises(ModelFileError, match=f"of {count} columns, the model is of {WIDTH}"):
+        with pytest.raises(ModelFileError, match=f"has {count} entries, .* is {WIDTH}"):
             write_model(trees, tmp_path / "model", format=form, names=list("abcdef"[:count]))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_formats_are_told_by_suffixes(tmp_path):
     trees = random_ensemble(np.random.default_rng(0))
-    with pytest.raises(ModelFileError, match=r"'.bin' names no format: write to .json or .txt"):
+    with pytest.raises(
+        ModelFileError, match=r"'.bin' is not the suffix of a format: write to .json"
+    ):
         write_model(trees, tmp_path / "model.bin")
     with pytest.raises(ModelFileError, match="format is 'onnx'; harness, xgboost, lightgbm"):
         write_model(trees, tmp_path / "model.bin", format="onnx")
@@ -343,7 +345,7 @@ def refused(text, tmp_path, told):
         ("", "malformed"),
         ("tree", "malformed"),
         ("tree\n", "have no end"),
-        ("{}", "neither XGBoost's JSON nor our own"),
+        ("{}", "neither XGBoost's JSON nor this project's"),
         ("[]", "malformed"),
         ("null", "malformed"),
         (b"\xff\xfe\x00", "malformed"),
@@ -368,7 +370,7 @@ def test_a_file_that_is_not_whole_is_told(make, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"num_class":"0"', '"num_class":"999999999"', "asks for 999999999 scores"),
+        ('"num_class":"0"', '"num_class":"999999999"', "has 999999999 scores"),
         ('"reg:squarederror"', '"survival:cox"', "'survival:cox' has no link"),
         ('"num_feature":"4","num_target"', '"num_feature":"1","num_target"', "unknown column"),
         ('"left_children":[1,', '"left_children":[0,', "circle"),
@@ -379,7 +381,7 @@ def test_a_file_that_is_not_whole_is_told(make, tmp_path):
         ),
         ('"size_leaf_vector":"1"', '"size_leaf_vector":"3"', "vectors"),
         ('"name":"gbtree"', '"name":"gblinear"', "'gblinear' has no trees"),
-        ('"default_left":[', '"default_left":[0,', "an entry for each node"),
+        ('"default_left":[', '"default_left":[0,', "different lengths"),
     ],
 )
 def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
@@ -393,7 +395,7 @@ def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
     [
         ("num_leaves=", "num_leaves=9999999999", "leaf values of 9999999999"),
         ("num_leaves=", "num_leaves=-", "leaf values of -"),
-        ("num_tree_per_iteration=1", "num_tree_per_iteration=999999999", "asks for 999999999"),
+        ("num_tree_per_iteration=1", "num_tree_per_iteration=999999999", "has 999999999 scores"),
         ("objective=regression", "objective=lambdarank", "'lambdarank' has no link"),
         ("objective=regression", "objective=regression sqrt", "square root"),
         ("version=v4", "version=v9", "version 'v9'"),

@@ -6,7 +6,7 @@ from newton_kit import table
 
 from algorithms import NewtonBoostingRegressor
 from algorithms.newton.grower_choice import make_grower
-from algorithms.newton.pruning import cut, shape, splits_by_depth
+from algorithms.newton.pruning import keep_splits, prune, splits_by_depth
 from algorithms.newton.sampling import Columns
 from algorithms.runtime.threads import Workers
 
@@ -21,7 +21,7 @@ def grow(X, y, most_leaves, **params):
     with Workers(1) as workers:
         grower = make_grower(model, model, X, None, 1e-6, workers)
         grown = grower.grow(g, h, None, Columns(model, X.shape[1], 0))
-    return grower.grower, shape(grown, model, by_gain=False)
+    return grower.grower, prune(grown, model, by_gain=False)
 
 
 @pytest.mark.parametrize("method", ["approx", "hist"])
@@ -35,7 +35,7 @@ def test_levels_that_few_leaves_leave_out_are_not_grown(method, depth, tails):
     _, whole = grow(X, y, 0, **params)
     grower, few = grow(X, y, MOST, **params)
     assert len(grower.leaves) <= 2 * MOST < whole.nodes["left"].max() / 2
-    wanted = cut(whole, splits_by_depth(whole.nodes, MOST))
+    wanted = keep_splits(whole, splits_by_depth(whole.nodes, MOST))
     where = few.where[few.at], wanted.where[wanted.at]
     for name in few.nodes.dtype.names:
         np.testing.assert_array_equal(*(t.nodes[name][: 2 * MOST - 1] for t in (few, wanted)))

@@ -95,7 +95,7 @@ def test_constraints_may_name_columns():
 
 def test_categories_are_refused():
     X = pd.DataFrame({"a": pd.Categorical(list("xyz") * 10), "b": np.arange(30.0)})
-    with pytest.raises(ValueError, match="does not follow splits on categories"):
+    with pytest.raises(ValueError, match="does not support categorical splits"):
         NewtonBoostingRegressor(parity="xgboost").fit(X, np.arange(30.0))
 
 

@@ -113,8 +113,8 @@ def test_a_base_score_for_more_scores_than_there_are():
 @pytest.mark.parametrize(
     ("metric", "told"),
     [
-        ("tweedie-nloglik@x", "'tweedie-nloglik@x' needs a number between 1 and 2 behind its @"),
-        ("tweedie-nloglik@3", "'tweedie-nloglik@3' needs a number between 1 and 2 behind its @"),
+        ("tweedie-nloglik@x", "'tweedie-nloglik@x' needs a number between 1 and 2 after the @"),
+        ("tweedie-nloglik@3", "'tweedie-nloglik@3' needs a number between 1 and 2 after the @"),
         ("error@x", "'error@x' needs a number"),
         ([3], "3 is neither"),
     ],
@@ -185,7 +185,7 @@ def test_steps_that_diverge_are_told_as_such_and_can_be_bound(method):
     weight = np.exp(4.0 * rng.normal(size=len(X)))
     given = {"n_estimators": 60, "objective": "reg:gamma", "tree_method": method}
     model = NewtonBoostingRegressor(random_state=0, **given)
-    with pytest.raises(ValueError, match=r"has diverged, after \d+ rounds .* max_delta_step=0.7"):
+    with pytest.raises(ValueError, match=r"has diverged: after \d+ rounds .* max_delta_step=0.7"):
         model.fit(X, y, sample_weight=weight)
     model.set_params(max_delta_step=0.7, n_estimators=20).fit(X, y, sample_weight=weight)
     found = np.log(model.predict(X))
@@ -236,7 +236,9 @@ def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
     model = NewtonBoostingClassifier(
         n_estimators=9, early_stopping_rounds=2, eval_metric=metric, parity=parity
     )
-    with pytest.raises(ValueError, match="has been NaN for 3 rounds: it cannot say when to stop"):
+    with pytest.raises(
+        ValueError, match="has been NaN for 3 rounds: it cannot decide when to stop"
+    ):
         model.fit(X, labels, eval_set=[table_of_one_class])
     model.set_params(early_stopping_rounds=None).fit(X, labels, eval_set=[table_of_one_class])
     assert model.n_iter_ == 9
@@ -245,12 +247,12 @@ def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
 def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
     X, y = table()
     xgboost.XGBRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.ubj")
-    with pytest.raises(ValueError, match=r"binary form \(UBJSON\); have XGBoost save it .*\.json"):
+    with pytest.raises(ValueError, match=r"binary format \(UBJSON\); let XGBoost save it .*\.json"):
         NewtonBoostingRegressor().load_model(tmp_path / "model.ubj")
 
 
 @pytest.mark.parametrize("model", [{}, 3.0])
 def test_what_is_no_model_to_go_on_from(model):
     X, y = table()
-    with pytest.raises(TypeError, match=r"is no model to go on from: give .* the path of the file"):
+    with pytest.raises(TypeError, match=r"is not an initial model: give .* the path of the file"):
         NewtonBoostingRegressor().fit(X, y, xgb_model=model)

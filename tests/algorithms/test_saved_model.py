@@ -256,7 +256,7 @@ def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
     with pytest.raises(ModelFileError, match="code"):
         model.save_model(tmp_path / "model.txt")
     X[0] = 2.0**31
-    with pytest.raises(ValueError, match=r"holds 2147483648; codes are below 2\*\*31"):
+    with pytest.raises(ValueError, match=r"has code 2147483648; codes must be below 2\*\*31"):
         HistogramBoostingRegressor(**params).fit(X, y)
 
 

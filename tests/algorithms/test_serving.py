@@ -74,7 +74,7 @@ def test_trees_that_ask_numbers_alone_are_walked_as_they_say(
     trees = random_ensemble(rng, n_trees=3, tree=tree, **shape, **rules)
     X = rows_for(trees, rng, n_rows)
     X = X if has_gaps else np.nan_to_num(X)
-    assert FastPredictor(trees).odd is None
+    assert FastPredictor(trees).categorical is None
     agree(trees, X)
     with np.errstate(over="ignore"):
         agree(trees, X.astype(np.float32))
@@ -213,7 +213,7 @@ def test_codes_that_reach_far_need_no_more_memory():
     codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
     trees = far_reaching(40, codes)
     walker = FastPredictor(trees)
-    assert len(walker.odd.bits) <= 3 * 40
+    assert len(walker.categorical.bits) <= 3 * 40
     odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
     X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *odd], (500, 2))
     agree(trees, X)
@@ -224,7 +224,7 @@ def test_codes_of_the_same_sets_share_a_number():
     common = np.arange(100, 60_000)
     trees = far_reaching(200, np.arange(100), common)
     walker = FastPredictor(trees)
-    assert len(walker.odd.bits) <= 4 * 200
+    assert len(walker.categorical.bits) <= 4 * 200
     agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
 
 
@@ -232,14 +232,14 @@ def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
     monkeypatch.setattr(packing, "MANY_WORDS", 0)
     trees = far_reaching(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
-    assert FastPredictor(trees).odd.fits
+    assert FastPredictor(trees).categorical.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
 def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
     monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
     trees = far_reaching(4, np.arange(50))
-    assert not FastPredictor(trees).odd.fits
+    assert not FastPredictor(trees).categorical.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 

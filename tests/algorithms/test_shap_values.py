@@ -71,7 +71,7 @@ def test_the_integral_is_exact_for_as_many_features_as_it_is_made_for():
     [
         ({"combination": "vote"}, "the vote of trees"),
         ({"combination": "median"}, "the median of trees"),
-        ({"cover": np.nan}, "do not know their covers"),
+        ({"cover": np.nan}, "have no covers"),
     ],
 )
 def test_what_has_no_contributions_says_why(change, told):

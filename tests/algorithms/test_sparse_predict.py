@@ -57,7 +57,7 @@ def test_only_asked_columns_are_laid_out():
     assert np.array_equal(np.flatnonzero(place < len(asked)), asked)
     seen = []
     sparse = csr_matrix(X)
-    columns = sparse_predict.AskedColumns(place, "zero")
+    columns = sparse_predict.UsedColumns(place, "zero")
     width = len(asked) + 1
 
     def keep(at, part):

@@ -1,1 +1,1 @@
-"""Kernels of second-order boosting on sorted lists: XGBoost's exact and approximate methods."""
+"""Kernels of second-order boosting on sorted columns: exact and approximate methods."""

@@ -1,38 +1,38 @@
-"""The arrays of exact growth: columns as sorted lists, and what is known of a level's nodes.
+"""Array types of exact growth: sorted columns, and the state of the nodes of a level.
 
-All nodes of a level, *slots* 0 … K − 1, are searched in one pass over each column's list. The
-lists hold present entries only, so a missing value costs nothing, and sparse columns are no
-special case: what a slot has more than its entries in a list is missing there.
+All nodes of a level, *slots* 0 … K − 1, are searched in one pass over each sorted column. Sorted
+columns hold present entries only: missing values cost nothing, and sparse columns are no special
+case. The rows of a slot without an entry in the column are missing there.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-ROW = np.dtype(  # one cache line holds four, and a random access brings all that is asked of a row
+ROW = np.dtype(  # four rows per cache line; one random access loads all fields of a row
     [
         ("g", np.float32),
         ("h", np.float32),
-        ("slot", np.uint32),  # of its node, plus 1; 0 where it is in no open node, or not drawn
+        ("slot", np.uint32),  # slot of its node plus 1; 0 if it is in no open node or not sampled
         ("at", np.int32),  # its node
     ]
 )
-STATE = np.dtype(  # a slot during the pass over a column
+STATE = np.dtype(  # state of a slot during the pass over a column
     [
-        ("g", np.float64),  # sums of the entries that were passed: G_L, H_L
+        ("g", np.float64),  # sums of the entries so far: G_L, H_L
         ("h", np.float64),
-        ("next", np.float64),  # the least H_L at which a threshold is tried
-        ("score", np.float64),  # best so far; at first what a split must reach
+        ("next", np.float64),  # minimum H_L of the next threshold to try
+        ("score", np.float64),  # best score so far; initially the minimum score of a split
         ("total_g", np.float64),
         ("total_h", np.float64),
-        ("last", np.float32),  # value of the last entry
+        ("last", np.float32),  # value of the previous entry
         ("skip", np.uint32),  # 1: the slot is not searched in this column
         ("gap_g", np.float64),  # sums of the rows that are missing in this column
         ("gap_h", np.float64),
         ("lower", np.float64),  # bounds on the sides' values
         ("upper", np.float64),
-        ("n", np.int64),  # entries that were passed
-        ("gaps", np.int64),  # 1: there are such rows
+        ("n", np.int64),  # number of entries so far
+        ("gaps", np.int64),  # 1: the slot has rows that are missing in this column
         ("found", np.int64),
         ("missing_left", np.int64),
         ("best_g", np.float64),  # sums of the best split's left side
@@ -62,7 +62,7 @@ G, H, N = range(3)  # columns of totals
 
 
 class Lists(NamedTuple):
-    """The present entries of each column, sorted by value."""
+    """Present entries of each column, sorted by value."""
 
     order: np.ndarray  # uint32 (n_entries,): rows
     value: np.ndarray  # float32 (n_entries,)
@@ -70,22 +70,22 @@ class Lists(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The slots of the level at hand."""
+    """Slots of the current level."""
 
     totals: np.ndarray  # float64 (K, 3): Σg, Σh, rows
-    least: np.ndarray  # float64 (K,): score that a split must reach
+    least: np.ndarray  # float64 (K,): minimum score of a split
     lower: np.ndarray  # float64 (K,): bounds on values
     upper: np.ndarray
     open: np.ndarray  # bool (K,): whether it may be split
-    allowed: np.ndarray  # bool (K, n_columns), or (0, 0): every column may be used
+    allowed: np.ndarray  # bool (K, n_columns), or (0, 0) if all columns are allowed
 
 
 class Rules(NamedTuple):
-    """How splits are rated."""
+    """Parameters of the score of a split."""
 
-    least_h: float  # least H of a side, above 0
+    least_h: float  # minimum H of a side, above 0
     ridge: float  # λ
     alpha: float
     max_step: float  # bound on |w|; 0: none
-    step: float  # ε: thresholds are tried ε H apart; 0: all are
-    plain: int  # 1: neither alpha, max_step nor a monotone column
+    step: float  # ε: thresholds are ε H apart; 0: all are tried
+    plain: int  # 1: no alpha, no max_step and no monotone column

@@ -1,7 +1,7 @@
-"""Send rows down a level of the tree, and sum what each node holds.
+"""Kernels that assign rows to the nodes of the next level and sum the gradients of each node.
 
-Sums run over rows in their order, in one thread: they are the same to the bit for any number of
-threads, and cost less than a tenth of a search.
+One thread sums the rows in order, so the sums are bitwise the same for any number of threads; this
+takes less than a tenth of the time of the split search.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 @kernel
 def start_rows(rows, g, h, used):
-    """Bring all rows into the root.
+    """Assign all rows to the root.
 
     Parameters
     ----------
     rows : (n_rows,) ROW, written
     g, h : (n_rows,) float32
-    used : (n_rows,) bool, the rows that a tree is grown on; (0,): all
+    used : (n_rows,) bool, the sampled rows; (0,): all rows
     """
     for i in range(np.uint64(len(rows))):
         row = rows[i]
@@ -37,22 +37,22 @@ def sum_rows(rows, totals):
         row = rows[i]
         slot = np.uint64(row["slot"])
         if slot > np.uint64(0):
-            own = totals[slot - np.uint64(1)]
-            own[G] += np.float64(row["g"])
-            own[H] += np.float64(row["h"])
-            own[N] += 1.0
+            total = totals[slot - np.uint64(1)]
+            total[G] += np.float64(row["g"])
+            total[H] += np.float64(row["h"])
+            total[N] += 1.0
 
 
 @kernel
 def route_rows(X, rows, plan, base, first, last):
-    """Send the rows first … last − 1 to their sides.
+    """Assign the rows first … last − 1 to the child nodes.
 
     Parameters
     ----------
     X : (n_rows, n_columns) float32, C-contiguous
     rows : (n_rows,) ROW, written
-    plan : (K,) PLAN, how each node of the level is split
-    base : number of the level's first node
+    plan : (K,) PLAN, the split of each node of the level
+    base : index of the level's first node
     """
     after = base + len(plan)
     for i in range(np.uint64(first), np.uint64(last)):
@@ -76,14 +76,14 @@ def route_rows(X, rows, plan, base, first, last):
 
 @kernel
 def route_lists(lists, rows, plan, base, columns, side):
-    """Send rows to their sides, by the lists of the columns that are asked.
+    """Assign rows to the child nodes, using the sorted columns of the split features.
 
     Parameters
     ----------
     lists : Lists
-    columns : int64, the columns that the plan names
+    columns : int64, the split features of the plan
     side : (n_rows,) int32, scratch space
-    Others are as in `route_rows`.
+    The other parameters are as in `route_rows`.
     """
     for i in range(np.uint64(len(rows))):
         place = np.int64(rows[i]["at"]) - base
@@ -93,11 +93,11 @@ def route_lists(lists, rows, plan, base, columns, side):
     for j in range(len(columns)):
         f = columns[j]
         for i in range(np.uint64(lists.start[f]), np.uint64(lists.start[f + 1])):
-            here = np.uint64(lists.order[i])
-            place = np.int64(rows[here]["at"]) - base
+            row = np.uint64(lists.order[i])
+            place = np.int64(rows[row]["at"]) - base
             if place >= 0 and plan[place]["feature"] == f:
                 goes_left = lists.value[i] < plan[place]["threshold"]
-                side[here] = plan[place]["first_side"] + np.int32(not goes_left)
+                side[row] = plan[place]["first_side"] + np.int32(not goes_left)
     after = base + len(plan)
     for i in range(np.uint64(len(rows))):
         if side[i] >= 0:
@@ -109,16 +109,16 @@ def route_lists(lists, rows, plan, base, columns, side):
 
 
 @kernel
-def survey_nodes(table, nodes, used, missing, largest, first, last):
-    """Walk the rows first … last − 1 down a tree; note what each inner node sees of its column.
+def scan_node_columns(table, nodes, used, missing, largest, first, last):
+    """Route the rows first … last − 1 down a tree; record what each inner node sees of its column.
 
     Parameters
     ----------
     table : CodedTable
     nodes : newton.tree.NODE
-    used : (n_rows,) bool, the rows that are walked; (0,): all
-    missing : (n_nodes,) uint8, written: 1 where a value is missing
-    largest : (n_nodes,) float32, written: the largest present value
+    used : (n_rows,) bool, the rows to route; (0,): all rows
+    missing : (n_nodes,) uint8, written: 1 if a row of the node is missing in its split column
+    largest : (n_nodes,) float32, written: the largest present value of that column
     """
     for i in range(np.uint64(first), np.uint64(last)):
         if len(used) and not used[i]:
@@ -135,13 +135,13 @@ def survey_nodes(table, nodes, used, missing, largest, first, last):
 
 @kernel
 def place_unused(table, nodes, used, leaf, first, last):
-    """Write the leaves of those rows first … last − 1 that a tree was not grown on.
+    """Write the leaf of each row in first … last − 1 that is not in the sample.
 
     Parameters
     ----------
-    used : (n_rows,) bool, the rows that the tree was grown on
-    leaf : (n_rows,) unsigned, written at the others: number of the leaf's node
-    Others are as in `survey_nodes`.
+    used : (n_rows,) bool, the sampled rows
+    leaf : (n_rows,) unsigned, written for the other rows: index of the leaf's node
+    The other parameters are as in `scan_node_columns`.
     """
     for i in range(np.uint64(first), np.uint64(last)):
         if used[i]:
@@ -154,6 +154,6 @@ def place_unused(table, nodes, used, leaf, first, last):
 
 @inner_kernel
 def child_of(node, x):
-    """Return the number of the child that x goes to."""
+    """Return the index of the child that x goes to."""
     goes_left = node["missing_left"] != 0 if np.isnan(x) else x < node["threshold"]
     return node["left"] if goes_left else node["right"]

@@ -1,18 +1,18 @@
-"""Find the best split of every slot of a level, in one pass over each column's sorted list.
+"""Kernels that find the best split of every slot of a level in one pass over each sorted column.
 
 With (G_L, H_L) the sums left of a threshold, and λ, a split of (G, H) scores
 
     S = G_L² / (H_L + λ) + (G − G_L)² / (H − H_L + λ)          gain = S − G² / (H + λ)
 
-Entries of one slot come in ascending order among those of the others, so each slot keeps its own
-sums. Rows are asked for ahead of their turn, as a list names them in a random order. Whether S
-passes the best one is told without a division; few thresholds do.
+The entries of each slot come in ascending order, interleaved with those of other slots, so each
+slot keeps its own sums. Rows are prefetched, because a sorted column visits them in random order.
+The comparison of S with the best score needs no division; few thresholds pass it.
 
-Missing rows go right, then left, and the better of the two is learned (Chen & Guestrin 2016,
-algorithm 3). Of equal splits those with missing rows on the right come first, and the lowest
-threshold; in a column where nothing is missing the highest, and missing values go left.
+Missing rows are tried on the right and on the left, and the better side is kept (Chen & Guestrin
+2016, algorithm 3). In a tie, missing rows on the right come first, then the lowest threshold; in a
+column without missing values the highest threshold, and missing values go left.
 
-With ε > 0 only some thresholds are tried, ε H apart: the weighted quantiles of the slot itself.
+With ε > 0 only thresholds ε H apart are tried: the weighted quantiles of the slot.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ NEAR_END = np.float32(1e-6)
 
 @kernel
 def search_columns(lists, rows, level, rules, monotone, columns, states, found, first, last):
-    """Write the best split of each slot in the columns numbered first … last − 1.
+    """Write the best split of each slot in each of the columns first … last − 1.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def search_columns(lists, rows, level, rules, monotone, columns, states, found, 
     level : Level
     rules : Rules
     monotone : int64 (n_columns,): −1, 0, 1
-    columns : int64, those that are searched
+    columns : int64, columns to search
     states : (K + 1,) STATE, scratch space
     found : (len(columns), K) FOUND, written
     """
@@ -45,27 +45,27 @@ def search_columns(lists, rows, level, rules, monotone, columns, states, found, 
         f = columns[j]
         start, end = lists.start[f], lists.start[f + 1]
         is_full = end - start == len(rows)
-        begin(states, level, rules, f)
+        reset_states(states, level, rules, f)
         if not is_full:
-            sum_gaps(lists, rows, states, level, start, end)
+            sum_missing(lists, rows, states, level, start, end)
         if rules.step > 0.0:
-            space(states, rules)
+            space_thresholds(states, rules)
         if is_full and rules.plain:
             scan_full(lists, rows, rules, states, start, end)
         else:
             scan(lists, rows, rules, monotone[f], is_full, states, start, end)
-        take(states, found[j])
+        write_best_splits(states, found[j])
 
 
 @inner_kernel
-def begin(states, level, rules, f):
-    """Make the slots ready for a column."""
+def reset_states(states, level, rules, f):
+    """Initialise the states of the slots for a column."""
     masked = len(level.allowed) > 0
     states[0]["skip"] = 1
     for slot in range(len(level.open)):
         s = states[slot + 1]
-        shut = not level.open[slot] or (masked and not level.allowed[slot, f])
-        s["skip"] = 1 if shut else 0
+        closed = not level.open[slot] or (masked and not level.allowed[slot, f])
+        s["skip"] = 1 if closed else 0
         s["g"] = s["h"] = s["gap_g"] = s["gap_h"] = 0.0
         s["n"] = s["gaps"] = s["found"] = s["missing_left"] = 0
         s["total_g"], s["total_h"] = level.totals[slot, G], level.totals[slot, H]
@@ -76,8 +76,8 @@ def begin(states, level, rules, f):
 
 
 @inner_kernel
-def sum_gaps(lists, rows, states, level, start, end):
-    """Write each slot's sums of rows that a list lacks."""
+def sum_missing(lists, rows, states, level, start, end):
+    """Write each slot's sums over rows that are missing in the column."""
     for i in range(np.uint64(start), np.uint64(end)):
         fetch_ahead(lists, rows, i, end)
         row = rows[np.uint64(lists.order[i])]
@@ -91,14 +91,14 @@ def sum_gaps(lists, rows, states, level, start, end):
             s["gaps"] = 1
             s["gap_g"] = s["total_g"] - s["g"]
             s["gap_h"] = max(s["total_h"] - s["h"], 0.0)
-            s["next"] = -np.inf  # what is left of a threshold may be missing rows alone
+            s["next"] = -np.inf  # the left side may consist of missing rows only
         s["g"] = s["h"] = 0.0
         s["n"] = 0
 
 
 @inner_kernel
-def space(states, rules):
-    """Let thresholds of a slot be ε H apart."""
+def space_thresholds(states, rules):
+    """Set the first threshold of each slot to at least ε H."""
     for slot in range(1, len(states)):
         s = states[slot]
         s["next"] = max(s["next"], rules.step * (s["total_h"] - s["gap_h"]))
@@ -106,14 +106,14 @@ def space(states, rules):
 
 @inner_kernel
 def fetch_ahead(lists, rows, i, end):
-    """Ask for a row to come."""
+    """Prefetch a row that is needed later."""
     ahead = min(i + np.uint64(AHEAD), np.uint64(end) - np.uint64(1))
     prefetch(rows, np.uint64(lists.order[ahead]))
 
 
 @inner_kernel
 def scan_full(lists, rows, rules, states, start, end):
-    """Try the thresholds of a column in which nothing is missing, with the plain score."""
+    """Try the thresholds of a column without missing values, with the unconstrained score."""
     ridge = rules.ridge
     for i in range(np.uint64(start), np.uint64(end)):
         fetch_ahead(lists, rows, i, end)
@@ -124,13 +124,13 @@ def scan_full(lists, rows, rules, states, start, end):
         x = lists.value[i]
         g, h = s["g"], s["h"]
         if x > s["last"] and h >= s["next"]:
-            rest, above = s["total_g"] - g, s["total_h"] - h
-            a, c = h + ridge, above + ridge
-            top = g * g * c + rest * rest * a
-            if top >= s["score"] * (a * c) and above >= rules.least_h:
-                score = top / (a * c)
+            g_right, h_right = s["total_g"] - g, s["total_h"] - h
+            a, c = h + ridge, h_right + ridge
+            numerator = g * g * c + g_right * g_right * a
+            if numerator >= s["score"] * (a * c) and h_right >= rules.least_h:
+                score = numerator / (a * c)
                 if score >= s["score"]:
-                    note(s, score, x, 1, g, h)
+                    update_best_split(s, score, x, 1, g, h)
             if rules.step > 0.0:
                 s["next"] = h + rules.step * s["total_h"]
         s["g"] = g + np.float64(row["g"])
@@ -140,7 +140,7 @@ def scan_full(lists, rows, rules, states, start, end):
 
 @inner_kernel
 def scan(lists, rows, rules, direction, is_full, states, start, end):
-    """Try the thresholds of any column, by all rules."""
+    """Try the thresholds of any column, with missing values and constraints."""
     for i in range(np.uint64(start), np.uint64(end)):
         fetch_ahead(lists, rows, i, end)
         row = rows[np.uint64(lists.order[i])]
@@ -149,7 +149,7 @@ def scan(lists, rows, rules, direction, is_full, states, start, end):
             continue
         x = lists.value[i]
         if x > s["last"] and s["h"] >= s["next"]:
-            attempt(s, x, rules, direction, is_full)
+            try_threshold(s, x, rules, direction, is_full)
             if rules.step > 0.0:
                 s["next"] = s["h"] + rules.step * (s["total_h"] - s["gap_h"])
         s["g"] += np.float64(row["g"])
@@ -158,41 +158,41 @@ def scan(lists, rows, rules, direction, is_full, states, start, end):
     for slot in range(1, len(states)):
         s = states[slot]
         if s["gaps"] and not s["skip"] and not np.isnan(s["last"]):
-            attempt(s, np.float32(np.inf), rules, direction, is_full)
-            if s["threshold"] == np.inf:  # it parts missing rows from all others
+            try_threshold(s, np.float32(np.inf), rules, direction, is_full)
+            if s["threshold"] == np.inf:  # the split separates missing rows from all others
                 s["threshold"] = s["last"] + (abs(s["last"]) + NEAR_END)
 
 
 @inner_kernel
-def attempt(s, x, rules, direction, is_full):
-    """Rate the threshold between the last value and x, with missing rows on either side."""
+def try_threshold(s, x, rules, direction, is_full):
+    """Try the threshold between the previous value and x, with missing rows on either side."""
     for to_left in range(1 + s["gaps"]):
         g = s["g"] + (s["gap_g"] if to_left else 0.0)
         h = s["h"] + (s["gap_h"] if to_left else 0.0)
-        score = rate(s, g, h, rules, direction)
+        score = score_split(s, g, h, rules, direction)
         comes_first = is_full or to_left < s["missing_left"] or (to_left and s["missing_left"])
         if score > s["score"] or (score == s["score"] and comes_first):
-            note(s, score, x, 1 if is_full else to_left, g, h)
+            update_best_split(s, score, x, 1 if is_full else to_left, g, h)
 
 
 @inner_kernel
-def rate(s, g, h, rules, direction):
+def score_split(s, g, h, rules, direction):
     """Return S of a split, or −inf where it is not allowed."""
-    rest, above = s["total_g"] - g, s["total_h"] - h
-    if h < rules.least_h or above < rules.least_h:
+    g_right, h_right = s["total_g"] - g, s["total_h"] - h
+    if h < rules.least_h or h_right < rules.least_h:
         return -np.inf
     if rules.plain:
-        return g * g / (h + rules.ridge) + rest * rest / (above + rules.ridge)
+        return g * g / (h + rules.ridge) + g_right * g_right / (h_right + rules.ridge)
     left = weigh(g, h, s["lower"], s["upper"], rules)
-    right = weigh(rest, above, s["lower"], s["upper"], rules)
+    right = weigh(g_right, h_right, s["lower"], s["upper"], rules)
     if direction * (right - left) < 0.0:
         return -np.inf
-    return gain_of(g, h, left, rules) + gain_of(rest, above, right, rules)
+    return gain_of(g, h, left, rules) + gain_of(g_right, h_right, right, rules)
 
 
 @inner_kernel
-def note(s, score, x, missing_left, g, h):
-    """Take a split as the best of a slot; its threshold lies halfway, above the last value."""
+def update_best_split(s, score, x, missing_left, g, h):
+    """Store a split as the best of a slot; the threshold is halfway, above the previous value."""
     s["score"], s["found"], s["missing_left"] = score, 1, missing_left
     s["best_g"], s["best_h"] = g, h
     half = np.float32(np.float64(s["last"]) / 2.0 + np.float64(x) / 2.0)
@@ -200,7 +200,7 @@ def note(s, score, x, missing_left, g, h):
 
 
 @inner_kernel
-def take(states, found):
+def write_best_splits(states, found):
     """Write the best split of each slot."""
     for slot in range(len(found)):
         s, best = states[slot + 1], found[slot]

@@ -1,7 +1,7 @@
-"""Turn the middle between two float32 values into a float32 threshold t: low < t ≤ high.
+"""Float32 thresholds t between two adjacent values of a column: low < t ≤ high.
 
-The float32 next to the middle is one, and the library's. But of two values that are neighbours the
-middle may be rounded down to the lower one; then the upper one is taken.
+XGBoost takes the float32 nearest to the mean of both values. If the two values are neighbours in
+float32, the mean may be rounded down to the lower one; then the upper one is taken.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from algorithms.trees.kernels.tree_arrays import ROW
 
 @kernel
 def narrow_thresholds(table, feature, middle, near):
-    """Lift thresholds that were rounded down to a value of their column.
+    """Increase thresholds that were rounded down to a value of their column.
 
     Parameters
     ----------
     table : CodedTable
-    feature : int64 (n,), column of each threshold; −1: to be left as it is
+    feature : int64 (n,), column of each threshold; −1: leave it unchanged
     middle : (n,) float64
     near : (n,) float32, the nearest floats, written to
     """
@@ -29,7 +29,7 @@ def narrow_thresholds(table, feature, middle, near):
 
 @inner_kernel
 def holds(table, f, value):
-    """Return whether a column has a value, by halving its sorted entries."""
+    """Return whether a column has a value, by binary search in its sorted entries."""
     low, high = np.int64(0), table.order.shape[1] - table.missing[f]
     while low < high:
         half = (low + high) // 2

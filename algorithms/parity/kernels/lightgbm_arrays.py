@@ -66,7 +66,7 @@ class Table(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a tree may look like."""
+    """Limits on the growth of a tree."""
 
     num_leaves: int
     max_depth: int
@@ -85,7 +85,7 @@ class Rules(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a tree is grown in, and the result; used again for every tree."""
+    """Working arrays and result of tree growth; reused for every tree."""
 
     rows: np.ndarray  # uint32 (n_rows,): those of a leaf together
     spare: np.ndarray  # uint32 (n_rows,)

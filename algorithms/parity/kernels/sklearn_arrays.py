@@ -31,7 +31,7 @@ PENDING = 128  # parts of an array that wait to be sorted: twice the binary digi
 
 
 class Given(NamedTuple):
-    """What a tree is grown on; kernels do not write to it."""
+    """Inputs of tree growth; kernels do not write to them."""
 
     values: np.ndarray  # float32 (n_columns, n_rows)
     columns: np.ndarray  # int64 (n_features,): the row of ``values`` of each feature
@@ -52,7 +52,7 @@ class Work(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What the search of a node writes."""
+    """Outputs of the split search of a node."""
 
     state: np.ndarray  # that of Work
     features: np.ndarray  # int64 (n_features,), in the order of the draws

@@ -36,7 +36,7 @@ SPLIT = np.dtype(
 
 
 class Rules(NamedTuple):
-    """What the weight of a leaf and the gain of a split depend on."""
+    """Parameters of leaf weights and split gains."""
 
     reg_lambda: np.float32  # λ
     reg_alpha: np.float32  # α

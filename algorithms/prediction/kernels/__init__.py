@@ -1,1 +1,1 @@
-"""Kernels that walk rows down grown trees of any origin."""
+"""Kernels that traverse trees for prediction."""

@@ -1,15 +1,15 @@
-"""Walk rows down a tree that asks for categories, as `predict` walks them down others."""
+"""Traversal of a tree with categorical splits; `predict` is the one for numeric splits."""
 
 import numpy as np
 
 from algorithms.prediction.kernels.predict import FEATURE, next_step
 from algorithms.runtime.jit import inner_kernel, kernel
 
-GROUP = 8  # rows that walk together
-SET = np.dtype(  # the codes that a step sends to one side, as bits of words of 32
+GROUP = 8  # rows that are traversed together
+SET = np.dtype(  # category set of a step, as a bit set of 32-bit words
     [
-        ("first", np.int64),  # of its words
-        ("words", np.int32),  # how many; -1: it asks for a number
+        ("first", np.int64),  # index of its first word
+        ("words", np.int32),  # number of words; -1: numeric split
         ("to_left", np.int32),
     ]
 )
@@ -17,7 +17,7 @@ SET = np.dtype(  # the codes that a step sends to one side, as bits of words of 
 
 @inner_kernel
 def next_by_set(steps, sets, bits, X, row, at):
-    """Return where a row goes from a step."""
+    """Return the next step of a row."""
     asked, step = sets[at], steps[at]
     x = X[row, np.uint64(step["feature"] & FEATURE)]
     if asked["words"] < 0 or np.isnan(x):
@@ -36,10 +36,10 @@ def find_leaves_by_sets(steps, order, sets, bits, X, leaves, first, last):
     Parameters
     ----------
     steps : (n_nodes,) predict.STEP
-    order : (n_nodes,) uint32, the node of each step
-    sets : (n_nodes,) SET, of each step
+    order : (n_nodes,) uint32, node index of each step
+    sets : (n_nodes,) SET, one per step
     bits : uint32, the words of all sets
-    X : (n_rows, n_features) float32, C-contiguous, codes where columns hold categories
+    X : (n_rows, n_features) float32, C-contiguous, codes in categorical columns
     leaves : (n_rows,) int64, written
     """
     for start in range(first, last, GROUP):

@@ -1,14 +1,14 @@
-"""Walk rows down trees that also ask for categories, or read zeros as missing values.
+"""Traversal of trees with categorical splits, or with zeros read as missing values.
 
-Such an odd question takes several times as long as a comparison, and which kind comes next cannot
-be guessed. So all odd questions of a tree are answered for all rows of a block before they walk,
-one question after another. The answers, 0 for left and more for right, stand in columns behind
-those of X, and the walk that asks numbers alone (`plain_walk`) reads them as numbers. A block lies
-column by column: the rows of one question lie together.
+Such a split takes several times as long as a comparison, and branches on the kind of split are
+mispredicted. So all these splits of a tree are evaluated for a block of rows before the traversal,
+one split after another. The results, 0 for left and above 0.5 for right, are stored in columns
+after those of X, and the numeric traversal (`numeric_walk`) reads them as numbers. A block is
+stored in column-major order: the rows of one split are contiguous.
 
-A question for a set has a word of bits for what is no code (a missing value, and zero, which may
-count as one), words for codes, and a word for what is beyond these: a bit is 1 where a value goes
-right. So each answer is one look at a bit.
+A categorical split has one 64-bit word for values without a code (missing values, and zero, which
+may count as missing), words for codes, and a word for larger codes: a bit is 1 if the value goes
+right. So each result is the lookup of one bit.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from algorithms.prediction.kernels.numeric_walk import EIGHT, descend, eight_of
 from algorithms.prediction.kernels.walk import BLOCK, IS_SET, add_leaves, goes_left
 from algorithms.runtime.jit import inner_kernel, kernel
 
-BETWEEN = 0.5  # the threshold of a node that reads an answer
+BETWEEN = 0.5  # threshold of a node that reads a stored result
 WORD = 64  # codes
 OF_MISSING, OF_ZERO = np.int64(0), np.int64(1)
 RIGHT = np.int64(62)  # this bit alone makes the float64 2.0
-LARGEST = 2.0**31  # codes are below
+LARGEST = 2.0**31  # upper bound of codes, exclusive
 BEYOND = np.int64(1 << 32)
 
 
@@ -49,18 +49,18 @@ def add_odd_trees(
 
     Parameters
     ----------
-    nodes, roots, paths, values, output, at, out : as in `plain_walk.add_plain_trees`, but what a
-        node asks is the place in ``block`` of a column's first row
-    questions : (n_questions,) walk.STEP, whose features are such places
-        Of those for sets, ``threshold`` is the first word and ``words`` how many are for codes.
-    begins, ends : (n_trees,) int64, which of them are of a tree
-    asked : int64, columns of X, in the order in which they stand in a block
-    coded : int64, which of these columns are asked for sets
+    nodes, roots, paths, values, output, at, out : as in `numeric_walk.add_plain_trees`, except
+        that the feature of a node is the position in ``block`` of the column's first row
+    questions : (n_questions,) walk.STEP, the splits, whose features are such positions
+        For categorical splits ``threshold`` is the first word and ``words`` the number of words.
+    begins, ends : (n_trees,) int64, range of the splits of each tree
+    asked : int64, used columns of X, in the order of the block
+    coded : int64, positions of the columns with categorical splits
     bits : uint64
     X : (n_rows, n_features) float32 or float64, C-contiguous
     reading : walk.Reading
-    block : float64, room for BLOCK rows of these columns and of the most answers of a tree
-    codes : int64, room for BLOCK rows of these columns
+    block : float64, scratch space: BLOCK rows of these columns and of one tree's results
+    codes : int64, scratch space: BLOCK rows of these columns
     """
     answers = block.view(np.int64)
     for start in range(0, len(out), BLOCK):
@@ -80,7 +80,7 @@ def add_odd_trees(
 
 @inner_kernel
 def lay_out(X, asked, block, start, n):
-    """Write n rows of the columns that are asked, each column's rows together."""
+    """Write n rows of the used columns in column-major order."""
     for j in range(len(asked)):
         for i in range(n):
             block[j * BLOCK + i] = X[start + i, asked[j]]
@@ -88,7 +88,7 @@ def lay_out(X, asked, block, start, n):
 
 @inner_kernel
 def encode(reading, block, codes, first, n):
-    """Write where n values of a column stand among the bits of any set: see `prediction.walk`."""
+    """Write the bit position of n values of a column in any set; see `kernels.walk`."""
     for i in range(np.uint64(first), np.uint64(first + n)):
         x = block[i]
         value = np.float64(np.float32(x)) if reading.rounds_values else x
@@ -100,7 +100,7 @@ def encode(reading, block, codes, first, n):
 
 @inner_kernel
 def answer(question, bits, reading, block, answers, codes, to, n):
-    """Write for n rows of a block whether a question sends them to the right."""
+    """Write for n rows of a block whether a split sends them right."""
     own = np.uint64(question["feature"])
     if question["kind"] & IS_SET:
         first = np.uint64(question["threshold"])

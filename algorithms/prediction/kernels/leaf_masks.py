@@ -1,14 +1,13 @@
-"""Find leaves without a walk, by the leaves that each question of a tree leaves over.
+"""Leaf search by bit masks: each split removes the leaves that a row cannot reach (QuickScorer).
 
-A question that sends a row to the right leaves all leaves over but those on its left. What all
-questions of a tree leave over together begins with the leaf where the row arrives: of the leaves
-before it, each lies on the left of a question on the row's way that sends it to the right. With a
-bit for each leaf, from left to right, that is the lowest bit of masks put together by `and`, in any
-order and for many rows at once. All questions for sets that a tree asks of one column share a table
-of what they leave over together, category by category: a tree of thirty such questions about six
-columns takes six looks at tables, and no step depends on the one before. Questions for numbers are
-taken four at a time, those apart that send missing values to the left: where NaN goes is then a
-matter of the comparison alone.
+A split that sends a row to the right removes the leaves on its left side. The first leaf that no
+split of the tree removes is the leaf of the row: each leaf before it is on the left of a split on
+the row's path that sends the row right. With one bit per leaf, from left to right, it is the lowest
+bit of the `and` of all masks, in any order and for many rows at once. All categorical splits of a
+tree on one column share a table with their combined mask per category: a tree with thirty such
+splits on six columns needs six table lookups, and no step depends on the previous one. Numeric
+splits are evaluated four at a time; those that send missing values left are separate, so that the
+comparison alone decides the side of NaN.
 
 Lucchese and others: QuickScorer, a fast algorithm to rank documents with additive ensembles of
 regression trees. SIGIR 2015. Tables for categories are an addition.
@@ -27,18 +26,18 @@ from algorithms.prediction.kernels.walk import (
 from algorithms.runtime.intrinsics import first_bit
 from algorithms.runtime.jit import inner_kernel, kernel
 
-MOST_LEAVES = 64  # of a tree
+MOST_LEAVES = 64  # leaves per tree
 OF_MISSING, OF_ZERO, FIRST_CODE = np.int64(0), np.int64(1), np.int64(2)  # entries of a table
 EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
 NUMBER = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
-        ("column", np.int64),  # which of those that are asked
-        ("right", np.uint64),  # what it leaves over where x goes right
+        ("column", np.int64),  # index among the used columns
+        ("right", np.uint64),  # mask of the leaves kept if x goes right
     ]
 )
-FOUR = 4  # questions for numbers at a time; where there are fewer, some that ask nothing
-LOOK = np.dtype([("column", np.int64), ("first", np.int64)])  # where a column's table begins
+FOUR = 4  # numeric splits evaluated together; padded with splits that remove nothing
+LOOK = np.dtype([("column", np.int64), ("first", np.int64)])  # table of a column
 
 
 @kernel
@@ -46,24 +45,24 @@ def add_masked_trees(
     looks, numbers, bounds, leaves, first_leaves, tables, sizes, values, output, reading,
     laid, width, codes, masks, at, out,
 ):  # fmt: skip
-    """Add the trees' leaves to the scores of rows that are laid out.
+    """Add the trees' leaf values to the scores of transposed rows.
 
     Parameters
     ----------
     looks, numbers : LOOK and NUMBER, tree by tree
-    bounds : (n_trees, 5) int64, where the looks of a tree begin and end, and where its numbers
-        begin, those of them that send missing values to the left, and where these end
-    leaves : int64, the nodes of all leaves, those of each tree from left to right
-    first_leaves : (n_trees,) int64, where those of a tree begin
-    tables : uint64, what is left over, code by code
-    sizes : (n_asked,) int64, entries of each table of a column; 0: it is asked for numbers alone
+    bounds : (n_trees, 5) int64, begin and end of a tree's looks, begin of its numbers, begin of
+        those that send missing values left, and end of these
+    leaves : int64, node indices of all leaves, those of each tree from left to right
+    first_leaves : (n_trees,) int64, index of the first leaf of each tree
+    tables : uint64, combined masks per code
+    sizes : (n_asked,) int64, entries of each table of a column; 0: numeric splits only
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     reading : walk.Reading
-    laid : float64, a block of BLOCK rows after the other, each of them column by column
-    width : how many columns; those that are asked are the first
-    codes : int64, room for BLOCK rows of the asked columns
-    masks : uint64, room for BLOCK rows
+    laid : float64, blocks of BLOCK rows, each in column-major order
+    width : number of columns; the used columns are the first
+    codes : int64, scratch space for BLOCK rows of the used columns
+    masks : uint64, scratch space for BLOCK rows
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
     """
@@ -89,7 +88,7 @@ def add_masked_trees(
 
 @kernel
 def lay_rows(X, asked, laid, first, last):
-    """Lay out the rows first … last − 1 of some columns, as `add_masked_trees` reads them.
+    """Transpose the rows first … last − 1 of the used columns for `add_masked_trees`.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def lay_rows(X, asked, laid, first, last):
 
 @inner_kernel
 def place(reading, block, codes, first, n, size):
-    """Write which entry of a column's tables each of n values has: see `walk.goes_left`."""
+    """Write the table entry of each of n values of a column; see `walk.goes_left`."""
     for i in range(np.uint64(first), np.uint64(first + n)):
         x = block[i]
         value = np.float64(np.float32(x)) if reading.rounds_values else x
@@ -119,7 +118,7 @@ def place(reading, block, codes, first, n, size):
 
 @inner_kernel
 def look_up(look, tables, codes, masks, n):
-    """Take from the masks of n rows the leaves that questions for sets leave over."""
+    """Apply the combined masks of categorical splits to n rows."""
     own, first = np.uint64(look["column"] * BLOCK), np.uint64(look["first"])
     for i in range(np.uint64(n)):
         masks[i] &= tables[first + np.uint64(codes[own + i])]
@@ -127,7 +126,7 @@ def look_up(look, tables, codes, masks, n):
 
 @inner_kernel
 def compare_four(numbers, k, missing_left, block, masks, n):
-    """Take from the masks of n rows what four questions for numbers remove, from the k-th on."""
+    """Apply four numeric splits, starting with the k-th, to the masks of n rows."""
     column, threshold, right = read(numbers[k])
     column_1, threshold_1, right_1 = read(numbers[k + 1])
     column_2, threshold_2, right_2 = read(numbers[k + 2])
@@ -142,13 +141,13 @@ def compare_four(numbers, k, missing_left, block, masks, n):
 
 @inner_kernel
 def read(number):
-    """Return where a question's column begins in a block, its threshold, and what is left over."""
+    """Return the position of a split's column in a block, its threshold, and its mask."""
     return np.uint64(number["column"] * BLOCK), number["threshold"], number["right"]
 
 
 @inner_kernel
 def left_over(x, threshold, right, missing_left):
-    """Return which leaves a question leaves over of a value."""
+    """Return the mask of the leaves that a split keeps for a value."""
     if missing_left:
         return right if x > threshold else EVERY
     return EVERY if x <= threshold else right
@@ -156,14 +155,14 @@ def left_over(x, threshold, right, missing_left):
 
 @kernel
 def fill_tables(steps, asking, firsts, sizes, keeps, bits, tables):
-    """Take from tables what each question for a set removes.
+    """Apply the masks of all categorical splits to the tables.
 
     Parameters
     ----------
     steps : walk.STEP (n_nodes,)
-    asking : int64 (n_questions,), the nodes that ask for sets
-    firsts, sizes : int64 (n_questions,), where each one's table begins, and its entries
-    keeps : uint64 (n_questions,), what each one leaves over where it sends a row to the right
+    asking : int64 (n_questions,), nodes with categorical splits
+    firsts, sizes : int64 (n_questions,), begin and size of the table of each
+    keeps : uint64 (n_questions,), mask of the leaves kept if the row goes right
     bits : uint64, the words of all sets
     tables : uint64, written to
     """

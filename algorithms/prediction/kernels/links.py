@@ -1,4 +1,4 @@
-"""Make probabilities of raw scores: a call for a row takes a microsecond, NumPy's passes five."""
+"""Probabilities from raw scores; a call for one row takes 1 µs, NumPy 5 µs."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def write_softmax(score, out):
 
 @kernel
 def write_sigmoids(score, out):
-    """Write p = 1 / (1 + e^−F) of each score; or 1 − p and p, where there is room for both.
+    """Write p = 1 / (1 + e^−F) of each score; or 1 − p and p, if ``out`` has room for both.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def write_sigmoids(score, out):
     out : (n,) or (2 n,) float64, written
     """
     n = np.uint64(len(score))
-    last = out[np.uint64(len(out)) - n :]  # one after the other, so that exponentials are vectors
+    last = out[np.uint64(len(out)) - n :]  # contiguous, so that the exponentials are vectorised
     for i in range(n):
         last[i] = sigmoid(score[i])
     if len(out) > len(score):
         for i in range(n):
-            p = last[i]  # what lies behind it is yet to be read, and not yet written over
+            p = last[i]  # later entries are not overwritten before they are read
             out[2 * i], out[2 * i + 1] = 1.0 - p, p
 
 

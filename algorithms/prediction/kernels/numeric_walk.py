@@ -1,13 +1,13 @@
-"""Walk rows down trees that ask numbers alone: eight walks at once, a node in 16 bytes.
+"""Traversal of trees with numeric splits: eight rows at once, 16 bytes per node.
 
-A step waits for the node, then for the value it asks, then for the comparison: some twenty cycles,
-in which seven other rows take theirs. A row that has no seven others walks down eight trees at
-once; what it finds there is added tree by tree all the same. Where eight walks stand is a tuple,
-which stays in registers; an array of eight would be stored and loaded in every step. The right
-child lies behind the left, so the comparison is added to its number. A leaf is its own left child.
+A step waits for the node, then for its feature value, then for the comparison: some twenty cycles,
+during which seven other rows take their steps. A single row traverses eight trees at once; its
+leaf values are still added tree by tree. The eight positions are a tuple, which stays in registers;
+an array would be stored and loaded in every step. The right child follows the left one, so the
+result of the comparison is added to its index. A leaf is its own left child.
 
-Where a block of rows has no gaps, a step needs no look at NaN, which is a third of its time. The
-same look tells whether values are within bounds, so that X need not be read once more for that.
+If a block of rows has no missing values, a step needs no check for NaN, which is a third of its
+time. The same check tests whether values are within bounds, so X is read only once.
 """
 
 import numpy as np
@@ -16,32 +16,32 @@ from algorithms.prediction.kernels.walk import BLOCK, add_leaves
 from algorithms.runtime.jit import inner_kernel, kernel
 
 EIGHT = 8
-GAPS_LEFT = 1  # the lowest bit of what a node asks: NaN goes left
-GAPS, FAR = 1, 2  # what a look at values finds
+GAPS_LEFT = 1  # lowest bit of ``asks``: NaN goes left
+GAPS, FAR = 1, 2  # results of `look`: NaN, out of bounds
 NODE = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
         ("left", np.int32),  # the right child is the next one
-        ("asks", np.int32),  # twice the feature, and GAPS_LEFT
+        ("asks", np.int32),  # 2 × feature + GAPS_LEFT
     ]
 )
 
 
 @kernel
 def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out):
-    """Add the trees' leaves to the scores of all rows.
+    """Add the trees' leaf values to the scores of all rows.
 
     Parameters
     ----------
     nodes : (n_nodes,) NODE
-    roots : (n_trees,) int64, the first node
-    paths : (n_trees, 2) int64, the most steps to a leaf, and after how many it is seen whether all
-        rows have arrived
+    roots : (n_trees,) int64, root nodes
+    paths : (n_trees, 2) int64, the maximum number of steps to a leaf, and the number of steps
+        between two checks whether all rows have arrived
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     x : (n_rows · width,) float32 or float64, X row by row
     width : int, number of columns of X
-    most : of the dtype of x, the largest size that a value may have, or infinity
+    most : of the dtype of x, the largest absolute value that is allowed, or infinity
     rounds_sums : bool, whether sums are rounded to float32
     at : (BLOCK,) int64, scratch space
     out : (n_rows, n_scores) float64, added to
@@ -75,7 +75,7 @@ def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_
 
 @inner_kernel
 def add_to_row(nodes, roots, paths, values, output, x, width, rounds_sums, at, out, row):
-    """Add the trees' leaves to the scores of one row, which walks down eight trees at once."""
+    """Add the trees' leaf values to the scores of one row, traversing eight trees at once."""
     n_trees = len(roots)
     for t in range(0, n_trees - n_trees % EIGHT, EIGHT):
         most = at_once = 0
@@ -93,7 +93,7 @@ def add_to_row(nodes, roots, paths, values, output, x, width, rounds_sums, at, o
 
 @inner_kernel
 def add_leaf(values, here, output, rounds_sums, out, row):
-    """Add the leaf at which a row stands to its scores."""
+    """Add the value of a leaf to the scores of a row."""
     for k in range(values.shape[1]):
         total = out[row, output + k] + values[here, k]
         out[row, output + k] = np.float64(np.float32(total)) if rounds_sums else total
@@ -101,13 +101,13 @@ def add_leaf(values, here, output, rounds_sums, out, row):
 
 @inner_kernel
 def eight_of(root):
-    """Return the places of eight rows at the root of one tree."""
+    """Return the root of one tree as the positions of eight rows."""
     return root, root, root, root, root, root, root, root
 
 
 @inner_kernel
 def roots_from(roots, t):
-    """Return the roots of eight trees, the first of which is t."""
+    """Return the roots of the eight trees from t on."""
     return (
         roots[t],
         roots[t + 1],
@@ -122,7 +122,7 @@ def roots_from(roots, t):
 
 @inner_kernel
 def look(x, first, last, most):
-    """Return whether some of the values are NaN (GAPS), and some larger than ``most`` (FAR)."""
+    """Return flags: some values are NaN (GAPS), some are larger than ``most`` (FAR)."""
     gaps = np.int64(0)
     far = np.int64(0)
     for i in range(np.uint64(first), np.uint64(last)):
@@ -134,13 +134,13 @@ def look(x, first, last, most):
 
 @inner_kernel
 def descend(nodes, x, row, width, here, path, gaps, at, first):
-    """Write the leaves of eight rows, the first of which begins at ``row`` of x.
+    """Write the leaves of eight rows; the first begins at position ``row`` of x.
 
     Parameters
     ----------
-    width : how far the next row is; 0: there is but one
+    width : distance between rows; 0: a single row
     here : eight roots
-    path : the most steps to a leaf, and after how many it is seen whether all rows have arrived
+    path : maximum number of steps, and number of steps between two checks for arrival
     """
     left, at_once = path[0], path[1]
     while left > 0:
@@ -161,7 +161,7 @@ def descend(nodes, x, row, width, here, path, gaps, at, first):
 
 @inner_kernel
 def go_all(nodes, x, row, width, here, gaps):
-    """Return where eight rows stand after a step."""
+    """Return the nodes of eight rows after a step."""
     return (
         go(nodes, x, row, here[0], gaps),
         go(nodes, x, row + width, here[1], gaps),
@@ -176,7 +176,7 @@ def go_all(nodes, x, row, width, here, gaps):
 
 @inner_kernel
 def go(nodes, x, row, here, gaps):
-    """Return where a row stands after a step."""
+    """Return the node of a row after a step."""
     node = nodes[np.uint64(here)]
     asks = node["asks"]
     value = np.float64(x[np.uint64(row + (asks >> 1))])
@@ -188,7 +188,7 @@ def go(nodes, x, row, here, gaps):
 
 @inner_kernel
 def have_arrived(nodes, here):
-    """Return whether eight rows stand at leaves."""
+    """Return whether eight rows are at leaves."""
     away = np.int64(nodes[np.uint64(here[0])]["left"]) ^ here[0]
     away |= np.int64(nodes[np.uint64(here[1])]["left"]) ^ here[1]
     away |= np.int64(nodes[np.uint64(here[2])]["left"]) ^ here[2]

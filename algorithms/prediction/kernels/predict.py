@@ -1,14 +1,13 @@
-"""Walk rows down a tree, sixteen at a time, so that the waits for memory overlap.
+"""Traversal of one tree, sixteen rows at a time, so that memory latencies overlap.
 
-Thresholds are kept in float32, rounded down: x ≤ t holds for a float32 x exactly where it holds
-for the largest float32 that is not above t. A leaf is its own child, so that a row which has
-arrived stays there until the others of its group have.
+Thresholds are float32, rounded down: for a float32 x, x ≤ t is equivalent to the comparison with
+the largest float32 that is not above t. A leaf is its own child, so a row that has arrived stays
+there until the other rows of its group have arrived.
 
-Which child comes next is computed, as half of all guesses would be wrong: siblings lie side by
-side, so it is the left one plus whether x is above the threshold. Pairs of siblings lie in the
-order of their parents, which keeps a way down within few lines of the cache where parents come
-before their left children's pairs, and those before their right children's. Where rows stand is
-two tuples, which stay in registers.
+The child is computed without a branch, because half the branches would be mispredicted: siblings
+are adjacent, so it is the left one plus the result of x > threshold. Pairs of siblings are in the
+order of their parents; in depth-first order a path then touches few cache lines. The positions of
+the rows are two tuples, which stay in registers.
 """
 
 import numpy as np
@@ -18,8 +17,8 @@ from algorithms.runtime.jit import inner_kernel, kernel
 GROUP = 16
 STEP = np.dtype(
     [
-        ("threshold", np.float32),  # x > threshold goes to the child after ``left``
-        ("feature", np.uint32),  # with MISSING_RIGHT in the high bit
+        ("threshold", np.float32),  # x > threshold goes to child ``left`` + 1
+        ("feature", np.uint32),  # the high bit is MISSING_RIGHT
         ("left", np.uint32),
     ]
 )
@@ -29,14 +28,14 @@ FEATURE = np.uint32((1 << 31) - 1)
 
 @kernel
 def pack_steps(nodes, place, steps, order):
-    """Write the nodes of a tree in the form that `find_leaves` walks.
+    """Convert the nodes of a tree to the steps of `find_leaves`.
 
     Parameters
     ----------
     nodes : (n_nodes,) NODE, parents before their children
     place : (n_nodes,) uint32, scratch space
     steps : (n_nodes,) STEP, written
-    order : (n_nodes,) uint32, the node of each step, written
+    order : (n_nodes,) uint32, node index of each step, written
     """
     free = np.uint32(1)
     place[0] = 0
@@ -69,7 +68,7 @@ def round_down(threshold):
 
 @inner_kernel
 def next_step(steps, X, row, at, missing):
-    """Return where a row goes from a step; ``missing``, a constant, says if it may lack values."""
+    """Return the next step of a row; ``missing`` is a constant: the row may have NaN."""
     step = steps[at]
     asks = step["feature"]
     x = X[row, np.uint64(asks & FEATURE)]
@@ -81,7 +80,7 @@ def next_step(steps, X, row, at, missing):
 
 @kernel
 def has_missing(X, first, last):
-    """Return whether one of the rows first … last − 1 of X lacks a value."""
+    """Return whether one of the rows first … last − 1 of X has a missing value."""
     found = False
     for row in range(first, last):
         for j in range(X.shape[1]):
@@ -96,9 +95,9 @@ def find_leaves(steps, order, X, missing, leaves, first, last):
     Parameters
     ----------
     steps : (n_nodes,) STEP
-    order : (n_nodes,) uint32, the node of each step
+    order : (n_nodes,) uint32, node index of each step
     X : (n_rows, n_features) float32, C-contiguous
-    missing : whether these rows may lack values: looking takes a quarter of the time
+    missing : whether these rows may have missing values; the check takes a quarter of the time
     leaves : (n_rows,) int64, written
     """
     whole = last - (last - first) % GROUP
@@ -113,7 +112,7 @@ def find_leaves(steps, order, X, missing, leaves, first, last):
 
 @inner_kernel
 def find_one(steps, order, X, leaves, row):
-    """Write the leaf of a row."""
+    """Write the leaf of one row."""
     at, to = np.uint64(1), np.uint64(0)
     while to != at:
         at = to
@@ -123,7 +122,7 @@ def find_one(steps, order, X, leaves, row):
 
 @inner_kernel
 def find_sixteen(steps, order, X, leaves, row, missing):
-    """Write the leaves of sixteen rows; they take two steps between two looks at whether to end."""
+    """Write the leaves of sixteen rows; arrival is checked after every second step."""
     root, other = np.uint64(0), row + np.uint64(8)
     low = high = (root, root, root, root, root, root, root, root)
     moving = np.uint64(1)
@@ -139,7 +138,7 @@ def find_sixteen(steps, order, X, leaves, row, missing):
 
 @inner_kernel
 def write_eight(order, at, leaves, row):
-    """Write the nodes that eight rows have come to."""
+    """Write the nodes of eight rows."""
     leaves[row] = order[at[0]]
     leaves[row + np.uint64(1)] = order[at[1]]
     leaves[row + np.uint64(2)] = order[at[2]]
@@ -152,7 +151,7 @@ def write_eight(order, at, leaves, row):
 
 @inner_kernel
 def step_eight(steps, X, row, at, missing):
-    """Return where eight rows go from their nodes."""
+    """Return the next steps of eight rows."""
     return (
         next_step(steps, X, row, at[0], missing),
         next_step(steps, X, row + np.uint64(1), at[1], missing),
@@ -167,7 +166,7 @@ def step_eight(steps, X, row, at, missing):
 
 @inner_kernel
 def differ(a, b):
-    """Return a number other than 0 where one of eight numbers is another one."""
+    """Return a non-zero number if any of the eight pairs differs."""
     low = (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])
     high = (a[4] ^ b[4]) | (a[5] ^ b[5]) | (a[6] ^ b[6]) | (a[7] ^ b[7])
     return low | high

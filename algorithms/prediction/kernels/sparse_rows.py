@@ -1,6 +1,6 @@
-"""Lay out rows of a CSR table, of those columns alone that something asks for.
+"""Dense blocks of rows of a CSR matrix, with the columns used by splits only.
 
-Rows come in blocks, in which each column's values lie together: row by row is a block for each row.
+Each block is in column-major order; with one row per block this is row-major order.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 @kernel
 def write_rows(indptr, indices, data, place, laid, width, block, first, last):
-    """Write the entries of the rows first … last − 1 into the first places of a table.
+    """Write the entries of the rows first … last − 1 to the beginning of ``laid``.
 
     Parameters
     ----------
-    indptr, indices, data : of a CSR table
-    place : (n_columns,) int32, which column of ``laid`` each column is
-    laid : float64, written where there are entries
-    width : columns of ``laid``
-    block : how many rows a block has
+    indptr, indices, data : arrays of a CSR matrix
+    place : (n_columns,) int32, column of ``laid`` for each column
+    laid : float64, written at the present entries
+    width : number of columns of ``laid``
+    block : number of rows per block
     """
     for row in range(first, last):
         own = first_place(row - first, width, block)
@@ -28,7 +28,7 @@ def write_rows(indptr, indices, data, place, laid, width, block, first, last):
 
 @kernel
 def wipe_rows(indptr, indices, absent, place, laid, width, block, first, last):
-    """Write ``absent`` where `write_rows` has written entries."""
+    """Reset the entries written by `write_rows` to ``absent``."""
     for row in range(first, last):
         own = first_place(row - first, width, block)
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
@@ -37,5 +37,5 @@ def wipe_rows(indptr, indices, absent, place, laid, width, block, first, last):
 
 @inner_kernel
 def first_place(row, width, block):
-    """Return where a row has its value of the first column."""
+    """Return the position of a row's value in the first column."""
     return row // block * block * width + row % block

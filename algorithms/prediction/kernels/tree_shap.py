@@ -1,30 +1,30 @@
-"""Shapley values of trees, by what their covers say about unknown features.
+"""Path-dependent TreeSHAP: unknown features are averaged by the covers.
 
 Lundberg, Erion, Chen, DeGrave, Prutkin, Nair, Katz, Himmelfarb, Bansal, Lee: From local
 explanations to global understanding with explainable AI for trees. Nature Machine Intelligence 2,
 2020 (the values). Owen: Multilinear extensions of games. Management Science 18, 1972 (the
 integral). Yu, Bifet, Read, Xu: Linear tree Shap. NeurIPS 2022 (sums over edges).
 
-On the way to a leaf stand d different features. Where feature j is known, a row passes all of its
-questions there (o_j = 1) or not (o_j = 0); where it is not known, the share z_j of the rows
-passes, the product of the covers of the sides taken over those of the nodes. If each feature is
-known with chance t, the leaf with value v is worth v Π_j a_j(t), with
+The path to a leaf has d different features. If feature j is known, a row passes all its splits on
+the path (o_j = 1) or not (o_j = 0); if it is unknown, the fraction z_j of the rows passes: the
+product of the cover ratios of the children on the path. If each feature is known with probability
+t, the expected contribution of a leaf with value v is v Π_j a_j(t), with
 
     a_j(t) = t o_j + (1 − t) z_j
 
-and the Shapley value of i is the integral of the derivative by its own chance:
+and the Shapley value of i is the integral of the derivative by its own probability:
 
     φ_i = Σ_leaves v ∫₀¹ (o_i − z_i) Π_{j≠i} a_j(t) dt
 
-a polynomial of degree d − 1, so that ⌈d/2⌉ points of Gauss–Legendre give it exactly, and every
-term is a product of positive numbers: nothing cancels. Going down, each edge turns the product of
-its node into its child's; going up, the sums S of leaves below an edge are weighed by
+a polynomial of degree d − 1, so ⌈d/2⌉ Gauss–Legendre points are exact, and every term is a product
+of positive numbers: nothing cancels. On the way down, each edge multiplies the product of its
+parent; on the way up, the sums S of the leaves below an edge are weighted by
 
     (o_e − z_e) / a_e − (o_b − z_b) / a_b        e: with this edge, b: the feature before it
 
-as the leaves below count for the last edge of their feature. (o − z) / a is −1 / (1 − t) where
-o = 0, whatever z is, so that edges behind one that the row does not take need no sum at all. A
-row costs a tree O(nodes × points), where the usual way takes O(leaves × depth²).
+because the leaves below count for the last edge of their feature. (o − z) / a is −1 / (1 − t) if
+o = 0, for any z, so edges of the same feature below an edge that the row does not take need no sum.
+The cost per row and tree is O(nodes × points); the usual algorithm takes O(leaves × depth²).
 """
 
 from typing import NamedTuple
@@ -34,33 +34,33 @@ import numpy as np
 from algorithms.prediction.kernels.walk import goes_left
 from algorithms.runtime.jit import inner_kernel, kernel
 
-EDGE = np.dtype(  # the edge that leads to a node; of roots nothing is read
+EDGE = np.dtype(  # edge from the parent to a node; unused for roots
     [
-        ("parent", np.int32),  # number within the tree, as all here
+        ("parent", np.int32),  # index within the tree, like all indices here
         ("before", np.int32),  # the end of the last edge of the same feature above, or 0
         ("feature", np.int32),
         ("is_left", np.int32),
-        ("is_inner", np.int32),  # whether the node asks
+        ("is_inner", np.int32),  # whether the node has a split
         ("share", np.float64),  # z of the feature with this edge
         ("ratio", np.float64),  # cover of the node over that of its parent
     ]
 )
-MISSED, TAKEN, OFF = 0, 1, 2  # a row takes an edge or not; OFF: it missed one of the feature before
+MISSED, TAKEN, OFF = 0, 1, 2  # OFF: the row missed an earlier edge of the same feature
 
 
 class Forest(NamedTuple):
-    """The trees, as the walk and the edges tell them."""
+    """Trees as steps and edges."""
 
     steps: np.ndarray  # STEP (n_nodes,)
     bits: np.ndarray  # uint64, the words of all sets
     edges: np.ndarray  # EDGE (n_nodes,)
     offsets: np.ndarray  # int64 (n_trees + 1,)
     values: np.ndarray  # float64 (n_nodes, n_values), times the weights of the trees
-    output: np.ndarray  # int64 (n_trees,), the first score that a tree adds to
+    output: np.ndarray  # int64 (n_trees,), index of the first score of a tree
 
 
 class Points(NamedTuple):
-    """Points and weights of the integral; an entry a tree."""
+    """Points and weights of the integral, one row per tree."""
 
     t: np.ndarray  # float64 (n_trees, most points)
     weight: np.ndarray  # float64 (n_trees, most points)
@@ -68,7 +68,7 @@ class Points(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Space for one tree."""
+    """Scratch space for one tree."""
 
     factors: np.ndarray  # float64 (2, nodes, points), of products: edge missed, edge taken
     worths: np.ndarray  # float64 (2, nodes, points), of sums: edge missed, edge taken
@@ -80,7 +80,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def add_contributions(forest, points, X, reading, scratch, out):
-    """Add the trees' Shapley values to those of the rows of X.
+    """Add the trees' Shapley values to ``out`` for the rows of X.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def add_contributions(forest, points, X, reading, scratch, out):
 
 @inner_kernel
 def fill_tables(edges, t, weight, n_points, scratch):
-    """Write what edges multiply products and sums by."""
+    """Write the factors of the edges for products and sums."""
     for c in range(1, len(edges)):
         z, before = edges[c]["share"], edges[c]["before"]
         z_before = edges[before]["share"] if before > 0 else 1.0
@@ -121,7 +121,7 @@ def fill_tables(edges, t, weight, n_points, scratch):
 
 @inner_kernel
 def go_down(edges, steps, bits, x, reading, n_points, scratch):
-    """Write the products Π a of all nodes, and where the row stands at each edge."""
+    """Write the products Π a of all nodes, and whether the row takes each edge."""
     products, stands, to_left = scratch.products, scratch.stands, scratch.to_left
     for k in range(n_points):
         products[0, k] = 1.0
@@ -144,7 +144,7 @@ def go_down(edges, steps, bits, x, reading, n_points, scratch):
 
 @inner_kernel
 def go_up(edges, values, n_points, scratch, phi):
-    """Sum the leaves below each edge, and add what the edge is worth to its feature."""
+    """Sum the leaves below each edge, and add the edge's contribution to its feature."""
     sums, products = scratch.sums, scratch.products
     for c in range(len(edges)):
         value = 0.0 if edges[c]["is_inner"] else values[c]

@@ -1,13 +1,13 @@
-"""Walk rows down trees of any kind of question, and add up the values of their leaves.
+"""Traversal of trees with any kind of split, and the sum of their leaf values.
 
-A block of rows meets every tree while the tree lies in the cache; within it, several rows walk
-at once, so that their waits for memory overlap. A leaf is its own child: a row that has arrived
-stays there until the others of its group have. Values are added tree by tree, so a row's sum is
-the same alone and in a batch. Trees that ask numbers alone have a faster walk: `plain_walk`, and so
-have those with a few other questions: `odd_walk`.
+A block of rows traverses each tree while the tree is in the cache; within a block several rows are
+traversed together, so that memory latencies overlap. A leaf is its own child: a row that has
+arrived stays there until the other rows of its group have arrived. Values are added tree by tree,
+so a row's sum is the same alone and in a batch. Trees with numeric splits only have a faster
+traversal (`numeric_walk`), and so have those with a few other splits (`categorical_walk`).
 
-Sums in float32 are made of doubles: a double holds the sum of two float32 well enough that
-rounding it to float32 gives the float32 sum.
+Float32 sums are computed in float64: the float64 sum of two float32 numbers, rounded to float32, is
+the float32 sum.
 """
 
 from typing import NamedTuple
@@ -17,31 +17,34 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 
 BLOCK = 128  # rows
-GROUP = 8  # rows that walk together
+GROUP = 8  # rows that are traversed together
 STEP = np.dtype(
     [
-        ("threshold", np.float64),  # x <= threshold goes left; of a set: number of its first word
+        (
+            "threshold",
+            np.float64,
+        ),  # x <= threshold goes left; for a set the index of its first word
         ("feature", np.int32),
         ("kind", np.int32),  # bits: MISSING_LEFT, IS_SET, MEMBERS_LEFT, ZERO_MISSING
         ("left", np.int32),
         ("right", np.int32),
-        ("words", np.int64),  # of a set, 64 codes each
+        ("words", np.int64),  # number of words of a set, 64 codes each
     ]
 )
 MISSING_LEFT, IS_SET, MEMBERS_LEFT, ZERO_MISSING = 1, 2, 4, 8
 
 
 class Reading(NamedTuple):
-    """How an ensemble reads values, and how it adds them up."""
+    """Rules by which an ensemble reads values and sums them."""
 
     rounds_values: bool  # values are rounded to float32
-    zero: float  # values of at most this size are 0
+    zero: float  # values up to this absolute value are read as 0
     rounds_sums: bool  # sums are rounded to float32
 
 
 @inner_kernel
 def goes_left(step, x, bits, reading):
-    """Return whether a value goes left."""
+    """Return whether a value goes left at a step."""
     kind = step["kind"]
     if np.isnan(x):
         return (kind & MISSING_LEFT) != 0
@@ -65,7 +68,7 @@ def goes_left(step, x, bits, reading):
 
 @kernel
 def add_trees(steps, bits, roots, values, output, X, reading, at, out):
-    """Add the trees' leaves to the scores of the rows of X.
+    """Add the trees' leaf values to the scores of the rows of X.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def add_trees(steps, bits, roots, values, output, X, reading, at, out):
 
 @inner_kernel
 def add_leaves(values, at, output, rounds_sums, out, start, n):
-    """Add the leaves at which a block's rows stand to their scores."""
+    """Add the leaf values of a block of rows to their scores."""
     first, column = np.uint64(start), np.uint64(output)
     for k in range(np.uint64(values.shape[1])):
         for i in range(np.uint64(n)):
@@ -103,7 +106,7 @@ def add_leaves(values, at, output, rounds_sums, out, start, n):
 
 @inner_kernel
 def walk(steps, bits, X, reading, at, start, first, last):
-    """Walk some rows of a block down a tree."""
+    """Route some rows of a block down a tree to their leaves."""
     moving = True
     while moving:
         moving = False

@@ -7,11 +7,16 @@ from algorithms import NewtonBoostingRegressor
 from algorithms.levelwise.binned_columns import lay_flat
 from algorithms.newton.exact_grower import ExactGrower
 from algorithms.newton.kernels import exact_arrays
-from algorithms.newton.kernels.rows import start_rows, survey_nodes
+from algorithms.newton.kernels.rows import scan_node_columns, start_rows
 from algorithms.newton.kernels.search import search_columns
-from algorithms.newton.levelwise_grower import LeveledGrower
+from algorithms.newton.levelwise_grower import LevelwiseGrower
 from algorithms.newton.params import make_limits
-from algorithms.newton.pruning import cut, splits_by_depth, splits_by_gain, splits_that_gain
+from algorithms.newton.pruning import (
+    keep_splits,
+    splits_by_depth,
+    splits_by_gain,
+    splits_with_min_gain,
+)
 from algorithms.newton.sampling import Columns
 from algorithms.newton.sorted_columns import sort_lists
 from algorithms.runtime.threads import Workers
@@ -114,7 +119,7 @@ def move(X, used):
     ("missing", "change"),
     [(0.0, leave), (0.3, leave), (0.0, tie), (0.3, tie), (0.0, lack), (0.3, move)],
 )
-@pytest.mark.parametrize("kind", [ExactGrower, LeveledGrower])
+@pytest.mark.parametrize("kind", [ExactGrower, LevelwiseGrower])
 def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
     X, g, h = draw_table(1, n=400, d=4, missing=missing)
     used = np.random.default_rng(0).random(400) < 0.7
@@ -150,7 +155,7 @@ def test_levels_and_lists_grow_one_tree(missing):
         X[:, 1] *= np.float32(1e-30)  # any scale: no two values are held for one
         with Workers(1) as workers:
             found = []
-            for kind in (ExactGrower, LeveledGrower):
+            for kind in (ExactGrower, LevelwiseGrower):
                 grower, draws = grower_of(X, workers, kind, max_depth=4, gamma=0.0)
                 nodes = grower.grow(g, h, None, draws).nodes
                 found.append([describe(nodes, x) for x in X])
@@ -170,7 +175,7 @@ def test_nodes_know_what_their_rows_lack():
         nodes = grower.grow(g, h, None, draws).nodes
     missing, largest = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -np.inf, np.float32)
     table = lay_flat(X, np.empty((3, 0), np.uint32), np.zeros(3, np.int64), np.float32(0.0))
-    survey_nodes(table, nodes, NONE, missing, largest, 0, len(X))
+    scan_node_columns(table, nodes, NONE, missing, largest, 0, len(X))
     paths = [oracles.walk(nodes, x) for x in X]
     for node in np.flatnonzero(nodes["left"] >= 0):
         seen = np.array([X[i, nodes["feature"][node]] for i, p in enumerate(paths) if node in p])
@@ -201,12 +206,12 @@ def test_trees_are_cut_as_the_rules_say():
             grown = grower.grow(g, h, None, draws)
         nodes = grown.nodes
         gamma = float(np.median(nodes["gain"][nodes["left"] >= 0]))
-        kept = splits_that_gain(nodes, gamma)
+        kept = splits_with_min_gain(nodes, gamma)
         assert set(np.flatnonzero(kept)) == oracles.prune(nodes, gamma)
         for choose in (splits_by_depth, splits_by_gain):
             for leaves in (1, 2, 5, 8):
                 assert choose(nodes, leaves).sum() == leaves - 1
-        small = cut(grown, kept)
+        small = keep_splits(grown, kept)
         for row in range(0, 400, 7):
             path = oracles.walk(nodes, X[row])
             stop = next(at for at in path if not kept[at])

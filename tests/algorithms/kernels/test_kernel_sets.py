@@ -125,7 +125,13 @@ def test_where_nothing_is_left_to_explain_there_is_one_group():
 
 
 def limits(**changes):
-    own = {"max_depth": 6, "min_child_weight": 1.0, "ridge": 1.0, "alpha": 0.0, "max_step": 0.0}
+    own = {
+        "max_depth": 6,
+        "min_child_weight": 1.0,
+        "reg_lambda": 1.0,
+        "alpha": 0.0,
+        "max_step": 0.0,
+    }
     own |= {"least_gain": 0.0, "monotone": NO_SIGNS, "groups": all_free(1)} | changes
     return Limits(**own)
 
@@ -175,5 +181,5 @@ def test_a_column_is_binned_anew_for_each_tree(threads):
 
 
 def test_codes_that_trees_cannot_hold_are_refused():
-    with pytest.raises(ValueError, match=r"codes are below 2\*\*31"):
+    with pytest.raises(ValueError, match=r"codes must be below 2\*\*31"):
         categories.Categories(np.array([[0.0], [2.0**31]]), np.array([True]))

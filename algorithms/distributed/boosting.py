@@ -14,7 +14,7 @@ from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.binning import bin_table
 from algorithms.gbdt.boosting import BAG, Booster, Target
-from algorithms.gbdt.early_stopping import Evaluation, Watch
+from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
 from algorithms.gbdt.gradient_quantization import IN_ORDER, step_of, stride_of_sizes
 from algorithms.gbdt.high_cardinality import find_crowds
 from algorithms.gbdt.init_score import Start
@@ -152,23 +152,23 @@ def train(ranks, training, table):
     rounds = list(training.rounds)
     with Workers(count_threads(p.n_jobs)) as workers:
         try:
-            booster, watch = prepare(ranks, training, table, workers)
+            booster, loop = prepare(ranks, training, table, workers)
             rounds = booster.rounds
-            over = bool(rounds) and is_over(ranks, training, watch, rounds)
+            over = bool(rounds) and is_over(ranks, training, loop, rounds)
             while len(rounds) < p.n_estimators and not over:
                 booster.boost()
-                over = is_over(ranks, training, watch, rounds)
+                over = is_over(ranks, training, loop, rounds)
         except LinkError as error:
             return Result(ranks.rank, rounds, lost=str(error))
     sent = {what: (ranks.sent[what], ranks.calls[what]) for what in ranks.sent}
     if ranks.rank:
         return Result(ranks.rank, [], sent=sent)
-    watched = watch.best_round, watch.best_score, watch.history
+    watched = loop.best_round, loop.best_score, loop.history
     return Result(0, rounds, p._binner, p._base, watched, sent)  # noqa: SLF001 - its own part
 
 
 def prepare(ranks, training, table, workers):
-    """Return the booster before its next round, and the `Watch` of rank 0."""
+    """Return the booster before its next round, and the `EvaluationLoop` of rank 0."""
     p, rows = training.params, table.rows
     binner = find_shared_bins(
         ranks,
@@ -215,7 +215,7 @@ def prepare(ranks, training, table, workers):
     given = p, [grower], workers, target, score, training.seed, IN_ORDER, crowds
     booster = RankBooster(together, rows_here, *given)
     booster.rounds, booster.weight_unit = list(training.rounds), unit
-    return booster, start_watch(ranks, training)
+    return booster, start_loop(ranks, training)
 
 
 def split_shared_unit(ranks, params, weight):
@@ -256,21 +256,21 @@ def everywhere(ranks, rows, bins, score, y, weight, crowds):
     return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, crowds
 
 
-def start_watch(ranks, training):
-    """Return the `Watch`; tables that decide when to stop are watched by rank 0 alone."""
+def start_loop(ranks, training):
+    """Return the `EvaluationLoop`; tables that decide when to stop are watched by rank 0 alone."""
     p = training.params
     if training.has_tables and ranks.rank:
         return None
     tables = training.eval_set, training.eval_sample_weight, None, training.eval_metric
-    watch = Watch(p, Start(p, None, None, None), Evaluation(*tables))
+    loop = EvaluationLoop(p, Start(p, None, None, None), Evaluation(*tables))
     for done in range(1, len(training.rounds)):
-        watch.is_over(training.rounds[:done])
-    return watch
+        loop.is_over(training.rounds[:done])
+    return loop
 
 
-def is_over(ranks, training, watch, rounds):
+def is_over(ranks, training, loop, rounds):
     """Return whether boosting ends after these rounds; rank 0 decides for all."""
-    over = watch is not None and watch.is_over(rounds)
+    over = loop is not None and loop.is_over(rounds)
     if training.has_tables:
         over = ranks.gather(bytes([over]), "stopping")[0] == b"\x01"
     return over

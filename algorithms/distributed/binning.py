@@ -74,22 +74,22 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
         own = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
         for j, f in enumerate(which):
             codes = None if own.codes[j] is None else own.codes[j].tolist()
-            crowd = own.crowds[j].tolist() if j in own.crowds else None
-            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), crowd)
+            all_codes = own.high_cardinality[j].tolist() if j in own.high_cardinality else None
+            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), all_codes)
     return found
 
 
 def merge(ranks, found, n_features, step):
     """Return the `Binner` of the features that all ranks have found bins for."""
-    told = json.dumps(found).encode()  # of a float, JSON keeps every bit
-    parts = [json.loads(part) for part in ranks.gather(told, "bins")]
+    text = json.dumps(found).encode()  # of a float, JSON keeps every bit
+    parts = [json.loads(part) for part in ranks.gather(text, "bins")]
     features = [
         one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]
     ]
-    edges, codes, missing, crowds = zip(*features, strict=True)
+    edges, codes, missing, high_cardinality = zip(*features, strict=True)
     return Binner(
         tuple(np.array(own, np.float64) for own in edges),
         tuple(None if own is None else np.array(own, np.int64) for own in codes),
         np.array(missing, np.int64),
-        {f: np.array(own, np.int64) for f, own in enumerate(crowds) if own is not None},
+        {f: np.array(own, np.int64) for f, own in enumerate(high_cardinality) if own is not None},
     )

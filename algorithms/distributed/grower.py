@@ -16,7 +16,7 @@ import numpy as np
 from algorithms.distributed.binning import owners_of
 from algorithms.distributed.collective import width_of
 from algorithms.gbdt.bundles import stride_of
-from algorithms.gbdt.grower import EVERY, codes_with_bins, mark_rows, parting
+from algorithms.gbdt.grower import EVERY, codes_with_bins, make_partition_task, mark_rows
 from algorithms.gbdt.kernels import booster_arrays, distributed_growth
 from algorithms.gbdt.kernels.distributed_growth import (
     Board,
@@ -81,20 +81,20 @@ class RankGrower:
             goes_left=np.zeros((n_nodes, booster_arrays.MAX_BINS), np.uint8),
             state=np.zeros(distributed_growth.STATES, np.int64),
         )
-        self.told = np.zeros(
+        self.own_best = np.zeros(
             BESTS + 2 * booster_arrays.MAX_BINS, np.uint8
         )  # what ranks tell of splits
         self.desk = Desk(
             small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
             scores=np.zeros((1, booster_arrays.MAX_BINS)),
             order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
-            best=self.told[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
-            members=self.told[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
+            best=self.own_best[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
+            members=self.own_best[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
         )
-        self.heard = np.zeros_like(self.told)
-        self.heard_best = self.heard[:BESTS].view(booster_arrays.BEST).reshape(1, 2)
-        self.heard_members = self.heard[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS)
-        self.told_length = len(self.told) if bins.is_set.any() else BESTS
+        self.received = np.zeros_like(self.own_best)
+        self.received_best = self.received[:BESTS].view(booster_arrays.BEST).reshape(1, 2)
+        self.received_members = self.received[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS)
+        self.buffer_length = len(self.own_best) if bins.is_set.any() else BESTS
         facts = bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
         self.facts = Features(*facts)
         self.stride = stride_of(bins.places)
@@ -269,14 +269,14 @@ class RankGrower:
 
     def learn(self, small, large):
         """Learn of the best splits of all ranks."""
-        self.ranks.best(self.told[: self.told_length], self.take, "splits")
+        self.ranks.best(self.own_best[: self.buffer_length], self.take, "splits")
         self.new = small, large
 
     def take(self, _, heard):
         """Take the better ones of two ranks' best splits; return what is told from now on."""
-        self.heard[: len(heard)] = heard
-        take_better(self.desk, self.heard_best, self.heard_members)
-        return self.told[: self.told_length]
+        self.received[: len(heard)] = heard
+        take_better(self.desk, self.received_best, self.received_members)
+        return self.own_best[: self.buffer_length]
 
     def mark(self):
         """Write the leaf of every row of the rank."""
@@ -290,7 +290,7 @@ class RankGrower:
         n, board, columns = self.n_leaves, self.board, self.bins.columns
         nodes, of_leaves = board.nodes[: 2 * n - 1], self.leaves["node"][:n]
         place = np.arange(len(columns))
-        return parting(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
+        return make_partition_task(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""

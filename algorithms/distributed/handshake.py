@@ -92,36 +92,36 @@ def accept(listener, secret, wanted, deadline):
     -----
     Callers are greeted side by side: one that is silent, or slow, keeps no other waiting.
     """
-    hall = Hall(secret, wanted)
+    acceptor = ConnectionAcceptor(secret, wanted)
     try:
-        while not hall.full.is_set():
-            accept_one(listener, hall, deadline)
+        while not acceptor.full.is_set():
+            accept_one(listener, acceptor, deadline)
     except BaseException:
-        hall.close()
+        acceptor.close()
         raise
-    return hall.found
+    return acceptor.found
 
 
-def accept_one(listener, hall, deadline):
+def accept_one(listener, acceptor, deadline):
     """Wait a moment for a caller, and have a thread greet it."""
     left = deadline - time.monotonic()
     if left <= 0:
-        names = sorted({rank for rank, _ in hall.missing()})
+        names = sorted({rank for rank, _ in acceptor.missing()})
         raise LinkError(f"ranks {names} did not call with the secret of this training")
-    if not hall.places.acquire(timeout=min(left, LOOK)):
+    if not acceptor.places.acquire(timeout=min(left, LOOK)):
         return
     try:
         listener.settimeout(min(left, LOOK))
         connection, _ = listener.accept()
     except TimeoutError:
-        hall.places.release()
+        acceptor.places.release()
         return
     except OSError as error:
         raise LinkError("this training was aborted") from error
-    threading.Thread(target=hall.receive, args=(connection,), daemon=True).start()
+    threading.Thread(target=acceptor.receive, args=(connection,), daemon=True).start()
 
 
-class Hall:
+class ConnectionAcceptor:
     """Where callers are greeted, each by a thread.
 
     Attributes

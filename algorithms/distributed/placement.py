@@ -16,8 +16,14 @@ import numpy as np
 
 from algorithms.distributed import worker_tasks
 from algorithms.distributed.sockets import LinkError
-from algorithms.distributed.table_parts import look
-from algorithms.distributed.worker_check import LOOK, WorkerLostError, ask, compare, settle
+from algorithms.distributed.table_parts import inspect_part
+from algorithms.distributed.worker_check import (
+    LOOK,
+    WorkerLostError,
+    call_workers,
+    compare,
+    wait_for_futures,
+)
 
 GRACE = 20.0  # seconds that ranks have to end by themselves once one is lost
 ANSWERING = 30.0  # seconds for workers to tell their versions, and to open a door
@@ -27,7 +33,7 @@ TAKING = 60.0  # seconds for a rank's result to come over
 
 def compare_versions(client, addresses):
     """Compare the versions of workers with those here; see `reaching.compare`."""
-    compare(ask(client, ANSWERING, worker_tasks.versions, workers=addresses), addresses)
+    compare(call_workers(client, ANSWERING, worker_tasks.versions, workers=addresses), addresses)
 
 
 def compute_parts(client, parts, workers):
@@ -47,14 +53,17 @@ def compute_parts(client, parts, workers):
 
     wanted = [delayed(tuple)(list(part)) for part in parts]
     futures = client.compute(wanted, workers=workers, allow_other_workers=False)
-    settle(client, futures, workers)
+    wait_for_futures(client, futures, workers)
     return futures
 
 
-def look_at_parts(client, futures, model, workers):
-    """Return the `Facts` of all parts."""
-    asked = [client.submit(look, future, model, pure=False, workers=workers) for future in futures]
-    settle(client, asked, workers)
+def inspect_parts(client, futures, model, workers):
+    """Return the `PartSummary` of all parts."""
+    asked = [
+        client.submit(inspect_part, future, model, pure=False, workers=workers)
+        for future in futures
+    ]
+    wait_for_futures(client, asked, workers)
     return client.gather(asked)
 
 
@@ -94,7 +103,7 @@ def spread_out(held, workers, n_parts):
             held[address].append(held[fullest].pop())
 
 
-def open_doors(client, name, addresses):
+def open_listeners(client, name, addresses):
     """Return the address of each rank's listener.
 
     Raises
@@ -104,9 +113,9 @@ def open_doors(client, name, addresses):
     WorkerLostError
         Where a worker has gone, or does not answer.
     """
-    answers = ask(client, ANSWERING, worker_tasks.open_door, name, workers=addresses)
-    told = {one: said if isinstance(said, Exception) else said[0] for one, said in answers.items()}
-    compare(told, addresses)
+    answers = call_workers(client, ANSWERING, worker_tasks.open_listener, name, workers=addresses)
+    job = {one: said if isinstance(said, Exception) else said[0] for one, said in answers.items()}
+    compare(job, addresses)
     return [answers[address][1] for address in addresses]
 
 
@@ -114,10 +123,10 @@ def abort(client, name, addresses):
     """Make all ranks that are left end."""
     with suppress(Exception):
         there = [one for one in addresses if one in client.nthreads()]
-        ask(client, CLOSING, worker_tasks.close_door, name, workers=there)
+        call_workers(client, CLOSING, worker_tasks.abort_training, name, workers=there)
 
 
-def train_on(client, futures, held, told, place):
+def train_on(client, futures, held, job, place):
     """Return the `Result`s of all ranks, the first one with the model.
 
     Parameters
@@ -125,8 +134,8 @@ def train_on(client, futures, held, told, place):
     client : distributed.Client
     futures : of all parts
     held : address → numbers of parts
-    told : Training
-    place : dict, what `at_workers.train_here` is told beside the rank
+    job : Training
+    place : dict, what `at_workers.train_here` is job beside the rank
 
     Raises
     ------
@@ -134,15 +143,15 @@ def train_on(client, futures, held, told, place):
     """
     name, addresses = uuid.uuid4().hex, list(held)
     try:
-        reach = open_doors(client, name, addresses)
+        reach = open_listeners(client, name, addresses)
         place = {**place, "addresses": reach, "secret": secrets.token_bytes(32)}
-        own = replace(told, eval_set=None, eval_sample_weight=None, eval_metric=None)
+        own = replace(job, eval_set=None, eval_sample_weight=None, eval_metric=None)
         running = [
             client.submit(
                 worker_tasks.train_here,
                 name,
                 {**place, "rank": rank, "numbers": held[address]},
-                own if rank else told,
+                own if rank else job,
                 [futures[number] for number in held[address]],
                 workers=[address],
                 allow_other_workers=False,
@@ -152,7 +161,7 @@ def train_on(client, futures, held, told, place):
             )
             for rank, address in enumerate(addresses)
         ]
-        return collect(watch(client, running, addresses), addresses)
+        return collect(wait_for_ranks(client, running, addresses), addresses)
     except BaseException as error:
         abort(client, name, addresses)
         if isinstance(error, OSError):
@@ -160,7 +169,7 @@ def train_on(client, futures, held, told, place):
         raise
 
 
-def watch(client, running, addresses):
+def wait_for_ranks(client, running, addresses):
     """Wait until all ranks have ended; return what each has brought.
 
     Returns

@@ -44,7 +44,7 @@ def shut(connection):
     connection.close()
 
 
-class Sending:
+class OutgoingFrame:
     """A frame on its way out."""
 
     def __init__(self, connection, data):
@@ -64,7 +64,7 @@ class Sending:
         return not self.parts
 
 
-class Receiving:
+class IncomingFrame:
     """A frame on its way in, of at most so many bytes."""
 
     def __init__(self, connection, most):
@@ -118,8 +118,8 @@ def swap(to, data, source, most, patience):
     LinkError
         Where a neighbour has gone, is silent for too long, or says too much.
     """
-    moving = {to: (select.POLLOUT, Sending(to, data))}
-    receiving = Receiving(source, most)
+    moving = {to: (select.POLLOUT, OutgoingFrame(to, data))}
+    receiving = IncomingFrame(source, most)
     waiting = [moving[to], (select.POLLIN, receiving)]
     try:
         while waiting := [one for one in waiting if not one[1].step()]:

@@ -65,7 +65,7 @@ def workers_of(client):
         raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
 
 
-def ask(client, seconds, function, *args, workers):
+def call_workers(client, seconds, function, *args, workers):
     """Return address → what a worker says to a call outside of tasks, an exception as it is.
 
     Notes
@@ -123,7 +123,7 @@ def compare(versions, addresses):
         raise VersionError("workers are not like this client: " + "; ".join(unlike))
 
 
-def settle(client, futures, workers):
+def wait_for_futures(client, futures, workers):
     """Wait until futures have ended; raise the error of the first that has failed.
 
     Parameters

@@ -24,7 +24,7 @@ STALE = 600.0  # seconds after which a door that nobody came through is closed
 FOLDER = Path(__file__).resolve().parents[1]
 CODE_DIGEST = digest_sources(FOLDER, FOLDER.rglob("*.py"))  # all that decides what is grown
 JOINING = 60.0  # seconds that all ranks have at least until they have read their rows
-doors = {}  # (training, worker) → [listener, when it was opened, Ranks once they have joined]
+listeners = {}  # (training, worker) → [listener, when it was opened, Ranks once they have joined]
 
 
 def versions():
@@ -41,24 +41,26 @@ def versions():
     }
 
 
-def open_door(training, dask_worker=None):
+def open_listener(training, dask_worker=None):
     """Listen for the other ranks; return (versions, address)."""
     now = time.monotonic()
-    for old in [key for key, door in list(doors.items()) if now - door[1] > STALE and not door[2]]:
-        shut_door(old)
+    for old in [
+        key for key, door in list(listeners.items()) if now - door[1] > STALE and not door[2]
+    ]:
+        close_listener(old)
     listener = sockets.listen(dask_worker.ip or "127.0.0.1")
-    doors[training, dask_worker.address] = [listener, now, None]
+    listeners[training, dask_worker.address] = [listener, now, None]
     return versions(), listener.getsockname()[:2]
 
 
-def close_door(training, dask_worker=None):
+def abort_training(training, dask_worker=None):
     """Hang up on the ranks of a training, if it still runs here: they all end."""
-    shut_door((training, dask_worker.address))
+    close_listener((training, dask_worker.address))
 
 
-def shut_door(key):
+def close_listener(key):
     """Close a door, if it is there: workers may share a process, so each has its own."""
-    door = doors.pop(key, None)
+    door = listeners.pop(key, None)
     if door is not None:
         sockets.shut(door[0])
         if door[2] is not None:
@@ -74,27 +76,27 @@ def own_threads():
     return parallel_config(backend="threading")
 
 
-def train_here(training, place, told, parts):
+def train_here(training, place, job, parts):
     """Train as one rank; return its `Result`.
 
     Parameters
     ----------
-    training : str, of which `open_door` was told
+    training : str, of which `open_listener` was job
     place : dict of rank, addresses, secret, patience, lengths and numbers of parts, dtype of X
         and class weights
-    told : Training
+    job : Training
     parts : list of tuples, those of this rank
     """
     from distributed import get_worker
 
     worker = get_worker()
     key = training, worker.address
-    door = doors.get(key)
+    door = listeners.get(key)
     if door is None:
         raise sockets.LinkError("this training was aborted, or its worker was started anew")
     door[1] = math.inf  # it has a rank behind it
-    told = replace(told, params=copy.deepcopy(told.params))  # ranks of one process share what came
-    model = told.params
+    job = replace(job, params=copy.deepcopy(job.params))  # ranks of one process share what came
+    model = job.params
     if model.n_jobs is None:
         model.n_jobs = worker.state.nthreads
     try:
@@ -104,6 +106,6 @@ def train_here(training, place, told, parts):
         patience = place["patience"]
         with join(*reach, patience, max(patience, JOINING)) as ranks, own_threads():
             door[2] = ranks
-            return train(ranks, told, table)
+            return train(ranks, job, table)
     finally:
-        shut_door(key)
+        close_listener(key)

@@ -19,7 +19,7 @@ from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
 from algorithms.gbdt.fitted_model import HistogramModel
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.grower import make_growers
-from algorithms.gbdt.high_cardinality import find_crowds
+from algorithms.gbdt.high_cardinality import find_high_cardinality
 from algorithms.gbdt.init_score import Start
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
 from algorithms.gbdt.library_training import train_like
@@ -29,7 +29,7 @@ from algorithms.gbdt.objectives import default_objective, find_objective
 from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.model_io.init_model import look_at
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
@@ -196,19 +196,19 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         monotone = read_signs(self.monotone_constraints, *columns, every=True)
         groups = read_interactions(self.interaction_constraints, *columns, others_alone=False)
         layout = read_layout(self)
-        table = part_table(X, workers, bundles=layout.bundles)
+        table = split_columns(X, workers, bundles=layout.bundles)
         limits = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
         binner = find_bins(table, self._is_categorical, *limits, workers)
         objective, order = self._objective, IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
-        crowds = find_crowds(X, binner, order[0])
+        high_cardinality = find_high_cardinality(X, binner, order[0])
         return Binned(
             bins,
             binner,
             order,
-            crowds,
+            high_cardinality,
             make_rules(self._split_unit(y, weight)[0], monotone, objective),
         )
 
@@ -242,7 +242,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             score = score.take(number, axis=1) if start.is_given else score
         seed = draw_seed(self.random_state)
         given = growers, workers, Target(objective, targets, weight, constant), score
-        booster = Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
+        booster = Booster(self, *given, seed, binned.order, binned.high_cardinality, start.n_rounds)
         booster.weight_unit = unit
         return booster
 

@@ -1,4 +1,4 @@
-"""Read a model to go on from that another library holds in memory."""
+"""Read initial models (``init_model``), also in-memory models of LightGBM and XGBoost."""
 
 import tempfile
 from dataclasses import replace
@@ -11,11 +11,11 @@ from algorithms.model_io.init_model import look_at
 
 
 def read_init_model(model):
-    """Return what `look_at` takes: an estimator, an ensemble, a path, or an `Earlier`.
+    """Return the argument of `look_at`: an estimator, an ensemble, a path, or an `Earlier`.
 
     Parameters
     ----------
-    model : any of these; a LightGBM Booster or estimator; an XGBoost Booster or estimator
+    model : one of these, or a Booster or estimator of LightGBM or XGBoost
     """
     if isinstance(model, BoosterView):
         return model.estimator
@@ -36,7 +36,7 @@ def read_init_model(model):
 
 
 def through_file(suffix, write, labels):
-    """Return the `Earlier` of a model file that ``write(path)`` makes, with labels of classes."""
+    """Return the `Earlier` of a temporary model file written by ``write(path)``; set its labels."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{suffix}"
         write(path)

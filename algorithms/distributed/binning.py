@@ -1,8 +1,8 @@
-"""Bins of a table that lies on many machines: those that it would have on one.
+"""Distributed binning: the same bins as on one machine.
 
-Edges follow from a sample that is drawn by the rows' numbers, and from the values in it, not from
-their order. Each rank gets the sample of some of the features, chooses their edges with the
-booster's own function, and tells the others.
+Edges depend on a sample that is drawn by row numbers, and on its values, not on their order. Each
+rank receives the sample of some of the features, chooses their edges with the booster's own
+function, and sends them to the others.
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
 
-AT_ONCE = 1 << 26  # bytes of a sample that travel together
+AT_ONCE = 1 << 26  # maximum number of sample bytes that are sent together
 
 
 def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, workers):
@@ -22,7 +22,7 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
     ranks : Ranks
     X : (n_rows, n_features) float32 or float64, the rank's own rows, NaN where missing
     rows : Rows
-    categorical, max_bin, sample, min_in_bin, workers : as in `hist.bins.find_bins`
+    categorical, max_bin, sample, min_in_bin, workers : as in `gbdt.binning.find_bins`
     """
     n_features = X.shape[1]
     own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)
@@ -46,21 +46,21 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
 
 
 def share_of(rank, size, count):
-    """Return a rank's part of so many things, a slice."""
+    """Return a rank's share of ``count`` items, a slice."""
     return slice(count * rank // size, count * (rank + 1) // size)
 
 
 def owners_of(counts, size):
-    """Return which rank scans each feature, int64: about as many bins each."""
+    """Return the rank that scans each feature, int64; ranks have about equal numbers of bins."""
     middle = np.cumsum(counts) - counts / 2.0
     owner = np.minimum(middle * size // max(counts.sum(), 1), size - 1)
     return owner.astype(np.int64)
 
 
 def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
-    """Return (edges, codes, missing, all codes) of some features, lists; their sample is given.
+    """Return (edges, codes, missing, all codes) of each feature, as lists, from a sample.
 
-    A row of missing values stands for those that the sample has not met.
+    If a feature has missing values, a row of NaN is added, because the sample may have none.
     """
     found = [None] * columns.shape[1]
     for has_gap in (False, True):
@@ -80,8 +80,8 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
 
 
 def merge(ranks, found, n_features, step):
-    """Return the `Binner` of the features that all ranks have found bins for."""
-    text = json.dumps(found).encode()  # of a float, JSON keeps every bit
+    """Return the `Binner` of all features, from the bins that each rank has found."""
+    text = json.dumps(found).encode()  # JSON preserves floats exactly
     parts = [json.loads(part) for part in ranks.gather(text, "bins")]
     features = [
         one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]

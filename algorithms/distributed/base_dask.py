@@ -176,10 +176,10 @@ class DaskTraining:
         for name, why in UNSHARED.items():
             value = getattr(self, name)
             if value != getattr(defaults, name):
-                raise ValueError(f"{name}={value!r} cannot be had on Dask: {why}")
+                raise ValueError(f"{name}={value!r} is not supported on Dask: {why}")
         if callable(self.objective):
             why = "it may need all rows"
-            raise ValueError(f"a callable objective cannot be had on Dask: {why}")  # noqa: TRY004 - the type is right
+            raise ValueError(f"a callable objective is not supported on Dask: {why}")  # noqa: TRY004 - the type is right
 
     def _client(self):
         """Return the client; by default the one that was connected last."""
@@ -209,7 +209,7 @@ class DaskTraining:
         model._objective = model._find_objective()  # noqa: SLF001 - of the same kind
         if model._objective.first_quantile is not None:  # noqa: SLF001 - of the same kind
             raise ValueError(
-                f"objective {model.objective!r} cannot be had on Dask: it takes quantiles of rows"
+                f"objective {model.objective!r} is not supported on Dask: it needs quantiles"
             )
 
     def _prepare(self, model, facts, eval_set, eval_weight, eval_metric):

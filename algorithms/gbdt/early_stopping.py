@@ -176,7 +176,7 @@ class EarlyStopping:
         done = env.iteration - env.begin_iteration + 1
         warnings.warn(
             f"the metric {result.metric_name!r} of {result.dataset_name!r} was NaN in all of "
-            f"{done} rounds, so training stops, and nothing says which of them are best",
+            f"{done} rounds, so training stops, and the best round is unknown",
             stacklevel=9,  # the caller of `fit`
         )
 

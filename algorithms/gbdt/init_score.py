@@ -41,7 +41,7 @@ class Start:
         self.model = None if model is None else self.fitting(model)
         self.is_given = not (model is None and score is None)
         if model is not None and score is not None:
-            raise ValueError("give init_model or init_score: a model's scores are its own")
+            raise ValueError("give init_model or init_score, not both")
         if of_tables is not None and score is None:
             raise ValueError("eval_init_score needs an init_score for the rows of training")
         if self.is_given and params.parity is not None:
@@ -52,9 +52,13 @@ class Start:
         p, trees = self.params, model.trees
         odd = [name for name, value in RULES.items() if getattr(trees, name) != value]
         if odd or trees.value.shape[1] != 1:
-            raise ValueError(f"boosting cannot go on from its {', '.join(odd) or 'vector leaves'}")
+            raise ValueError(
+                f"boosting cannot continue a model with {', '.join(odd) or 'vector leaves'}"
+            )
         if trees.n_features != p.n_features_in_:
-            raise ValueError(f"init_model knows {trees.n_features} features, X {p.n_features_in_}")
+            raise ValueError(
+                f"init_model has {trees.n_features} features, X has {p.n_features_in_}"
+            )
         if trees.n_outputs != p._n_scores or trees.link != p._link:  # noqa: SLF001 - its own part
             raise ValueError("init_model was trained for another objective or number of classes")
         if not np.isnan(trees.missing_value):

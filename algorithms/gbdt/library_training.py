@@ -61,7 +61,7 @@ def is_followed(params, names):
 def refuse(params, name, value, is_asked):
     """Raise ValueError for an unsupported parameter if ``is_asked``."""
     if is_asked:
-        raise ValueError(f"{name}={value!r} cannot be had with parity={params.parity!r}")
+        raise ValueError(f"{name}={value!r} is not supported with parity={params.parity!r}")
 
 
 def train_like(params, X, y, weight, *, is_weighted, **options):

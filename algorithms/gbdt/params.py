@@ -126,8 +126,8 @@ def check_sides(params, objective):
 def renewed_refusal(name):
     """Return the error message for monotone constraints with an objective of quantile leaves."""
     return (
-        f"monotone_constraints cannot be had with objective {name!r}: its leaves are quantiles of "
-        "their own rows, which know no bounds"
+        f"monotone_constraints is not supported with objective {name!r}: its leaves are quantiles "
+        "of their own rows, which have no bounds"
     )
 
 
@@ -144,7 +144,7 @@ def refuse_directions(signs, categorical, names):
     if both:
         named = [names[f] if names else f for f in both]
         raise ValueError(
-            f"monotone_constraints cannot be had of columns of categories, which have no order: "
+            f"monotone_constraints is not supported for categorical columns, which have no order: "
             f"set them to 0 for {named}"
         )
 

@@ -109,5 +109,5 @@ def test_what_it_cannot_do_is_told():
     X, y = table(200)
     with pytest.raises(ValueError, match="cannot be had with boosting_type='dart'"):
         dart(early_stopping_round=3).fit(X, y, eval_set=[(X, y)])
-    with pytest.raises(ValueError, match="boosting_type='dart' cannot be had with parity"):
+    with pytest.raises(ValueError, match="boosting_type='dart' is not supported with parity"):
         dart(parity="lightgbm").fit(X, y)

@@ -40,5 +40,5 @@ def through_file(suffix, write, labels):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{suffix}"
         write(path)
-        found = look_at(path)
-    return found if labels is None else replace(found, labels=np.asarray(labels))
+        earlier = look_at(path)
+    return earlier if labels is None else replace(earlier, labels=np.asarray(labels))

@@ -177,8 +177,8 @@ def ignored_rows():
     for reason, names in NO_EFFECT.items():
         for one in names.split():
             name, _, aliases = one.partition("=")
-            found = tuple(filter(None, aliases.split(",")))
-            yield Parameter(name, found, ignored=True, reason=reason)
+            alias_names = tuple(filter(None, aliases.split(",")))
+            yield Parameter(name, alias_names, ignored=True, reason=reason)
 
 
 def refused_rows():

@@ -32,5 +32,5 @@ def numbers_of(trees, chosen):
     """Return the number of each chosen node within its tree."""
     total = np.cumsum(chosen)
     before = total[trees.offsets[:-1]] - chosen[trees.offsets[:-1]]
-    found = total - 1 - np.repeat(before, np.diff(trees.offsets))
-    return np.where(chosen, found, -1)
+    numbers = total - 1 - np.repeat(before, np.diff(trees.offsets))
+    return np.where(chosen, numbers, -1)

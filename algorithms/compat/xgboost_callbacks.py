@@ -76,9 +76,9 @@ class TrainingBooster:
         """Return the model of the first rounds, for a slice such as ``[:5]``."""
         if not isinstance(rounds, slice) or rounds.start not in (None, 0):
             raise IndexError("take the first rounds, such as model[:5]")
-        found = TrainingBooster(self._params, self._rounds[rounds])
-        found._attributes = dict(self._attributes)
-        return found
+        shorter = TrainingBooster(self._params, self._rounds[rounds])
+        shorter._attributes = dict(self._attributes)
+        return shorter
 
 
 class Callbacks:
@@ -134,12 +134,12 @@ class Callbacks:
 
     def _any(self, method, epoch):
         """Call a method of all callbacks; return whether one returns True."""
-        found = [getattr(one, method)(self.model, epoch, self.history) for one in self.given]
-        return any(found)
+        results = [getattr(one, method)(self.model, epoch, self.history) for one in self.given]
+        return any(results)
 
     def _call(self, callback, method):
         """Call a method of a callback and store the model that it returns."""
-        found = getattr(callback, method)(self.model)
-        if found is None:
+        model = getattr(callback, method)(self.model)
+        if model is None:
             raise TypeError(f"{method} of a callback must return the model")
-        self.model = found
+        self.model = model

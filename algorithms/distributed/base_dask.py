@@ -84,9 +84,9 @@ class DaskTraining:
 
     def __sklearn_clone__(self):
         """Return an unfitted copy with these parameters; the client is shared, not copied."""
-        found = super(DaskTraining, copy(self)).__sklearn_clone__()
-        found.client = self.client
-        return found
+        clone = super(DaskTraining, copy(self)).__sklearn_clone__()
+        clone.client = self.client
+        return clone
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

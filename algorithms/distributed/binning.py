@@ -32,17 +32,17 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
         drawn = X[rows.draw(SAMPLE_SEED, ALL * sample // rows.total)]
     n_drawn = int(ranks.total([len(drawn)], "bins")[0])
     step = max(ranks.size, AT_ONCE // max(n_drawn * X.dtype.itemsize, 1))
-    found = []
+    bins = []
     for low in range(0, n_features, step):
         chunk = slice(low, min(low + step, n_features))
         parts = ranks.gather(np.ascontiguousarray(drawn[:, chunk]).tobytes(), "bins")
         columns = np.frombuffer(b"".join(parts), X.dtype).reshape(-1, chunk.stop - low)
-        own = share_of(ranks.rank, ranks.size, columns.shape[1])
-        at = slice(low + own.start, low + own.stop)
-        found.append(
-            bins_of(columns[:, own], gaps[at], categorical[at], max_bin, min_in_bin, workers)
+        share = share_of(ranks.rank, ranks.size, columns.shape[1])
+        at = slice(low + share.start, low + share.stop)
+        bins.append(
+            bins_of(columns[:, share], gaps[at], categorical[at], max_bin, min_in_bin, workers)
         )
-    return merge(ranks, found, n_features, step)
+    return merge(ranks, bins, n_features, step)
 
 
 def share_of(rank, size, count):
@@ -62,7 +62,7 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
 
     If a feature has missing values, a row of NaN is added, because the sample may have none.
     """
-    found = [None] * columns.shape[1]
+    bins = [None] * columns.shape[1]
     for has_gap in (False, True):
         which = np.flatnonzero(gaps == has_gap)
         table = columns[:, which]
@@ -71,12 +71,14 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
         table = np.ascontiguousarray(table)
         if not len(which):
             continue
-        own = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
+        binner = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
         for j, f in enumerate(which):
-            codes = None if own.codes[j] is None else own.codes[j].tolist()
-            all_codes = own.high_cardinality[j].tolist() if j in own.high_cardinality else None
-            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), all_codes)
-    return found
+            codes = None if binner.codes[j] is None else binner.codes[j].tolist()
+            all_codes = (
+                binner.high_cardinality[j].tolist() if j in binner.high_cardinality else None
+            )
+            bins[f] = (binner.edges[j].tolist(), codes, int(binner.missing[j]), all_codes)
+    return bins
 
 
 def merge(ranks, found, n_features, step):

@@ -229,8 +229,8 @@ def split_shared_unit(ranks, params, weight):
     """Return `split_unit_of_params` of the weights of all ranks."""
     if weight is None:
         return split_unit_of_params(params, None)
-    own = np.array([weight.min(initial=np.inf), weight.max(initial=0.0)])
-    parts = np.stack(ranks.tables(own.view(np.int64), "start")).view(np.float64)
+    extremes_here = np.array([weight.min(initial=np.inf), weight.max(initial=0.0)])
+    parts = np.stack(ranks.tables(extremes_here.view(np.int64), "start")).view(np.float64)
     extremes = float(parts[:, 0].min()), float(parts[:, 1].max())
     return split_unit_of_params(params, weight, extremes)
 
@@ -251,9 +251,9 @@ def gather_rows(ranks, rows, bins, score, y, weight, high_cardinality):
 
     def collect(values):
         parts = ranks.gather(np.ascontiguousarray(values).tobytes(), "rows")
-        found = np.frombuffer(b"".join(parts), values.dtype).reshape(-1, *values.shape[1:])
-        placed = np.empty_like(found)
-        placed[order] = found
+        gathered = np.frombuffer(b"".join(parts), values.dtype).reshape(-1, *values.shape[1:])
+        placed = np.empty_like(gathered)
+        placed[order] = gathered
         return placed
 
     whole = collect(bins.rows)

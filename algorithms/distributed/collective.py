@@ -32,11 +32,11 @@ WIDTHS = 1, 2, 4, 5, 6, 8  # sizes in bytes that numpy encodes fast as one or tw
 
 def skips_of(size):
     """Return pairs (skip, previous range), the widest skip first."""
-    found, last = [], size
+    skips, last = [], size
     while last > 1:
-        found.append(((last + 1) // 2, last))
+        skips.append(((last + 1) // 2, last))
         last = (last + 1) // 2
-    return found
+    return skips
 
 
 def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
@@ -145,8 +145,8 @@ class Ranks:
         """
         for skip, _ in reversed(self.skips):
             self._note(what, data)
-            ways = self.behind[skip], data, self.ahead[skip]
-            data = better(data, swap(*ways, len(data), self.patience))
+            links = self.behind[skip], data, self.ahead[skip]
+            data = better(data, swap(*links, len(data), self.patience))
         return data
 
     def tables(self, table, what):
@@ -197,13 +197,13 @@ class Ranks:
 
 def split_frame(frame):
     """Return the parts of a frame sent by `gather`."""
-    found, at = [], 0
+    parts, at = [], 0
     while at < len(frame):
         (length,) = COUNT.unpack_from(frame, at)
         at += COUNT.size
-        found.append(bytes(frame[at : at + length]))
+        parts.append(bytes(frame[at : at + length]))
         at += length
-    return found
+    return parts
 
 
 def width_of(largest):
@@ -214,18 +214,18 @@ def width_of(largest):
 
 def encode(block, widths):
     """Return a block's numbers as bytes, plane by plane: low 32 bits first, then the rest."""
-    found = []
+    pieces = []
     for plane, width in zip(block, widths, strict=True):
         if width > 4:
-            found += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
+            pieces += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
         else:
-            found.append(plane.astype(f"<i{width}"))
-    return b"".join(found)
+            pieces.append(plane.astype(f"<i{width}"))
+    return b"".join(pieces)
 
 
 def decode(data, lengths, widths):
     """Return the blocks encoded in a frame, int64 (n_planes, n) each."""
-    found, at = [], 0
+    decoded, at = [], 0
     for n in lengths:
         block = np.empty((len(widths), n), np.int64)
         for i, width in enumerate(widths):
@@ -236,5 +236,5 @@ def decode(data, lengths, widths):
             else:
                 block[i] = np.frombuffer(data, f"<i{width}", n, at)
             at += n * width
-        found.append(block)
-    return found
+        decoded.append(block)
+    return decoded

@@ -42,10 +42,10 @@ def bring_tables(client, tables, weights, workers):
     where = {"workers": workers, "allow_other_workers": False}
     futures = [client.compute(one, **where) for one in lazy.values()]
     wait_for_futures(client, futures, workers)
-    found = dict(zip(lazy, client.gather(futures), strict=True))
+    computed = dict(zip(lazy, client.gather(futures), strict=True))
 
     def column(one):
-        return column_or_1d(np.asarray(found[id(one)])) if id(one) in found else one
+        return column_or_1d(np.asarray(computed[id(one)])) if id(one) in computed else one
 
-    tables = [(found.get(id(X), X), column(y)) for X, y in tables]
+    tables = [(computed.get(id(X), X), column(y)) for X, y in tables]
     return tables, None if weights is None else [column(one) for one in weights]

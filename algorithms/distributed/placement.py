@@ -53,20 +53,20 @@ def compute_parts(client, parts, workers):
     """
     from dask import delayed
 
-    wanted = [delayed(tuple)(list(part)) for part in parts]
-    futures = client.compute(wanted, workers=workers, allow_other_workers=False)
+    tuples = [delayed(tuple)(list(part)) for part in parts]
+    futures = client.compute(tuples, workers=workers, allow_other_workers=False)
     wait_for_futures(client, futures, workers)
     return futures
 
 
 def inspect_parts(client, futures, model, workers):
     """Return the `PartSummary` of all parts."""
-    asked = [
+    summaries = [
         client.submit(inspect_part, future, model, pure=False, workers=workers)
         for future in futures
     ]
-    wait_for_futures(client, asked, workers)
-    return client.gather(asked)
+    wait_for_futures(client, summaries, workers)
+    return client.gather(summaries)
 
 
 def assign(client, futures, workers):
@@ -150,13 +150,13 @@ def train_on(client, futures, held, job, place):
     try:
         reach = open_listeners(client, name, addresses)
         place = {**place, "addresses": reach, "secret": secrets.token_bytes(32)}
-        own = replace(job, eval_set=None, eval_sample_weight=None, eval_metric=None)
+        job_without_tables = replace(job, eval_set=None, eval_sample_weight=None, eval_metric=None)
         running = [
             client.submit(
                 worker_tasks.train_here,
                 name,
                 {**place, "rank": rank, "numbers": held[address]},
-                own if rank else job,
+                job_without_tables if rank else job,
                 [futures[number] for number in held[address]],
                 workers=[address],
                 allow_other_workers=False,

@@ -21,11 +21,11 @@ class LinkError(ConnectionError):
 def listen(host):
     """Return a listening socket on a free port of an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    found.bind((host, 0))
-    found.listen(64)
-    return found
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, 0))
+    listener.listen(64)
+    return listener
 
 
 def tune(connection):

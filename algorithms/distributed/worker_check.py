@@ -74,11 +74,11 @@ def call_workers(client, seconds, function, *args, workers):
     Each worker is called by its own thread, because ``client.run`` on all workers would wait for a
     hanging one. Workers that do not answer in time are left out.
     """
-    found = {}
+    answers = {}
 
     def run(address):
         with suppress(Exception):  # the scheduler or the worker is lost
-            found.update(client.run(function, *args, workers=[address], on_error="return"))
+            answers.update(client.run(function, *args, workers=[address], on_error="return"))
 
     threads = [threading.Thread(target=run, args=(one,), daemon=True) for one in workers]
     deadline = time.monotonic() + seconds
@@ -86,7 +86,7 @@ def call_workers(client, seconds, function, *args, workers):
         thread.start()
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0.0))
-    return dict(found)
+    return dict(answers)
 
 
 def compare(versions, addresses):
@@ -108,7 +108,7 @@ def compare(versions, addresses):
     if silent:
         reasons = (f"{one} does not answer: {versions.get(one, HANGS)}" for one in silent)
         raise WorkerLostError("; ".join(reasons))
-    own, unlike = worker_tasks.versions(), []
+    ours, unlike = worker_tasks.versions(), []
     for address in addresses:
         theirs = versions[address]
         if isinstance(theirs, Exception):
@@ -117,7 +117,7 @@ def compare(versions, addresses):
             continue
         unlike += [
             f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"
-            for what, value in own.items()
+            for what, value in ours.items()
             if theirs.get(what) != value
         ]
     if unlike:

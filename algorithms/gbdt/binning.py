@@ -100,20 +100,22 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         return choose(feature, *runs_of(values))
 
     listed = list(range(len(table.listed_columns)))
-    found = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
+    edges_or_codes = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
     fewest = LINE * -(-2 * workers.threads // LINE)
     step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
         pairs = list(zip(features, columns, strict=True))
-        found.update(zip(features, workers.each(find_dense, pairs), strict=True))
+        edges_or_codes.update(zip(features, workers.each(find_dense, pairs), strict=True))
     room, all_codes = max_bin - 1, np.flatnonzero(categorical).tolist()
-    high_cardinality = {f: found[f] for f in all_codes if len(found[f]) > room}
-    found = [found[f][:room] if categorical[f] else found[f] for f in range(n_features)]
-    edges = tuple(np.empty(0) if c else e for e, c in zip(found, categorical, strict=True))
-    codes = tuple(e if c else None for e, c in zip(found, categorical, strict=True))
-    own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
+    high_cardinality = {f: edges_or_codes[f] for f in all_codes if len(edges_or_codes[f]) > room}
+    edges_or_codes = [
+        edges_or_codes[f][:room] if categorical[f] else edges_or_codes[f] for f in range(n_features)
+    ]
+    edges = tuple(np.empty(0) if c else e for e, c in zip(edges_or_codes, categorical, strict=True))
+    codes = tuple(e if c else None for e, c in zip(edges_or_codes, categorical, strict=True))
+    own = [len(e) if c else len(e) + 1 for e, c in zip(edges_or_codes, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
     return Binner(edges, codes, missing, high_cardinality)
 
@@ -136,12 +138,12 @@ def runs_of(values, n_zeros=0):
 
     ``n_zeros`` rows are added for the value zero.
     """
-    found = np.empty(len(values) + 1, values.dtype)
-    np.add(values, 0.0, out=found[:-1])  # −0.0 becomes 0.0
-    sort(found[:-1])
-    counts = np.empty(len(found), np.int64)
-    n_runs = count_runs(found, len(values), counts, n_zeros)
-    return found[:n_runs], counts[:n_runs]
+    ordered = np.empty(len(values) + 1, values.dtype)
+    np.add(values, 0.0, out=ordered[:-1])  # −0.0 becomes 0.0
+    sort(ordered[:-1])
+    counts = np.empty(len(ordered), np.int64)
+    n_runs = count_runs(ordered, len(values), counts, n_zeros)
+    return ordered[:n_runs], counts[:n_runs]
 
 
 def sort(values):
@@ -155,15 +157,15 @@ def sort(values):
 
 def find_gaps(X, workers):
     """Return which columns have missing values, bool (n_features,)."""
-    found = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
+    has_nan = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
 
     def scan(first, last):
         for part in range(first, last):
             rows = X[part * ROWS_A_SHARE : (part + 1) * ROWS_A_SHARE]
-            found[part] = np.isnan(rows).any(axis=0)
+            has_nan[part] = np.isnan(rows).any(axis=0)
 
-    workers.share(scan, len(found))
-    return found.any(axis=0)
+    workers.share(scan, len(has_nan))
+    return has_nan.any(axis=0)
 
 
 def listed_gaps(table):

@@ -31,5 +31,5 @@ def bins_of_far_codes(values, codes, dtype):
     whole = np.where(values >= 0, np.trunc(values), -1.0)
     at = np.searchsorted(sorted_codes[:-1], whole)
     known = sorted_codes[at] == whole
-    found = np.append(order, len(codes))[np.where(known, at, len(codes))]
-    return found.astype(dtype)
+    bins = np.append(order, len(codes))[np.where(known, at, len(codes))]
+    return bins.astype(dtype)

@@ -38,12 +38,12 @@ class Evaluation:
 
     def name_tables(self):
         """Return the name of each table: the given name, "training", or "valid_" and a number."""
-        given = list(self.names or ())
+        names = list(self.names or ())
         usual = [
             "training" if number in self.training else f"valid_{number}"
             for number in range(self.n_tables)
         ]
-        return [*given, *usual[len(given) :]][: len(usual)]
+        return [*names, *usual[len(names) :]][: len(usual)]
 
 
 class EvalResult(NamedTuple):

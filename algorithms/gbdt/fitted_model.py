@@ -58,8 +58,8 @@ class HistogramModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             raise TypeError(f"num_iteration must be a whole number or None, not {rounds!r}")
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))
-        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
-            return found
+        if (raw := self._walker.raw_at_once(self, X, trees)) is not None:
+            return raw
         X = self._read_rows(X)
         return self._walker.raw(X, self._threads(X.shape[0]), trees)
 

@@ -100,22 +100,22 @@ class Grower:
         GrownTree
             Its values are not multiplied with the learning rate.
         """
-        own = self.growth
+        growth = self.growth
         if rows is not None:
-            own = own._replace(rows=own.rows[: len(rows)])
+            growth = growth._replace(rows=growth.rows[: len(rows)])
         if features is not None:
-            own = own._replace(**self._only(features))
-        n_rows = len(own.rows)
-        own.state[booster_arrays.ROWS] = n_rows
+            growth = growth._replace(**self._only(features))
+        n_rows = len(growth.rows)
+        growth.state[booster_arrays.ROWS] = n_rows
         sample = EVERY if rows is None else rows
         if self.size == 1 or self.is_large or features is not None or self.rules.extra:
-            self._share_growing(sample, records, own, scale, seed)
+            self._share_growing(sample, records, growth, scale, seed)
         else:
-            begin_with(sample, own.rows, 0, n_rows)
+            begin_with(sample, growth.rows, 0, n_rows)
             self._threads_for(records).grow(scale)
         check_interrupt(self.team.flag)
-        self._own = own
-        self.n_leaves = int(own.state[booster_arrays.LEAVES])
+        self._own = growth
+        self.n_leaves = int(growth.state[booster_arrays.LEAVES])
         self._mark()
         return self._take()
 
@@ -154,8 +154,8 @@ class Grower:
 
     def _mark(self):
         """Write every row's leaf."""
-        own, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
-        runs = self._runs() if len(own.rows) < len(leaf_of) else None
+        growth, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
+        runs = self._runs() if len(growth.rows) < len(leaf_of) else None
         if runs is not None:
 
             def place(first, last):
@@ -163,30 +163,33 @@ class Grower:
 
             self.share_rows(place, len(leaf_of))
             return
-        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, own.spare, self._of_others)
+        mark_rows(self.share_rows, growth, self.n_leaves, leaf_of, growth.spare, self._of_others)
 
     def _runs(self):
         """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
-        own, places = self._own, self.bins.places
-        are_few = 2 * len(own.rows) > len(self.leaf_of)  # others: parting them costs less
+        growth, places = self._own, self.bins.places
+        are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
         most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
         if len(self.bins.lists.cells) or self.n_leaves > most:
             return None
-        nodes = own.nodes[: 2 * self.n_leaves - 1]
+        nodes = growth.nodes[: 2 * self.n_leaves - 1]
         number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
-        found = list_runs(nodes, own.goes_left, places.column, places.length, number, runs)
-        return runs if found else None
+        fits = list_runs(nodes, growth.goes_left, places.column, places.length, number, runs)
+        return runs if fits else None
 
     def _of_others(self):
         """Return a task that writes the leaves of rows that the last tree was not grown on."""
-        own, bins, leaf_of = self._own, self.bins, self.leaf_of
-        nodes, of_leaves = own.nodes[: 2 * self.n_leaves - 1], self.leaves["node"][: self.n_leaves]
+        growth, bins, leaf_of = self._own, self.bins, self.leaf_of
+        nodes, of_leaves = (
+            growth.nodes[: 2 * self.n_leaves - 1],
+            self.leaves["node"][: self.n_leaves],
+        )
         if not len(bins.lists.cells):
             return make_partition_task(
-                nodes, of_leaves, own.goes_left, bins.columns, bins.places.column, leaf_of
+                nodes, of_leaves, growth.goes_left, bins.columns, bins.places.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
-        return lambda others: walk_listed(bins, own, leaf, others, leaf_of)
+        return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
 
     def share_rows(self, task, count):
         """Run a task over rows, on several threads unless there are few rows."""

@@ -81,9 +81,9 @@ def sum_by_category(column, records, workers):
     parts = []
 
     def add(first, last):
-        own = np.zeros((len(column.codes) + 1, 2), np.int64)
-        add_codes(column.places, records, own, first, last)
-        parts.append(own)
+        sums = np.zeros((len(column.codes) + 1, 2), np.int64)
+        add_codes(column.places, records, sums, first, last)
+        parts.append(sums)
 
     workers.share(add, len(column.places))
     return sum(parts)

@@ -48,7 +48,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
     dtype = [np.float64, np.float32]
-    found = validate_data(
+    validated = validate_data(
         estimator,
         X,
         y,
@@ -60,7 +60,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         ensure_all_finite="allow-nan",
         **options,
     )
-    X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    X, rest = (validated[0], validated[1:]) if isinstance(validated, tuple) else (validated, None)
     if is_ours:
         X.flags.writeable = True  # pandas makes its arrays read-only
     X = add_up(X)
@@ -100,10 +100,10 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
         places = [j for j, kind in enumerate(kinds) if isinstance(kind, pd.CategoricalDtype)]
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
-        found = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
+        categories_of = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
         if getattr(estimator, "parity", None) == "scikit-learn":
-            found = {k: sort_names(categories) for k, categories in found.items()}
-        estimator.categories_ = go_on_with(known, found)
+            categories_of = {k: sort_names(categories) for k, categories in categories_of.items()}
+        estimator.categories_ = go_on_with(known, categories_of)
     if estimator.categories_ is None and (X.dtypes == "category").any():
         raise ValueError(
             "the model is of a file that does not name its categories: give them as the codes "
@@ -115,9 +115,9 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
         places = columns_of_lists(X, len(estimator.categories_))
         return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
     place = places_of(estimator, X)
-    found = {place.get(key, key): own for key, own in estimator.categories_.items()}
+    categories_of = {place.get(key, key): own for key, own in estimator.categories_.items()}
     here = range(X.shape[1])  # scikit-learn's check reports missing columns
-    return with_codes(X, {at: own for at, own in found.items() if at in here}, dtype)
+    return with_codes(X, {at: own for at, own in categories_of.items() if at in here}, dtype)
 
 
 def with_codes(X, places, dtype):
@@ -134,12 +134,12 @@ def with_codes(X, places, dtype):
     columns = [X.iloc[:, j] for j in range(X.shape[1])]
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
-        found = np.empty(X.shape, dtype)
+        values_array = np.empty(X.shape, dtype)
         for j, one in enumerate(columns):
             if j not in coded:
                 coded[j] = one.to_numpy(), as_they_are
-        lay_out([coded[j] for j in range(len(columns))], found)
-        return pd.DataFrame(found, X.index, X.columns, copy=False)
+        lay_out([coded[j] for j in range(len(columns))], values_array)
+        return pd.DataFrame(values_array, X.index, X.columns, copy=False)
     X = X.copy(deep=False)
     for j, (values, read) in coded.items():
         X.isetitem(j, read(values))
@@ -258,20 +258,20 @@ def find_categorical(estimator, wanted, ordered=()):
     """
     n_features = estimator.n_features_in_
     names = list(getattr(estimator, "feature_names_in_", []))
-    found = np.zeros(n_features, bool)
+    is_categorical = np.zeros(n_features, bool)
     is_auto = isinstance(wanted, str)
     as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
     for key in estimator.categories_:
         at = names.index(key) if isinstance(key, str) else key
-        found[at] = not as_lightgbm or (is_auto and not ordered[at])
+        is_categorical[at] = not as_lightgbm or (is_auto and not ordered[at])
     if is_auto:
-        return found
+        return is_categorical
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
         if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
             raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
-        found[at] = True
-    return found
+        is_categorical[at] = True
+    return is_categorical
 
 
 def columns_of_mask(wanted, n_features):

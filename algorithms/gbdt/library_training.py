@@ -37,9 +37,9 @@ def check_params(params, options):
     if params.parity == "lightgbm" and params.subsample_freq == 0:
         followed |= {"subsample"}
     for name, default in constructor_defaults(type(params)).items():
-        own = getattr(params, name)
-        is_default = own is None if default is None else np.all(own == default)
-        refuse(params, name, own, name not in followed and not is_default)
+        value_given = getattr(params, name)
+        is_default = value_given is None if default is None else np.all(value_given == default)
+        refuse(params, name, value_given, name not in followed and not is_default)
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():

@@ -85,8 +85,8 @@ class HistogramBooster(BoosterView):
         is_leaf = trees.left < 0
         total = float(trees.base.sum())
         for t in range(trees.n_trees):
-            own = slice(trees.offsets[t], trees.offsets[t + 1])
-            total += float(pick(trees.value[own, 0][is_leaf[own]]) * trees.weight[t])
+            nodes = slice(trees.offsets[t], trees.offsets[t + 1])
+            total += float(pick(trees.value[nodes, 0][is_leaf[nodes]]) * trees.weight[t])
         return total
 
     def predict(self, data, start_iteration=0, num_iteration=None, raw_score=False, **options):
@@ -194,8 +194,8 @@ class HistogramBooster(BoosterView):
             waiting = [(trees.offsets[t], 1, None)]
             while waiting:
                 at, depth, parent = waiting.pop()
-                own = label(t, at)
-                row = {"tree_index": t, "node_depth": depth, "node_index": own}
+                name = label(t, at)
+                row = {"tree_index": t, "node_depth": depth, "node_index": name}
                 row |= dict.fromkeys(COLUMNS)
                 row["parent_index"] = parent
                 row["value"] = float(trees.value[at, 0] * trees.weight[t])
@@ -212,10 +212,10 @@ class HistogramBooster(BoosterView):
                         "missing_direction": "left" if trees.default_left[at] else "right",
                         "missing_type": MISSING.get(Missing(int(trees.missing[at])), "None"),
                     }
-                    waiting += [(right, depth + 1, own), (left, depth + 1, own)]
+                    waiting += [(right, depth + 1, name), (left, depth + 1, name)]
                 rows.append(row)
-        found = pd.DataFrame(rows)
-        return found.assign(count=found["count"].astype(int))
+        frame = pd.DataFrame(rows)
+        return frame.assign(count=frame["count"].astype(int))
 
 
 COLUMNS = (

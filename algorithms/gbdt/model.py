@@ -39,8 +39,8 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
     if not np.count_nonzero(nodes["is_set"]):  # faster than flatnonzero
         return GrownTree(nodes, sets)
     for node in np.flatnonzero(nodes["is_set"]).tolist():
-        own, bins = codes[nodes["feature"][node]]
-        sets[node] = np.sort(own[goes_left[node, bins] == 1])
+        feature_codes, bins = codes[nodes["feature"][node]]
+        sets[node] = np.sort(feature_codes[goes_left[node, bins] == 1])
     return GrownTree(nodes, sets)
 
 

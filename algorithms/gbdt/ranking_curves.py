@@ -19,8 +19,8 @@ def steps_of(is_positive, score, weight):
     """Return TP and FP after each step, float64 (n_steps + 1,), starting with zeros."""
     order = np.argsort(-score, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
-    own, weight = is_positive[order], weight[order]
-    sums = (np.cumsum(weight * side)[ends] for side in (own, 1.0 - own))
+    positive, weight = is_positive[order], weight[order]
+    sums = (np.cumsum(weight * side)[ends] for side in (positive, 1.0 - positive))
     return tuple(np.concatenate([[0.0], sum_]) for sum_ in sums)
 
 
@@ -59,8 +59,8 @@ def area(curve, y, found, weight):
         first = 1 if found.shape[1] == 2 else 0  # with two classes only the second one
         sides = [(y == k, found[:, k]) for k in range(first, found.shape[1])]
     areas, sizes = [], []
-    for own, score in sides:
-        tp, fp = steps_of(own.astype(np.float64), score, weight)
+    for is_positive, score in sides:
+        tp, fp = steps_of(is_positive.astype(np.float64), score, weight)
         areas.append(curve(tp, fp) if min(tp[-1], fp[-1]) > 0.0 else np.nan)
         sizes.append(tp[-1])
     return float(np.average(areas, weights=sizes if curve is roc_area and any(sizes) else None))

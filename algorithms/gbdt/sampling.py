@@ -94,9 +94,9 @@ def size_rows(g, h, workers):
     sizes, tables = np.empty(n_rows, np.float32), []
 
     def share(first, last):
-        own = np.zeros(KEYS, np.int64)
-        count_keys(g, h, sizes, own, first, last)
-        tables.append(own)
+        counts = np.zeros(KEYS, np.int64)
+        count_keys(g, h, sizes, counts, first, last)
+        tables.append(counts)
 
     workers.share(share, n_rows)
     return sizes, np.sum(tables, axis=0)
@@ -170,5 +170,5 @@ def top_edge(counts, top_rate, n_rows):
     taken = np.cumsum(counts[keys])  # rows whose key is at least this one
     wanted = max(int(top_rate * n_rows), 1)
     at = int(np.searchsorted(taken, wanted))
-    own = int(counts[keys[at]])
-    return int(keys[at]), (wanted - int(taken[at]) + own) / own
+    edge_count = int(counts[keys[at]])
+    return int(keys[at]), (wanted - int(taken[at]) + edge_count) / edge_count

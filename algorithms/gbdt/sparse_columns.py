@@ -47,10 +47,10 @@ class ByColumn:
     @property
     def gaps(self):
         """Which columns have missing values among their entries, bool (n_columns,)."""
-        found = np.zeros(self.shape[1], bool)
+        has_nan = np.zeros(self.shape[1], bool)
         at = np.flatnonzero(np.isnan(self.matrix.data))
-        found[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True
-        return found
+        has_nan[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True
+        return has_nan
 
     def sample(self, rows, workers):  # noqa: ARG002 - same signature as `ByRow.sample`
         """Return a function: column → the values of its entries in these rows."""

@@ -113,9 +113,9 @@ def are_exclusive(is_set):
     n_rows, n_columns = is_set.shape
     padded = np.zeros((n_columns, -(-n_rows // 64) * 64), bool)
     padded[:, :n_rows] = is_set.T
-    found = np.zeros(n_columns, np.uint8)
-    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), found)
-    return found.astype(bool)
+    is_exclusive = np.zeros(n_columns, np.uint8)
+    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), is_exclusive)
+    return is_exclusive.astype(bool)
 
 
 def entries_of(X, chosen, workers):

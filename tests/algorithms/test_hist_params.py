@@ -75,7 +75,7 @@ def test_second_order_boosting_refuses_them_though_xgboost_does_not(method):
     frame, y = frame_of_categories()
     params = {"n_estimators": 1, "tree_method": method}
     model = NewtonBoostingRegressor(**params, monotone_constraints={"kind": 1})
-    with pytest.raises(ValueError, match=r"columns of categories.*'kind'"):
+    with pytest.raises(ValueError, match=r"categorical columns.*'kind'"):
         model.fit(frame, y)
     model.set_params(monotone_constraints={"x": 1}).fit(frame, y)
 

@@ -1,1 +1,1 @@
-"""Drop-in interfaces: parameters, callbacks and model views under the names of other libraries."""
+"""Drop-in interfaces of other libraries: parameters, callbacks, initial models, model views."""

@@ -1,4 +1,4 @@
-"""Read a model to go on from that another library holds in memory."""
+"""Read initial models (``init_model``), also in-memory models of LightGBM and XGBoost."""
 
 import tempfile
 from dataclasses import replace
@@ -15,7 +15,7 @@ def read_init_model(model):
 
     Parameters
     ----------
-    model : any of these; a LightGBM Booster or estimator; an XGBoost Booster or estimator
+    model : one of these, or a Booster or estimator of LightGBM or XGBoost
     """
     if isinstance(model, BoosterView):
         return model.estimator

@@ -1,4 +1,4 @@
-"""Read tables and vectors of other libraries' types: Arrow, polars, one-column frames."""
+"""Conversion of Arrow, polars and sparse pandas inputs to supported types."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ from scipy import sparse
 
 
 def as_rows(X):
-    """Return X; an Arrow table, or any object of the Arrow stream protocol, as a pandas frame.
+    """Return X; Arrow tables and objects with the Arrow stream protocol become pandas frames.
 
     Sparse columns of a pandas frame become dense.
     """
@@ -26,12 +26,12 @@ def as_rows(X):
 
 
 def as_dense_column(column):
-    """Return a column of a pandas frame; a sparse one with all its values."""
+    """Return a column of a pandas frame; a sparse one becomes dense."""
     return column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
 
 
 def as_vector(y):
-    """Return labels or weights; an Arrow array or a polars series as a numpy array."""
+    """Return labels or weights; Arrow arrays and polars series become numpy arrays."""
     if isinstance(y, pd.Series):
         return as_dense_column(y)
     if isinstance(y, pd.DataFrame):

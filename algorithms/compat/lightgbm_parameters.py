@@ -1,7 +1,7 @@
-"""The parameters of LightGBM, with all their names, and what each means here.
+"""Table of LightGBM's parameters with all aliases: supported, ignored or rejected.
 
-Those that our estimator has as arguments are read by them. A parameter without effect says why;
-one that cannot be had is refused, but for the values that ask for nothing.
+A supported parameter maps to a constructor argument of our estimator. An ignored parameter has no
+effect, for the reason given. A rejected parameter raises an error unless its value is harmless.
 """
 
 from numbers import Integral
@@ -165,7 +165,7 @@ REFUSED = [  # names, harmless values, reason
 
 
 def read_rows():
-    """Yield the parameters that our estimator has as arguments."""
+    """Yield the supported parameters, those that our estimator has as arguments."""
     for line in READ.strip().splitlines():
         name, attribute, *aliases = line.split()
         names = [one for one in (attribute, *aliases) if one != name]
@@ -173,16 +173,16 @@ def read_rows():
 
 
 def ignored_rows():
-    """Yield the parameters without effect."""
+    """Yield the ignored parameters."""
     for reason, names in NO_EFFECT.items():
         for one in names.split():
             name, _, aliases = one.partition("=")
-            found = tuple(filter(None, aliases.split(",")))
-            yield Parameter(name, found, ignored=True, reason=reason)
+            alias_names = tuple(filter(None, aliases.split(",")))
+            yield Parameter(name, alias_names, ignored=True, reason=reason)
 
 
 def refused_rows():
-    """Yield the parameters that cannot be had."""
+    """Yield the rejected parameters."""
     for names, harmless, reason in REFUSED:
         name, *aliases = names.split()
         yield Parameter(name, tuple(aliases), harmless=harmless, reason=reason)
@@ -203,10 +203,10 @@ FLAGS = (
 
 
 def read_lightgbm_values(params):
-    """Change the values of a resolved estimator to those that our code takes.
+    """Convert the parameter values of a resolved estimator from LightGBM's conventions to ours.
 
-    LightGBM writes "none" in several ways: an `early_stopping_round` of 0, an empty list of
-    constraints, the number 1 for True.
+    LightGBM accepts an `early_stopping_round` of 0 and empty constraints for None, and 0 and 1 for
+    False and True.
     """
     for name in FLAGS:
         value = getattr(params, name)
@@ -228,7 +228,7 @@ def read_lightgbm_values(params):
 
 
 def read_constraints(params):
-    """Change constraints that are text to lists, and empty ones to None."""
+    """Convert constraints from text to lists, and empty ones to None."""
     for name in ("monotone_constraints", "interaction_constraints"):
         value = getattr(params, name)
         if isinstance(value, str):
@@ -238,7 +238,7 @@ def read_constraints(params):
 
 
 def read_text(text):
-    """Return the list that a text such as "1,-1,0" or "[0,1],[2,3]" stands for."""
+    """Parse a list from text such as "1,-1,0" or "[0,1],[2,3]"."""
     groups = text.replace(" ", "").strip("[]").split("],[")
     if "[" in text:
         return [[int(one) for one in group.split(",")] for group in groups]
@@ -246,7 +246,7 @@ def read_text(text):
 
 
 def read_columns(text):
-    """Return the columns that a text such as "name:a,b" or "0,3" stands for; "auto" stays."""
+    """Parse columns from text such as "name:a,b" or "0,3"; "auto" is returned unchanged."""
     if text in ("", "auto"):
         return "auto"
     if text.startswith("name:"):

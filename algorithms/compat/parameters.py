@@ -1,11 +1,11 @@
-"""Accept the parameters of another library by every name that it has for them.
+"""Parameters of another library, under all of its aliases.
 
-A table lists the library's parameters, each with its aliases. A parameter is either read by an
-attribute of our estimator, or has no effect here (it is about output, memory or seeds), or cannot
-be had: then every value but the harmless ones is refused when the model is trained.
+A table lists the library's parameters with their aliases. A parameter is either supported (it maps
+to an attribute of our estimator), or ignored (it concerns output, memory or seeds), or rejected:
+then all values except harmless ones raise an error in training.
 
-Names that are not arguments of the constructor come as ``**kwargs``. `get_params` returns them
-too, as in LightGBM and XGBoost. Training reads them on a copy of the estimator, see `resolved`.
+Names that are not constructor arguments are passed as ``**kwargs``. `get_params` returns them too,
+as in LightGBM and XGBoost. Training resolves aliases on a copy of the estimator, see `_resolved`.
 """
 
 import difflib
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-# scikit-learn's checks of estimators take the argument ``**kwargs`` for one of this name.
+# scikit-learn's estimator checks treat the argument ``**kwargs`` as a parameter of this name.
 CATCH_ALL = "kwargs"
 
 
@@ -27,18 +27,18 @@ class Parameter:
 
     name: str
     aliases: tuple = ()
-    attribute: str = ""  # of our estimator, which has its meaning
-    harmless: tuple = ()  # values that change nothing, of a parameter that cannot be had
-    reason: str = ""  # why it has no effect, or why it cannot be had
-    ignored: bool = False  # whether any value is taken, without effect
+    attribute: str = ""  # equivalent attribute of our estimator; empty if not supported
+    harmless: tuple = ()  # accepted values of a rejected parameter
+    reason: str = ""  # why it is ignored or rejected
+    ignored: bool = False  # whether all values are accepted without effect
 
     @property
     def names(self):
-        """All names, the library's main one first, then short before long."""
+        """All names: the library's main one, then the aliases by length."""
         return (self.name, *sorted(self.aliases, key=lambda alias: (len(alias), alias)))
 
     def check(self, class_name, name, value):
-        """Raise ValueError where a value cannot be had."""
+        """Raise ValueError if a value is not supported."""
         if self.attribute or self.ignored or any(is_same(value, one) for one in self.harmless):
             return
         wanted = " or ".join(repr(one) for one in self.harmless if one is not None)
@@ -47,12 +47,12 @@ class Parameter:
 
 
 class ParameterTable:
-    """The parameters of a library.
+    """Table of a library's parameters.
 
     Parameters
     ----------
     library : name of the library, for messages
-    rows : of `Parameter`
+    rows : iterable of `Parameter`
     """
 
     def __init__(self, library, rows):
@@ -65,16 +65,16 @@ class ParameterTable:
 
 
 class LibraryParameters:
-    """An estimator whose constructor also takes the names of a `ParameterTable`.
+    """Mixin of estimators whose constructor accepts all names of a `ParameterTable`.
 
-    A class has the table as ``_parameter_table``; its constructor takes ``**kwargs``.
+    The class has the table as ``_parameter_table``, and its constructor takes ``**kwargs``.
     """
 
     _parameter_table: ParameterTable
     _own_parameters: ClassVar[frozenset] = frozenset()  # of ours, not the library's
 
     def _set_constructor_params(self, given):
-        """Set the arguments of a constructor, ``locals()``, those in ``kwargs`` too."""
+        """Set attributes from the constructor's ``locals()``, including those in ``kwargs``."""
         extra = given.get("kwargs", {})
         for name, value in given.items():
             if name not in ("self", "kwargs", "__class__"):
@@ -87,20 +87,22 @@ class LibraryParameters:
             self._set_extra(name, value)
 
     def _set_extra(self, name, value):
-        """Keep a parameter that is no argument of the constructor."""
+        """Store a parameter that is not a constructor argument."""
         self.__dict__.setdefault("_extra_params", {})[name] = value
         setattr(self, name, value)
 
     @classmethod
     def _get_param_names(cls):
-        """Return the names of constructor arguments, of base classes too that get ``**kwargs``."""
+        """Return the names of constructor arguments, including those passed on to base classes."""
         return sorted(constructor_defaults(cls))
 
     def get_params(self, deep=True):
-        """Return all parameters, also those of other names that were given."""
-        found = super().get_params(deep)
-        found.update({name: getattr(self, name) for name in self.__dict__.get("_extra_params", ())})
-        return found
+        """Return all parameters, including those given by other names."""
+        params = super().get_params(deep)
+        params.update(
+            {name: getattr(self, name) for name in self.__dict__.get("_extra_params", ())}
+        )
+        return params
 
     def set_params(self, **params):
         """Set parameters by any of their names.
@@ -108,7 +110,7 @@ class LibraryParameters:
         Raises
         ------
         ValueError
-            Where there is no parameter of a name.
+            If a name is unknown.
         """
         own = set(self._get_param_names())
         for name, value in params.items():
@@ -121,14 +123,14 @@ class LibraryParameters:
         return self
 
     def _resolved(self):
-        """Return a shallow copy whose constructor arguments hold what all given names say.
+        """Return a shallow copy whose constructor arguments have the values of given aliases.
 
         Raises
         ------
         ValueError
-            Where a parameter cannot be had.
+            If a parameter is not supported.
         """
-        found = copy(self)
+        resolved = copy(self)
         own = constructor_defaults(type(self))
         for row in self._parameter_table.rows:
             if row.name in own and row.name not in self._own_parameters:
@@ -137,11 +139,11 @@ class LibraryParameters:
             value = getattr(self, name)
             row.check(type(self).__name__, name, value)
             if row.attribute:
-                setattr(found, row.attribute, value)
-        return found
+                setattr(resolved, row.attribute, value)
+        return resolved
 
     def _take_fitted(self, core):
-        """Take what training has left on a resolved copy of this estimator."""
+        """Copy the fitted attributes from a resolved copy of this estimator."""
         params = set(self._get_param_names()) | set(self.__dict__.get("_extra_params", ()))
         params |= {row.attribute for row in self._parameter_table.rows} | {"_extra_params"}
         left = {name: value for name, value in core.__dict__.items() if name not in params}
@@ -150,10 +152,10 @@ class LibraryParameters:
         self.__dict__.update(left)
 
     def _given_rows(self):
-        """Yield each parameter that was given in ``kwargs``, and the name that counts.
+        """Yield each parameter given in ``kwargs``, and its name of highest precedence.
 
-        As in LightGBM they count more than the arguments of the constructor; among themselves the
-        library's main name does, then the shortest one.
+        As in LightGBM, they take precedence over constructor arguments. Among several names of a
+        parameter, the library's main name takes precedence, then the shortest one.
         """
         extra = self.__dict__.get("_extra_params", {})
         table = self._parameter_table
@@ -161,9 +163,9 @@ class LibraryParameters:
             given = [name for name in row.names if name in extra]
             values = [getattr(self, name) for name in given]
             if not all(is_same(values[0], other) for other in values[1:]):
-                told = ", ".join(f"{n}={v!r}" for n, v in zip(given, values, strict=True))
+                pairs = ", ".join(f"{n}={v!r}" for n, v in zip(given, values, strict=True))
                 warnings.warn(
-                    f"{type(self).__name__} got {told}, which mean the same: {given[0]} counts",
+                    f"{type(self).__name__} got {pairs}, which mean the same: {given[0]} counts",
                     stacklevel=5,
                 )
             yield row, given[0]
@@ -172,24 +174,24 @@ class LibraryParameters:
 def constructor_defaults(cls):
     """Return the constructor arguments of a class, name → default.
 
-    Where the constructor passes ``**kwargs`` on, those of the next class are among them.
+    If the constructor has ``**kwargs``, the arguments of the next base class are included.
     """
-    found = {}
+    defaults = {}
     for one in cls.__mro__:
         if "__init__" not in one.__dict__ or one is object:
             continue
         parameters = inspect.signature(one.__init__).parameters.values()
         for parameter in parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                found.setdefault(parameter.name, parameter.default)
+                defaults.setdefault(parameter.name, parameter.default)
         if not any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
             break
-    found.pop("self", None)
-    return found
+    defaults.pop("self", None)
+    return defaults
 
 
 def unknown_parameter(cls, name):
-    """Return what to say of a name that no parameter has."""
+    """Return the error message for an unknown parameter name."""
     groups = [*constructor_defaults(cls)], [*cls._parameter_table.by_name]
     close = [one for known in groups for one in difflib.get_close_matches(name, known, n=1)]
     hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -197,11 +199,11 @@ def unknown_parameter(cls, name):
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values of parameters are equal; NaN equals NaN."""
+    """Return whether two parameter values are equal; NaN equals NaN."""
     if one is other:
         return True
     if isinstance(one, bool) != isinstance(other, bool):
-        return False  # 1 is no True
+        return False  # 1 and True differ
     try:
         same = one == other
         if isinstance(same, np.ndarray):

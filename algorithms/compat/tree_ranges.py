@@ -1,4 +1,4 @@
-"""Take some rounds of an ensemble."""
+"""Extraction of a range of rounds from an ensemble."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from harness import TreeEnsemble
 
 
 def take_rounds(ensemble, first, last):
-    """Return the rounds from ``first`` to before ``last``; without the first round, also no base.
+    """Return the rounds ``first`` to ``last`` − 1; if ``first`` is not 0, the base is 0.
 
     Parameters
     ----------

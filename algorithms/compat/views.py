@@ -1,14 +1,14 @@
-"""What the two views of a fitted model share."""
+"""Base class of the views of a fitted model, and numbering of leaves and splits."""
 
 import numpy as np
 
 
 class BoosterView:
-    """A fitted estimator's model under the names of a library's Booster.
+    """View of a fitted estimator with the methods of a library's Booster.
 
     Parameters
     ----------
-    estimator : fitted, with ``ensemble_``
+    estimator : fitted estimator with ``ensemble_``
     """
 
     def __init__(self, estimator):
@@ -19,7 +19,7 @@ class BoosterView:
 
 
 def leaf_numbers(trees):
-    """Return the number of each leaf within its tree, int64 (n_nodes,); −1 where there is none."""
+    """Return the number of each leaf within its tree, int64 (n_nodes,); −1 at splits."""
     return numbers_of(trees, trees.left < 0)
 
 
@@ -32,5 +32,5 @@ def numbers_of(trees, chosen):
     """Return the number of each chosen node within its tree."""
     total = np.cumsum(chosen)
     before = total[trees.offsets[:-1]] - chosen[trees.offsets[:-1]]
-    found = total - 1 - np.repeat(before, np.diff(trees.offsets))
-    return np.where(chosen, found, -1)
+    numbers = total - 1 - np.repeat(before, np.diff(trees.offsets))
+    return np.where(chosen, numbers, -1)

@@ -1,13 +1,13 @@
-"""Call XGBoost's training callbacks while second-order boosting trains."""
+"""Support of XGBoost's training callbacks in second-order boosting."""
 
 
 class TrainingBooster:
-    """The model in training, as callbacks see it.
+    """View of the model in training, which callbacks receive.
 
     Parameters
     ----------
-    params : parameters that training reads
-    rounds : list of rounds, to which training adds
+    params : parameters read by training
+    rounds : list of rounds, extended by training
     """
 
     def __init__(self, params, rounds):
@@ -18,15 +18,15 @@ class TrainingBooster:
         return len(self._rounds)
 
     def attributes(self):
-        """Return what callbacks have set, name → text."""
+        """Return the attributes set by callbacks, name → text."""
         return dict(self._attributes)
 
     def attr(self, key):
-        """Return what a callback has set, or None."""
+        """Return an attribute set by a callback, or None."""
         return self._attributes.get(key)
 
     def set_attr(self, **values):
-        """Keep text under a name; None removes it."""
+        """Set attributes as text; None removes one."""
         for name, value in values.items():
             if value is None:
                 self._attributes.pop(name, None)
@@ -34,7 +34,7 @@ class TrainingBooster:
                 self._attributes[name] = str(value)
 
     def set_param(self, params, value=None):
-        """Change parameters for the rounds to come."""
+        """Change parameters for the following rounds."""
         pairs = [(params, value)] if isinstance(params, str) else dict(params).items()
         table = self._params._parameter_table  # noqa: SLF001 - its own part
         for name, one in pairs:
@@ -45,12 +45,12 @@ class TrainingBooster:
 
     @property
     def best_iteration(self):
-        """The best round, counted from 0.
+        """Best round, counted from 0.
 
         Raises
         ------
         AttributeError
-            Where no callback has set it.
+            If no callback has set it.
         """
         return int(self._set_by_callback("best_iteration"))
 
@@ -60,7 +60,7 @@ class TrainingBooster:
 
     @property
     def best_score(self):
-        """The metric of the best round."""
+        """Metric of the best round."""
         return float(self._set_by_callback("best_score"))
 
     @best_score.setter
@@ -73,23 +73,23 @@ class TrainingBooster:
         return self._attributes[name]
 
     def __getitem__(self, rounds):
-        """Return the model of some of the first rounds."""
+        """Return the model of the first rounds, for a slice such as ``[:5]``."""
         if not isinstance(rounds, slice) or rounds.start not in (None, 0):
             raise IndexError("take the first rounds, such as model[:5]")
-        found = TrainingBooster(self._params, self._rounds[rounds])
-        found._attributes = dict(self._attributes)
-        return found
+        shorter = TrainingBooster(self._params, self._rounds[rounds])
+        shorter._attributes = dict(self._attributes)
+        return shorter
 
 
 class Callbacks:
-    """The callbacks of one training.
+    """Callbacks of one training.
 
     Parameters
     ----------
     given : list of callbacks, or None
-    params : parameters that training reads
-    rounds : list of rounds, to which training adds
-    history : table → metric → list, to which evaluation adds
+    params : parameters read by training
+    rounds : list of rounds, extended by training
+    history : table → metric → list, extended by evaluation
     """
 
     def __init__(self, given, params, rounds, history):
@@ -99,10 +99,10 @@ class Callbacks:
         self._save_best = [one for one in self.given if getattr(one, "save_best", False)]
 
     def __enter__(self):
-        """Call all before the first round.
+        """Call all callbacks before the first round.
 
-        XGBoost's own early stopping cuts none but XGBoost's own models back to the best round, so
-        `end` does it in its place.
+        ``save_best`` of XGBoost's early stopping only works for XGBoost models, so it is disabled
+        here, and `end` returns the best round instead.
         """
         for callback in self._save_best:
             callback.save_best = False
@@ -115,17 +115,17 @@ class Callbacks:
             callback.save_best = True
 
     def before(self):
-        """Call all before a round; return whether one ends training."""
+        """Call all callbacks before a round; return whether one ends training."""
         epoch = self.model.num_boosted_rounds()
         return self._any("before_iteration", epoch)
 
     def after(self):
-        """Call all after a round; return whether one ends training."""
+        """Call all callbacks after a round; return whether one ends training."""
         epoch = self.model.num_boosted_rounds() - 1
         return self._any("after_iteration", epoch)
 
     def end(self):
-        """Call all after the last round; return how many rounds are kept."""
+        """Call all callbacks after the last round; return the number of rounds to keep."""
         for callback in self.given:
             self._call(callback, "after_training")
         if self._save_best and self.model.attr("best_iteration") is not None:
@@ -133,13 +133,13 @@ class Callbacks:
         return self.model.num_boosted_rounds()
 
     def _any(self, method, epoch):
-        """Call a method of all; return whether one returns True."""
-        found = [getattr(one, method)(self.model, epoch, self.history) for one in self.given]
-        return any(found)
+        """Call a method of all callbacks; return whether one returns True."""
+        results = [getattr(one, method)(self.model, epoch, self.history) for one in self.given]
+        return any(results)
 
     def _call(self, callback, method):
-        """Call a method that returns the model."""
-        found = getattr(callback, method)(self.model)
-        if found is None:
+        """Call a method of a callback and store the model that it returns."""
+        model = getattr(callback, method)(self.model)
+        if model is None:
             raise TypeError(f"{method} of a callback must return the model")
-        self.model = found
+        self.model = model

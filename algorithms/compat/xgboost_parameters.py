@@ -1,4 +1,4 @@
-"""The parameters of XGBoost, with all their names, and what each means here."""
+"""Table of XGBoost's parameters with all aliases: supported, ignored or rejected."""
 
 from numbers import Integral
 
@@ -54,7 +54,7 @@ tweedie_variance_power callbacks enable_categorical validate_parameters verbosit
 
 
 def rows():
-    """Yield the parameters."""
+    """Yield all parameters of the table."""
     for name, alias in ALIASES.items():
         yield Parameter(name, (alias,), attribute=name)
     for name in ATTRIBUTES.split():
@@ -70,7 +70,7 @@ XGBOOST = ParameterTable("XGBoost", rows())
 
 
 def read_xgboost_values(params):
-    """Change the values of a resolved estimator to those that our code takes."""
+    """Convert the parameter values of a resolved estimator from XGBoost's conventions to ours."""
     if isinstance(params.random_state, np.random.Generator):
         params.random_state = int(params.random_state.integers(2**31 - 1))
     stop = params.early_stopping_rounds

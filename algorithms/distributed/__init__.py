@@ -1,1 +1,1 @@
-"""Training on many machines: links between ranks, collectives over them, and the driver."""
+"""Distributed training: connections between ranks, collective operations and Dask driver."""

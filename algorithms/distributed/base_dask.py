@@ -1,4 +1,4 @@
-"""What the two histogram boosters for Dask share: from collections to trees, and predictions."""
+"""Base class of the two Dask histogram boosters: train on Dask collections, and predict."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from algorithms.distributed.placement import (
     assign,
     compare_versions,
     compute_parts,
-    look_at_parts,
+    inspect_parts,
     sum_sent,
     train_on,
 )
@@ -32,12 +32,12 @@ from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.params import CONSTRAINTS
 from algorithms.prediction.predictor import FastPredictor
 
-OWN = "client", "tree_learner", "top_k", "workers", "patience"  # what the local model lacks
-READ_OFF = {  # what fit reads off X and y
+OWN = "client", "tree_learner", "top_k", "workers", "patience"  # not parameters of the local model
+READ_OFF = {  # attributes that fit derives from X and y
     *("n_features_in_", "feature_names_in_", "categories_", "classes_", "n_classes_"),
     *("_is_categorical", "_objective"),
 }
-UNSHARED = {  # what cannot be had on many machines, and why
+UNSHARED = {  # parameters not supported on several machines, and the reason
     "parity": "a library's order of sums is that of one machine",
     "boosting_type": "'dart' changes the rounds that a resumed training starts from",
     "max_conflict_rate": "workers bundle no features",
@@ -49,7 +49,7 @@ class DaskTraining:
 
     _local_class: ClassVar[type]
     _own_parameters: ClassVar = frozenset(OWN)
-    _progress_attributes: ClassVar[tuple] = ("_unfinished",)  # what a resumed fit starts from
+    _progress_attributes: ClassVar[tuple] = ("_unfinished",)  # state for ``resume``
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "client": "no_validation",
@@ -81,13 +81,13 @@ class DaskTraining:
         return sorted([*cls._local_class._get_param_names(), *OWN])  # noqa: SLF001 - scikit-learn's name for it
 
     def __getstate__(self):
-        return {**super().__getstate__(), "client": None}  # a connection cannot be kept
+        return {**super().__getstate__(), "client": None}  # connections cannot be pickled
 
     def __sklearn_clone__(self):
-        """Return a new estimator with these parameters; the client has no copy, and is shared."""
-        found = super(DaskTraining, copy(self)).__sklearn_clone__()
-        found.client = self.client
-        return found
+        """Return an unfitted copy with these parameters; the client is shared, not copied."""
+        clone = super(DaskTraining, copy(self)).__sklearn_clone__()
+        clone.client = self.client
+        return clone
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -101,66 +101,74 @@ class DaskTraining:
         eval_metric=None,
         resume=False,
     ):
-        """Train.
+        """Train the model on the cluster.
 
         Parameters
         ----------
-        X : Dask array or frame (n_rows, n_features), NaN where missing
-        y, sample_weight : Dask array or series (n_rows,), in the same parts
-        eval_set : list of (X, y), of Dask or not, optional
-            Tables whose metrics are watched; each of them can stop training. They come to the
-            client, and from there to one worker: they have to fit into the memory of each.
-        eval_sample_weight, eval_metric : as in the local ``fit``
-        resume : bool
-            Go on from the rounds that were finished when the last ``fit`` of this estimator
-            ended with a `WorkerLostError`, on the workers that are there now.
+        X : Dask array or frame of shape (n_rows, n_features)
+            Features; NaN is a missing value.
+        y : Dask array or series of shape (n_rows,)
+            Labels or target values, with the same partitions as X.
+        sample_weight : Dask array or series of shape (n_rows,), default=None
+            Weight of each row, with the same partitions as X.
+        eval_set : list of (X, y), default=None
+            Evaluation tables, Dask collections or local tables. Each can stop training. They are
+            sent to the client and to one worker, so they must fit into the memory of each.
+        eval_sample_weight : list of array-like, default=None
+            As in the local ``fit``.
+        eval_metric : str, callable or list of them, default=None
+            As in the local ``fit``.
+        resume : bool, default=False
+            Continue from the rounds that were finished when the last ``fit`` of this estimator
+            raised a `WorkerLostError`, on the workers that are connected now.
 
         Returns
         -------
-        The estimator.
+        self : estimator
+            The fitted estimator.
 
         Raises
         ------
         WorkerLostError
-            A worker or a link was lost, and the others ended, seconds after; or there is no worker.
+            If a worker or a connection is lost, or there is no worker. The other workers stop
+            within seconds.
         VersionError
-            A worker has other versions or kernels than this process, or lacks this package.
+            If a worker has other versions or kernels than this process, or lacks this package.
         ValueError, TypeError
-            scikit-learn's, where parameters, X, y or weights are not right, and where ``workers``
-            names one that is not there.
+            If parameters, X, y or weights are invalid, or ``workers`` names an unknown worker.
         """
         self._refuse_unshared()
         tables = read_tables(eval_set, eval_sample_weight)
         if self.early_stopping_round is not None and not tables:
             raise ValueError("early_stopping_round needs an eval_set to watch")
         client = self._client()
-        there = find_workers(client, self.workers)
-        compare_versions(client, there)
+        addresses = find_workers(client, self.workers)
+        compare_versions(client, addresses)
         with client.as_current():
             X = blocks.known_categories(X)
         others = [y] if sample_weight is None else [y, sample_weight]
         parts = blocks.parts_of(X, others)
-        workers = None if self.workers is None else there
+        workers = None if self.workers is None else addresses
         futures = compute_parts(client, parts, workers)
         model = self._describe_columns(X)
-        facts = look_at_parts(client, futures, model, workers)
+        facts = inspect_parts(client, futures, model, workers)
         tables = bring_tables(client, tables, eval_sample_weight, workers)
-        told, place = self._prepare(model, facts, *tables, eval_metric)
-        key = self._key(told, facts)
+        job, place = self._prepare(model, facts, *tables, eval_metric)
+        key = self._key(job, facts)
         if resume:
-            self._take_up(told, key)
+            self._resume(job, key)
         held = assign(client, futures, workers)
         try:
-            results = train_on(client, futures, held, told, place)
+            results = train_on(client, futures, held, job, place)
         except WorkerLostError as error:
-            self._unfinished = (key, told.seed, error.rounds or told.rounds)
+            self._unfinished = (key, job.seed, error.rounds or job.rounds)
             raise
-        self._take_results(told.params, results)
+        self._take_results(job.params, results)
         return self
 
     def _refuse_unshared(self):
-        """Raise ValueError for what only one machine can do."""
-        self._resolved()  # what no machine can do
+        """Raise ValueError for parameters that are not supported on Dask."""
+        self._resolved()  # raises for parameters that are never supported
         for name in self.__dict__.get("_extra_params", ()):
             own = self._parameter_table.by_name[name].attribute
             if own:
@@ -169,13 +177,13 @@ class DaskTraining:
         for name, why in UNSHARED.items():
             value = getattr(self, name)
             if value != getattr(defaults, name):
-                raise ValueError(f"{name}={value!r} cannot be had on Dask: {why}")
+                raise ValueError(f"{name}={value!r} is not supported on Dask: {why}")
         if callable(self.objective):
             why = "it may need all rows"
-            raise ValueError(f"a callable objective cannot be had on Dask: {why}")  # noqa: TRY004 - of the right type, and refused
+            raise ValueError(f"a callable objective is not supported on Dask: {why}")  # noqa: TRY004 - the type is right
 
     def _client(self):
-        """Return the client, by default the one that is connected last."""
+        """Return the client; by default the one that was connected last."""
         if self.client is not None:
             return self.client
         from distributed import default_client
@@ -183,7 +191,7 @@ class DaskTraining:
         return default_client()
 
     def _describe_columns(self, X):
-        """Return the local model, not fitted, with what its fit reads off the columns of X."""
+        """Return the unfitted local model, with the attributes that depend on X's columns set."""
         model = self._local_class(**{n: getattr(self, n) for n in self._local_class().get_params()})
         sample = blocks.sample_of(X)
         model.categories_, model.parity_ = {}, None
@@ -198,15 +206,15 @@ class DaskTraining:
 
     @staticmethod
     def _find_objective_of(model):
-        """Find the objective; raise ValueError where its leaves need all rows."""
+        """Set the objective; raise ValueError if it needs quantiles of all rows."""
         model._objective = model._find_objective()  # noqa: SLF001 - of the same kind
         if model._objective.first_quantile is not None:  # noqa: SLF001 - of the same kind
             raise ValueError(
-                f"objective {model.objective!r} cannot be had on Dask: it takes quantiles of rows"
+                f"objective {model.objective!r} is not supported on Dask: it needs quantiles"
             )
 
     def _prepare(self, model, facts, eval_set, eval_weight, eval_metric):
-        """Return what all ranks are told, and what each is told of its place."""
+        """Return the `Training` for all ranks, and a dict with the layout of the parts."""
         dtypes = {fact.dtype for fact in facts if fact.n_rows}
         if not dtypes:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -216,7 +224,7 @@ class DaskTraining:
         else:
             check_values(facts, model._objective)  # noqa: SLF001 - of the same kind
         check_weights(facts)
-        told = Training(
+        job = Training(
             params=model,
             categorical=model._is_categorical,  # noqa: SLF001 - of the same kind
             seed=draw_seed(self.random_state),
@@ -233,10 +241,10 @@ class DaskTraining:
             "class_weights": class_weights,
             "patience": float(self.patience),
         }
-        return told, place
+        return job, place
 
     def _find_classes(self, model, facts):
-        """Tell the model the labels of all parts; return the weights of classes, or None."""
+        """Set the model's class labels from all parts; return the class weights, or None."""
         full = [fact for fact in facts if fact.n_rows]
         labels = np.concatenate([fact.labels for fact in full])
         counts = np.concatenate([fact.counts for fact in full])
@@ -247,32 +255,32 @@ class DaskTraining:
         if self.class_weight is None:
             return None
         if self.class_weight == "balanced":
-            there = of_class > 0  # no row of another class has a weight
-            return of_class.sum() / (there.sum() * np.where(there, of_class, np.inf))
+            present = of_class > 0  # classes with rows of positive weight
+            return of_class.sum() / (present.sum() * np.where(present, of_class, np.inf))
         return compute_class_weight(self.class_weight, classes=model.classes_, y=model.classes_)
 
-    def _key(self, told, parts):
-        """Return a digest of what must be the same for a training to go on: also every value."""
-        every = told.params.get_params() | {"tree_learner": told.tree_learner, "top_k": told.top_k}
-        of_no_matter = "n_jobs", "n_estimators"
-        params = {name: whole(own) for name, own in every.items() if name not in of_no_matter}
-        facts = params, [part.content for part in parts], told.categorical.tolist()
+    def _key(self, job, parts):
+        """Return a digest of parameters and data, which must be equal to resume a training."""
+        every = job.params.get_params() | {"tree_learner": job.tree_learner, "top_k": job.top_k}
+        may_differ = "n_jobs", "n_estimators"
+        params = {name: whole(own) for name, own in every.items() if name not in may_differ}
+        facts = params, [part.content for part in parts], job.categorical.tolist()
         return hashlib.sha256(json.dumps(facts, default=repr).encode()).hexdigest()
 
-    def _take_up(self, told, key):
-        """Go on from the rounds that are finished."""
+    def _resume(self, job, key):
+        """Set the seed and the finished rounds of the interrupted training."""
         if getattr(self, "_unfinished", None) is None:
             raise ValueError("resume=True, and no fit of this estimator was ended early")
         known, seed, rounds = self._unfinished
         if known != key:
             raise ValueError("resume=True, and parameters or rows are not those of the last fit")
-        told.seed, told.rounds = seed, rounds[: told.params.n_estimators]
+        job.seed, job.rounds = seed, rounds[: job.params.n_estimators]
 
     def _take_results(self, model, results):
-        """Write what fit leaves."""
+        """Set the fitted attributes."""
         first = results[0]
         for name in READ_OFF - vars(model).keys():
-            vars(self).pop(name, None)  # of an earlier fit, to another kind of table
+            vars(self).pop(name, None)  # from an earlier fit on another kind of table
         vars(self).update({n: v for n, v in vars(model).items() if n in READ_OFF})
         self._unfinished = self.parity_ = None
         self._binner, self._base = first.binner, first.base
@@ -289,9 +297,9 @@ class DaskTraining:
         }
 
     def _by_blocks(self, method, X, columns=None, dtype=np.float64, **options):
-        """Return what a method of the local model says of X, block by block and lazily."""
+        """Return the result of a method of the local model for each block of X, lazily."""
         local = self.to_local()
-        local.n_jobs = 1  # a block is a task among others
+        local.n_jobs = 1  # Dask runs several blocks at once
 
         def one(block):
             return getattr(local, method)(block, **options)
@@ -299,7 +307,7 @@ class DaskTraining:
         return blocks.apply(one, X, columns, dtype)
 
     def to_local(self):
-        """Return the fitted model as the estimator of one machine."""
+        """Return the fitted model as a local estimator."""
         check_is_fitted(self, "ensemble_")
         local = self._local_class(**{n: getattr(self, n) for n in self._local_class().get_params()})
         kept = {n: v for n, v in vars(self).items() if n not in (*OWN, "_unfinished")}

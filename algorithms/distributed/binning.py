@@ -1,8 +1,8 @@
-"""Bins of a table that lies on many machines: those that it would have on one.
+"""Distributed binning: the same bins as on one machine.
 
-Edges follow from a sample that is drawn by the rows' numbers, and from the values in it, not from
-their order. Each rank gets the sample of some of the features, chooses their edges with the
-booster's own function, and tells the others.
+Edges depend on a sample that is drawn by row numbers, and on its values, not on their order. Each
+rank receives the sample of some of the features, chooses their edges with the booster's own
+function, and sends them to the others.
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_gaps
 
-AT_ONCE = 1 << 26  # bytes of a sample that travel together
+AT_ONCE = 1 << 26  # maximum number of sample bytes that are sent together
 
 
 def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, workers):
@@ -22,7 +22,7 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
     ranks : Ranks
     X : (n_rows, n_features) float32 or float64, the rank's own rows, NaN where missing
     rows : Rows
-    categorical, max_bin, sample, min_in_bin, workers : as in `hist.bins.find_bins`
+    categorical, max_bin, sample, min_in_bin, workers : as in `gbdt.binning.find_bins`
     """
     n_features = X.shape[1]
     own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)
@@ -32,37 +32,37 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
         drawn = X[rows.draw(SAMPLE_SEED, ALL * sample // rows.total)]
     n_drawn = int(ranks.total([len(drawn)], "bins")[0])
     step = max(ranks.size, AT_ONCE // max(n_drawn * X.dtype.itemsize, 1))
-    found = []
+    bins = []
     for low in range(0, n_features, step):
         chunk = slice(low, min(low + step, n_features))
         parts = ranks.gather(np.ascontiguousarray(drawn[:, chunk]).tobytes(), "bins")
         columns = np.frombuffer(b"".join(parts), X.dtype).reshape(-1, chunk.stop - low)
-        own = share_of(ranks.rank, ranks.size, columns.shape[1])
-        at = slice(low + own.start, low + own.stop)
-        found.append(
-            bins_of(columns[:, own], gaps[at], categorical[at], max_bin, min_in_bin, workers)
+        share = share_of(ranks.rank, ranks.size, columns.shape[1])
+        at = slice(low + share.start, low + share.stop)
+        bins.append(
+            bins_of(columns[:, share], gaps[at], categorical[at], max_bin, min_in_bin, workers)
         )
-    return merge(ranks, found, n_features, step)
+    return merge(ranks, bins, n_features, step)
 
 
 def share_of(rank, size, count):
-    """Return a rank's part of so many things, a slice."""
+    """Return a rank's share of ``count`` items, a slice."""
     return slice(count * rank // size, count * (rank + 1) // size)
 
 
 def owners_of(counts, size):
-    """Return which rank scans each feature, int64: about as many bins each."""
+    """Return the rank that scans each feature, int64; ranks have about equal numbers of bins."""
     middle = np.cumsum(counts) - counts / 2.0
     owner = np.minimum(middle * size // max(counts.sum(), 1), size - 1)
     return owner.astype(np.int64)
 
 
 def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
-    """Return (edges, codes, missing, all codes) of some features, lists; their sample is given.
+    """Return (edges, codes, missing, all codes) of each feature, as lists, from a sample.
 
-    A row of missing values stands for those that the sample has not met.
+    If a feature has missing values, a row of NaN is added, because the sample may have none.
     """
-    found = [None] * columns.shape[1]
+    bins = [None] * columns.shape[1]
     for has_gap in (False, True):
         which = np.flatnonzero(gaps == has_gap)
         table = columns[:, which]
@@ -71,25 +71,27 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
         table = np.ascontiguousarray(table)
         if not len(which):
             continue
-        own = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
+        binner = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
         for j, f in enumerate(which):
-            codes = None if own.codes[j] is None else own.codes[j].tolist()
-            crowd = own.crowds[j].tolist() if j in own.crowds else None
-            found[f] = (own.edges[j].tolist(), codes, int(own.missing[j]), crowd)
-    return found
+            codes = None if binner.codes[j] is None else binner.codes[j].tolist()
+            all_codes = (
+                binner.high_cardinality[j].tolist() if j in binner.high_cardinality else None
+            )
+            bins[f] = (binner.edges[j].tolist(), codes, int(binner.missing[j]), all_codes)
+    return bins
 
 
 def merge(ranks, found, n_features, step):
-    """Return the `Binner` of the features that all ranks have found bins for."""
-    told = json.dumps(found).encode()  # of a float, JSON keeps every bit
-    parts = [json.loads(part) for part in ranks.gather(told, "bins")]
+    """Return the `Binner` of all features, from the bins that each rank has found."""
+    text = json.dumps(found).encode()  # JSON preserves floats exactly
+    parts = [json.loads(part) for part in ranks.gather(text, "bins")]
     features = [
         one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]
     ]
-    edges, codes, missing, crowds = zip(*features, strict=True)
+    edges, codes, missing, high_cardinality = zip(*features, strict=True)
     return Binner(
         tuple(np.array(own, np.float64) for own in edges),
         tuple(None if own is None else np.array(own, np.int64) for own in codes),
         np.array(missing, np.int64),
-        {f: np.array(own, np.int64) for f, own in enumerate(crowds) if own is not None},
+        {f: np.array(own, np.int64) for f, own in enumerate(high_cardinality) if own is not None},
     )

@@ -1,4 +1,4 @@
-"""Dask's arrays and frames: how they fall into parts, and how a model is applied to them."""
+"""Dask arrays and frames: split them into parts, and apply a function to their blocks."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ def is_frame(X):
 
 
 def parts_of(X, others):
-    """Return X and what goes with it, block of rows by block of rows: a list of tuples of delayed.
+    """Return X and the other collections by blocks of rows: a list of tuples of delayed objects.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def parts_of(X, others):
     Raises
     ------
     TypeError, ValueError
-        Where one is no collection, or does not fall into the same parts.
+        If one is not a collection, or the partitions differ.
     """
     for one in (X, *others):
         if not is_collection(one):
@@ -47,12 +47,12 @@ def parts_of(X, others):
 
 
 def alike(one, X):
-    """Return an array with the rows of X's blocks, where both know their lengths.
+    """Return an array with the chunks of X, if the lengths of all chunks are known.
 
     Raises
     ------
     ValueError
-        Where it has several columns, or other rows than X.
+        If it has several columns, or another number of rows than X.
     """
     if is_frame(one) or is_frame(X):
         return one
@@ -72,7 +72,7 @@ def blocks(one):
 
 
 def known_categories(X):
-    """Return a frame whose categories are known, and the same in all parts."""
+    """Return a frame whose categories are known and the same in all parts."""
     if not is_frame(X):
         return X
     unknown = [
@@ -95,8 +95,8 @@ def apply(function, X, columns=None, dtype=np.float64):
     ----------
     function : table (n, n_features) → array (n,) or (n, len(columns))
     X : Dask array or frame
-    columns : labels of the columns of the result; None: it has one dimension
-    dtype : of the result
+    columns : labels of the columns of the result; None if it has one dimension
+    dtype : dtype of the result
     """
     shape = (0,) if columns is None else (0, len(columns))
     nothing = np.empty(shape, dtype)

@@ -1,4 +1,4 @@
-"""Train a histogram booster at one rank: the local booster, with sums over all ranks."""
+"""Training of a histogram booster at one rank: the local booster with sums over all ranks."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,9 +14,9 @@ from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.binning import bin_table
 from algorithms.gbdt.boosting import BAG, Booster, Target
-from algorithms.gbdt.early_stopping import Evaluation, Watch
+from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
 from algorithms.gbdt.gradient_quantization import IN_ORDER, step_of, stride_of_sizes
-from algorithms.gbdt.high_cardinality import find_crowds
+from algorithms.gbdt.high_cardinality import find_high_cardinality
 from algorithms.gbdt.init_score import Start
 from algorithms.gbdt.kernels.booster_arrays import Scale
 from algorithms.gbdt.kernels.distributed_rows import pack_run
@@ -31,47 +31,51 @@ from algorithms.runtime.threads import Workers, count_threads
 
 @dataclass
 class Training:
-    """What all ranks are told of a training."""
+    """Description of a training, the same for all ranks."""
 
-    params: object  # the local estimator, not fitted, but with what its fit reads off X and y
+    params: object  # the unfitted local estimator, with the attributes that depend on X and y
     categorical: np.ndarray  # bool (n_features,)
     seed: int
     tree_learner: str  # "data", "feature" or "voting"
     top_k: int = 20  # features that a rank votes for
-    has_tables: bool = False  # whether evaluation tables are watched
-    eval_set: list | None = None  # held by rank 0 alone, as are the two below
+    has_tables: bool = False  # whether there are evaluation tables
+    eval_set: list | None = None  # only at rank 0, as the next two
     eval_sample_weight: list | None = None
     eval_metric: object = None
-    rounds: list = field(default_factory=list)  # that are finished
+    rounds: list = field(default_factory=list)  # rounds of an interrupted training
 
 
 @dataclass
 class Table:
-    """A rank's own rows."""
+    """Rows of one rank."""
 
     X: np.ndarray  # (n_rows, n_features) float32 or float64
-    y: np.ndarray  # float64 (n_rows,), values or codes of classes
+    y: np.ndarray  # float64 (n_rows,), values or class codes
     weight: np.ndarray | None  # float64 (n_rows,)
     rows: object  # Rows
 
 
 @dataclass
 class Result:
-    """What a rank brings back: the model, or how far it has come."""
+    """Result of a rank: the model, or the rounds finished before a connection was lost."""
 
     rank: int
     rounds: list
     binner: object = None
     base: np.ndarray | None = None
     watched: tuple = (0, {}, {})  # best round, best score, history
-    sent: dict = field(default_factory=dict)  # what for → (bytes, messages)
-    lost: str = ""  # why it stopped early; empty: it did not
+    sent: dict = field(default_factory=dict)  # purpose → (bytes, messages)
+    lost: str = ""  # why the rank stopped early; empty if it did not
 
 
 class RankBooster(Booster):
-    """The booster of one rank: rounding and bags go by the rows' numbers in the whole table.
+    """`Booster` of one rank; rounding and bags depend on row numbers in the whole table.
 
-    It is made with two parameters more: ``ranks`` and ``rows``.
+    Parameters
+    ----------
+    ranks : Ranks
+    rows : Rows
+    *args : arguments of `Booster`
     """
 
     def __init__(self, ranks, rows, *args):
@@ -79,35 +83,35 @@ class RankBooster(Booster):
         super().__init__(*args)
         constant = self.target.objective.constant_h
         self.has_h = self.target.weight is not None or not constant
-        self.is_weighed = False  # by one-side sampling, in this round
+        self.is_weighed = False  # whether one-side sampling reweights rows in this round
 
     @property
     def n_rows(self):
-        """Number of rows of the whole table, those of all ranks."""
+        """Number of rows of the whole table, over all ranks."""
         return self.rows.total
 
-    def pack(self, lane, g, h, seed):
-        """Write the records of the rank's rows; return their `Scale`, the same at all ranks."""
+    def pack(self, workspace, g, h, seed):
+        """Write the packed gradients of the rank's rows; return the common `Scale` of all ranks."""
         kinds = (g, h) if self.has_h or self.is_weighed else (g,)
         tables = np.stack([self.count_sizes(values) for values in kinds])
-        heard = self.ranks.tables(tables, "steps")
+        received = self.ranks.tables(tables, "steps")
         steps = [1.0, 1.0]
         for i, what in enumerate(("gradients", "hessians")[: len(kinds)]):
-            steps[i] = step_of(merge_sizes([part[i] for part in heard]), self.rows.total, what)
+            steps[i] = step_of(merge_sizes([part[i] for part in received]), self.rows.total, what)
         for first, last, number in self.rows.runs():
             per_g, per_h = 1.0 / steps[0], 1.0 / steps[1]
-            pack_run(g, h, per_g, per_h, seed, number, lane.records, first, last)
+            pack_run(g, h, per_g, per_h, seed, number, workspace.records, first, last)
         return Scale(*steps)
 
     def count_sizes(self, values):
-        """Return the table of |v| of the rank's rows: those that one machine would look at."""
+        """Return the table of |v| of the rank's rows that enter the mean on one machine."""
         table, stride = size_table(), stride_of_sizes(self.rows.total)
         for first, last, number in self.rows.runs():
             add_sizes(values, first + -number % stride, first, last, stride, table)
         return table
 
     def sample(self, number):
-        """Return the rank's rows of this round, or None for all, and their derivatives."""
+        """Return the rank's rows of this round, or None for all, and g and h."""
         p = self.params
         if p.data_sample_strategy == "goss":
             self.is_weighed = number + 1.0 > 1.0 / p.learning_rate
@@ -121,22 +125,22 @@ class RankBooster(Booster):
         return None, self.g, self.h
 
     def add_up(self, counts):
-        """Return counts or whole sums over all rows of the table."""
+        """Return counts or integer sums, added up over all ranks."""
         return np.sum(self.ranks.tables(counts, "steps"), axis=0)
 
     def at_least_one(self, rows):
-        """Return the rank's rows of a sample; where no rank has any, the table's first row."""
+        """Return the rank's rows of a sample; if no rank has any, the table's first row."""
         if self.ranks.total([len(rows)], "steps")[0]:
             return rows
         return np.flatnonzero(self.rows.numbers() == 0).astype(np.uint32)
 
     def runs(self):
-        """Return the runs of the rank's rows."""
+        """Return the runs of consecutive rows of the rank."""
         return self.rows.runs()
 
 
 def train(ranks, training, table):
-    """Train at one rank, while all others do.
+    """Train at one rank, together with all others.
 
     Parameters
     ----------
@@ -146,29 +150,30 @@ def train(ranks, training, table):
 
     Returns
     -------
-    Result; where a link broke, that of the rounds that were finished
+    Result
+        If a connection is lost, it holds the rounds finished before.
     """
     p = training.params
     rounds = list(training.rounds)
     with Workers(count_threads(p.n_jobs)) as workers:
         try:
-            booster, watch = prepare(ranks, training, table, workers)
+            booster, loop = prepare(ranks, training, table, workers)
             rounds = booster.rounds
-            over = bool(rounds) and is_over(ranks, training, watch, rounds)
+            over = bool(rounds) and is_over(ranks, training, loop, rounds)
             while len(rounds) < p.n_estimators and not over:
                 booster.boost()
-                over = is_over(ranks, training, watch, rounds)
+                over = is_over(ranks, training, loop, rounds)
         except LinkError as error:
             return Result(ranks.rank, rounds, lost=str(error))
     sent = {what: (ranks.sent[what], ranks.calls[what]) for what in ranks.sent}
     if ranks.rank:
         return Result(ranks.rank, [], sent=sent)
-    watched = watch.best_round, watch.best_score, watch.history
+    watched = loop.best_round, loop.best_score, loop.history
     return Result(0, rounds, p._binner, p._base, watched, sent)  # noqa: SLF001 - its own part
 
 
 def prepare(ranks, training, table, workers):
-    """Return the booster before its next round, and the `Watch` of rank 0."""
+    """Return the booster before its next round, and the `EvaluationLoop` (at rank 0) or None."""
     p, rows = training.params, table.rows
     binner = find_shared_bins(
         ranks,
@@ -199,9 +204,11 @@ def prepare(ranks, training, table, workers):
     score = first_scores(p, training.rounds, table.X)
     by_features = training.tree_learner == "feature"
     y, rows_here = table.y, rows
-    crowds = find_crowds(table.X, binner, IN_ORDER[0])
+    high_cardinality = find_high_cardinality(table.X, binner, IN_ORDER[0])
     if by_features:
-        bins, score, y, weight, crowds = everywhere(ranks, rows, bins, score, y, weight, crowds)
+        bins, score, y, weight, high_cardinality = gather_rows(
+            ranks, rows, bins, score, y, weight, high_cardinality
+        )
         rows_here = Rows.of_parts([rows.total], [0])
     rules = make_rules(params, monotone, objective)
     grown = ranks, bins, binner, rules, workers, rows.total
@@ -212,24 +219,24 @@ def prepare(ranks, training, table, workers):
     constant = None if p.boost_from_average else base
     target = Target(objective, objective.targets(y), weight, constant)
     together = Ranks() if by_features else ranks
-    given = p, [grower], workers, target, score, training.seed, IN_ORDER, crowds
+    given = p, [grower], workers, target, score, training.seed, IN_ORDER, high_cardinality
     booster = RankBooster(together, rows_here, *given)
     booster.rounds, booster.weight_unit = list(training.rounds), unit
-    return booster, start_watch(ranks, training)
+    return booster, start_loop(ranks, training)
 
 
 def split_shared_unit(ranks, params, weight):
     """Return `split_unit_of_params` of the weights of all ranks."""
     if weight is None:
         return split_unit_of_params(params, None)
-    own = np.array([weight.min(initial=np.inf), weight.max(initial=0.0)])
-    parts = np.stack(ranks.tables(own.view(np.int64), "start")).view(np.float64)
+    extremes_here = np.array([weight.min(initial=np.inf), weight.max(initial=0.0)])
+    parts = np.stack(ranks.tables(extremes_here.view(np.int64), "start")).view(np.float64)
     extremes = float(parts[:, 0].min()), float(parts[:, 1].max())
     return split_unit_of_params(params, weight, extremes)
 
 
 def first_scores(params, rounds, X):
-    """Return the scores of the rank's rows after some rounds, float64 (n_scores, n_rows)."""
+    """Return the scores of the rank's rows after the given rounds, float64 (n_scores, n_rows)."""
     base = params._base  # noqa: SLF001 - its own part
     if not rounds:
         return np.repeat(base[:, None], len(X), axis=1)
@@ -237,40 +244,42 @@ def first_scores(params, rounds, X):
     return np.ascontiguousarray(FastPredictor(trees).raw(X).T)
 
 
-def everywhere(ranks, rows, bins, score, y, weight, crowds):
-    """Return what all ranks hold, in the order of the whole table."""
+def gather_rows(ranks, rows, bins, score, y, weight, high_cardinality):
+    """Return bins, scores, targets and weights of all ranks, in the order of the whole table."""
     numbers = ranks.gather(rows.numbers().tobytes(), "rows")
     order = np.concatenate([np.frombuffer(part, np.int64) for part in numbers])
 
     def collect(values):
         parts = ranks.gather(np.ascontiguousarray(values).tobytes(), "rows")
-        found = np.frombuffer(b"".join(parts), values.dtype).reshape(-1, *values.shape[1:])
-        placed = np.empty_like(found)
-        placed[order] = found
+        gathered = np.frombuffer(b"".join(parts), values.dtype).reshape(-1, *values.shape[1:])
+        placed = np.empty_like(gathered)
+        placed[order] = gathered
         return placed
 
     whole = collect(bins.rows)
     bins = bins._replace(rows=whole, columns=np.ascontiguousarray(whole.T))
     weight = None if weight is None else collect(weight)
-    crowds = [replace(one, places=collect(one.places[:, None])[:, 0]) for one in crowds]
-    return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, crowds
+    high_cardinality = [
+        replace(one, places=collect(one.places[:, None])[:, 0]) for one in high_cardinality
+    ]
+    return bins, np.ascontiguousarray(collect(score.T).T), collect(y), weight, high_cardinality
 
 
-def start_watch(ranks, training):
-    """Return the `Watch`; tables that decide when to stop are watched by rank 0 alone."""
+def start_loop(ranks, training):
+    """Return the `EvaluationLoop`; None at other ranks than 0 if there are evaluation tables."""
     p = training.params
     if training.has_tables and ranks.rank:
         return None
     tables = training.eval_set, training.eval_sample_weight, None, training.eval_metric
-    watch = Watch(p, Start(p, None, None, None), Evaluation(*tables))
+    loop = EvaluationLoop(p, Start(p, None, None, None), Evaluation(*tables))
     for done in range(1, len(training.rounds)):
-        watch.is_over(training.rounds[:done])
-    return watch
+        loop.is_over(training.rounds[:done])
+    return loop
 
 
-def is_over(ranks, training, watch, rounds):
-    """Return whether boosting ends after these rounds; rank 0 decides for all."""
-    over = watch is not None and watch.is_over(rounds)
+def is_over(ranks, training, loop, rounds):
+    """Return whether boosting ends after these rounds; rank 0 decides for all ranks."""
+    over = loop is not None and loop.is_over(rounds)
     if training.has_tables:
         over = ranks.gather(bytes([over]), "stopping")[0] == b"\x01"
     return over

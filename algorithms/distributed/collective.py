@@ -1,16 +1,16 @@
-"""What the ranks of a training do together: gather small things, and sum large ones.
+"""Collective communication of ranks: allgather, reduce-scatter and best-of reduction.
 
 With p ranks, rank r has links to r + s and r − s (mod p) for the skips s = ⌈p/2⌉, ⌈p/4⌉ … 1
-(Träff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024). Both take
-⌈log₂ p⌉ steps for any p, and a rank sends (p − 1)/p of what is summed: no algorithm sends less.
+(Träff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024). All take ⌈log₂ p⌉
+steps for any p. To sum, a rank sends (p − 1)/p of the data, which is the minimum.
 
     sum     rank r holds V[i] for rank r + i, i = 0 … p − 1; from range s' down to skip s:
-            send V[s … s'−1] to r + s, and add what comes from r − s to V[0 … s'−s−1]
-    gather  the same backwards, with what the ranks r + i hold in place of sums
-    best    as gather, but each rank passes on the better of what it has and what it hears
+            send V[s … s'−1] to r + s, and add the blocks received from r − s to V[0 … s'−s−1]
+    gather  the same steps in reverse, with the data of the ranks r + i in place of sums
+    best    as gather, but each rank sends the better one of its own and the received data
 
-Sums are of whole numbers, so their order does not matter. A number travels in about as many bytes
-as the largest sum can need, not in eight.
+Sums are integers, so their order does not matter. A number is sent in about as many bytes as the
+largest possible sum needs, instead of eight.
 """
 
 import struct
@@ -27,34 +27,34 @@ from algorithms.distributed.sockets import LinkError, shut, swap
 
 COUNT = struct.Struct("<Q")
 MOST_GATHERED = 1 << 32  # bytes
-WIDTHS = 1, 2, 4, 5, 6, 8  # bytes of a number that numpy is fast with, in one piece or in two
+WIDTHS = 1, 2, 4, 5, 6, 8  # sizes in bytes that numpy encodes fast as one or two integers
 
 
 def skips_of(size):
-    """Return the skips between ranks, the widest first, each with the range before it."""
-    found, last = [], size
+    """Return pairs (skip, previous range), the widest skip first."""
+    skips, last = [], size
     while last > 1:
-        found.append(((last + 1) // 2, last))
+        skips.append(((last + 1) // 2, last))
         last = (last + 1) // 2
-    return found
+    return skips
 
 
 def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
-    """Return the `Ranks` of a training, once all have linked up.
+    """Connect to the other ranks and return the `Ranks` of a training.
 
     Parameters
     ----------
     rank : int
-    addresses : list of (host, port), one a rank
-    listener : socket that this rank's address leads to; it is closed
+    addresses : list of (host, port), one per rank
+    listener : listening socket of this rank's address; it is closed
     secret : bytes
-    patience : seconds of silence after which a neighbour is given up
-    joining : seconds within which all ranks have to be there
+    patience : seconds without data after which a neighbour counts as lost
+    joining : seconds within which all ranks must connect
 
     Raises
     ------
     LinkError
-        Where a rank cannot be reached in time or has another secret.
+        If a rank cannot be reached in time or has another secret.
     """
     size = len(addresses)
     ranks = Ranks(rank, size, patience)
@@ -68,7 +68,7 @@ def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
                 ranks.ahead[skip] = connect(to, secret, rank, skip, deadline)
             ranks.take(accepted.result())
         except BaseException:
-            shut(listener)  # wakes the thread
+            shut(listener)  # wakes the accepting thread
             with suppress(LinkError):
                 ranks.take(accepted.result())
             ranks.close()
@@ -78,17 +78,23 @@ def join(rank, addresses, listener, secret, patience=300.0, joining=30.0):
 
 
 class Ranks:
-    """All ranks of a training, seen from one of them; every method raises LinkError.
+    """Connections of one rank to the others, and collective operations.
+
+    All methods raise LinkError if a connection is lost.
 
     Parameters
     ----------
     rank, size : int
-    patience : seconds of silence after which a neighbour is given up
+        Number of this rank, and number of ranks.
+    patience : float
+        Seconds without data after which a neighbour counts as lost.
 
     Attributes
     ----------
-    ahead, behind : dict, skip → socket
-    sent, calls : Counter, what for → bytes and messages that this rank has sent
+    ahead, behind : dict
+        Skip → socket.
+    sent, calls : Counter
+        Purpose → bytes and messages that this rank has sent.
     """
 
     def __init__(self, rank=0, size=1, patience=300.0):
@@ -98,11 +104,11 @@ class Ranks:
         self.ahead, self.behind = {}, {}
 
     def take(self, accepted):
-        """Keep the links of those that have called."""
+        """Store the accepted connections."""
         self.behind = {skip: link for (_, skip), link in accepted.items()}
 
     def close(self):
-        """Hang up, which the neighbours notice at once; may be called from another thread."""
+        """Close all connections, which neighbours notice at once; another thread may call this."""
         for link in [*self.ahead.values(), *self.behind.values()]:
             shut(link)
 
@@ -113,59 +119,59 @@ class Ranks:
         self.close()
 
     def gather(self, data, what):
-        """Return what every rank has given, by rank: a list of bytes.
+        """Return the data of all ranks, by rank: a list of bytes (allgather).
 
         Parameters
         ----------
         data : bytes-like, of any length
-        what : for the counts of bytes
+        what : purpose, for the counts of bytes
         """
         held = [bytes(data)]  # of the ranks rank, rank + 1, …
         for skip, last in reversed(self.skips):
             frame = b"".join(COUNT.pack(len(one)) + one for one in held[: last - skip])
             self._note(what, frame)
             got = swap(self.behind[skip], frame, self.ahead[skip], MOST_GATHERED, self.patience)
-            held += cut(got)
+            held += split_frame(got)
         return [held[(rank - self.rank) % self.size] for rank in range(self.size)]
 
     def best(self, data, better, what):
-        """Return what is best of all that ranks have given.
+        """Return the best of the data of all ranks.
 
         Parameters
         ----------
-        data : bytes or uint8 array, as long at every rank
-        better : callable (bytes, bytearray) → the better; order and repetition must not matter
-        what : for the counts of bytes
+        data : bytes or uint8 array, of the same length at every rank
+        better : callable (bytes, bytearray) → the better one; commutative and idempotent
+        what : purpose, for the counts of bytes
         """
         for skip, _ in reversed(self.skips):
             self._note(what, data)
-            ways = self.behind[skip], data, self.ahead[skip]
-            data = better(data, swap(*ways, len(data), self.patience))
+            links = self.behind[skip], data, self.ahead[skip]
+            data = better(data, swap(*links, len(data), self.patience))
         return data
 
     def tables(self, table, what):
-        """Return the tables of all ranks, of int64 and mostly zeros: a list of arrays."""
-        told = zlib.compress(np.ascontiguousarray(table, np.int64).tobytes(), 1)
-        parts = self.gather(told, what)
+        """Return the tables of all ranks, a list of int64 arrays; they are sent compressed."""
+        packed = zlib.compress(np.ascontiguousarray(table, np.int64).tobytes(), 1)
+        parts = self.gather(packed, what)
         shape, size = np.shape(table), 8 * np.size(table)
-        heard = [zlib.decompressobj().decompress(part, size) for part in parts]
-        return [np.frombuffer(part, np.int64).reshape(shape) for part in heard]
+        received = [zlib.decompressobj().decompress(part, size) for part in parts]
+        return [np.frombuffer(part, np.int64).reshape(shape) for part in received]
 
     def total(self, numbers, what):
         """Return the sum over ranks of an int64 array."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         parts = self.gather(numbers.tobytes(), what)
-        heard = [np.frombuffer(part, np.int64) for part in parts]
-        return np.sum(heard, axis=0).reshape(numbers.shape)
+        received = [np.frombuffer(part, np.int64) for part in parts]
+        return np.sum(received, axis=0).reshape(numbers.shape)
 
     def add_up(self, blocks, widths, what):
-        """Return the sum over ranks of this rank's block.
+        """Return the sum over ranks of this rank's block (reduce-scatter).
 
         Parameters
         ----------
-        blocks : list of int64 (n_planes, n), one for each rank, n differs from rank to rank
-        widths : bytes that hold any sum of each plane, sign included: see `width_of`
-        what : for the counts of bytes
+        blocks : list of int64 (n_planes, n), one for each rank; n may differ between ranks
+        widths : bytes that hold any sum of each plane with its sign, see `width_of`
+        what : purpose, for the counts of bytes
 
         Returns
         -------
@@ -189,37 +195,37 @@ class Ranks:
         self.calls[what] += 1
 
 
-def cut(frame):
-    """Return the parts of a frame of `gather`."""
-    found, at = [], 0
+def split_frame(frame):
+    """Return the parts of a frame sent by `gather`."""
+    parts, at = [], 0
     while at < len(frame):
         (length,) = COUNT.unpack_from(frame, at)
         at += COUNT.size
-        found.append(bytes(frame[at : at + length]))
+        parts.append(bytes(frame[at : at + length]))
         at += length
-    return found
+    return parts
 
 
 def width_of(largest):
-    """Return how many bytes hold every whole number of at most that size, and its sign."""
+    """Return the bytes needed for signed integers of at most this absolute value."""
     needed = min(int(largest).bit_length() // 8 + 1, 8)
     return next(width for width in WIDTHS if width >= needed)
 
 
 def encode(block, widths):
-    """Return a block's numbers, plane by plane: their lower halves, then what is left."""
-    found = []
+    """Return a block's numbers as bytes, plane by plane: low 32 bits first, then the rest."""
+    pieces = []
     for plane, width in zip(block, widths, strict=True):
         if width > 4:
-            found += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
+            pieces += [plane.astype("<u4").tobytes(), (plane >> 32).astype(f"<i{width - 4}")]
         else:
-            found.append(plane.astype(f"<i{width}"))
-    return b"".join(found)
+            pieces.append(plane.astype(f"<i{width}"))
+    return b"".join(pieces)
 
 
 def decode(data, lengths, widths):
-    """Return the blocks of a frame, int64 (n_planes, n) each."""
-    found, at = [], 0
+    """Return the blocks encoded in a frame, int64 (n_planes, n) each."""
+    decoded, at = [], 0
     for n in lengths:
         block = np.empty((len(widths), n), np.int64)
         for i, width in enumerate(widths):
@@ -230,5 +236,5 @@ def decode(data, lengths, widths):
             else:
                 block[i] = np.frombuffer(data, f"<i{width}", n, at)
             at += n * width
-        found.append(block)
-    return found
+        decoded.append(block)
+    return decoded

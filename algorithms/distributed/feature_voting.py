@@ -1,17 +1,17 @@
-"""Grow a tree on wide tables with less traffic: ranks vote which features are worth summing.
+"""Voting parallel tree growing: only histograms of features with the most votes are summed.
 
 After Meng et al., *A Communication-Efficient Parallel Algorithm for Decision Tree* (2016), PV-Tree:
 
-    1. each rank keeps histograms of its own rows, and finds the best split of each feature by them
-    2. it votes for the top_k features that gain most, of each new leaf
-    3. the 2 top_k features with most votes are summed over all ranks; among equal votes, the one
-       that ranks put further ahead, then the lower one
-    4. each rank scans some of these, and all learn of the best split
+    1. each rank builds histograms of its own rows, and finds the best split of each feature in them
+    2. it votes for the top_k features of largest gain, in each new leaf
+    3. the 2 top_k features with most votes are summed over all ranks; ties are broken by the
+       better position in the votes, then by the lower feature number
+    4. each rank scans some of these features, and all ranks receive the best split
 
-A leaf's sums travel for min(2 top_k, F) features where they travelled for F; but both children of a
-split have features of their own, so it pays from F > 4 top_k on. What is found depends on how rows
-are shared: it is the same for the same parts on as many ranks, and it is the local model where
-top_k ≥ F.
+A leaf's histograms are sent for min(2 top_k, F) features instead of F. But both children of a split
+need histograms of their own features, so voting sends less only if F > 4 top_k. The model depends
+on the partitioning of rows: it is the same for the same parts and number of ranks, and it is the
+local model if top_k ≥ F.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ from algorithms.distributed.grower import RankGrower
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels.distributed_growth import LARGEST, propose, survey_merged
 
-NOBODY = 0xFFFFFFFF  # stands where a rank has fewer than top_k features that gain
+NO_VOTE = 0xFFFFFFFF  # padding if a rank has fewer than top_k features with a gain
 VOTE = np.dtype("<u4")
 
 
 class VotingGrower(RankGrower):
-    """What a rank grows trees in by votes; ``top_k`` is how many features each rank votes for."""
+    """Tree grower of a rank with voting; each rank votes for ``top_k`` features."""
 
     def __init__(self, *args, top_k):
         super().__init__(*args)
@@ -38,7 +38,7 @@ class VotingGrower(RankGrower):
         self.held = np.zeros((len(self.leaves), 2), np.int64)  # Σg and Σh of own rows, by leaf
 
     def use(self, features):
-        """Make room for the histograms of a rank's own rows."""
+        """Allocate the histograms of the rank's own rows."""
         if self.features is not None and np.array_equal(features, self.features):
             return
         self.features = self.built = features
@@ -49,29 +49,29 @@ class VotingGrower(RankGrower):
         self.gains = np.empty((2, len(features)))
 
     def scan_root(self, largest, h):
-        """Find the best split of the root, whose histogram is built."""
+        """Find the best split of the root, after its histogram is built."""
         self.held[0] = self.sums[0, booster_arrays.TOTAL_G], self.sums[0, booster_arrays.TOTAL_H]
         self.elect(0, -1, largest, h)
 
     def scan_children(self, n_left):
-        """Write the children of the leaf that was parted, and find their best splits."""
+        """Write the children of the split leaf, and find their best splits."""
         state, sums = self.board.state, self.sums[0]
         at, largest = state[booster_arrays.NEXT], int(state[LARGEST])
         h = int(self.leaves[at]["h"])
-        told = self.ranks.total([n_left, sums[booster_arrays.SPREAD]], "splits").tolist()
-        small, large = self.divide(*told)
+        totals = self.ranks.total([n_left, sums[booster_arrays.SPREAD]], "splits").tolist()
+        small, large = self.divide(*totals)
         whole = self.held[at].copy()
         self.held[small] = sums[booster_arrays.TOTAL_G], sums[booster_arrays.TOTAL_H]
         self.held[large] = whole - self.held[small]
         self.elect(small, large, largest, h)
 
     def elect(self, small, large, largest, h):
-        """Find the best splits of new leaves among the features that ranks vote for.
+        """Find the best splits of new leaves among the features that the ranks vote for.
 
         Parameters
         ----------
-        small, large : the leaf whose histogram is built, and the other one or −1
-        largest, h : bounds on |Σg| and Σh of each
+        small, large : leaf whose histogram is built, and its sibling or −1
+        largest, h : bounds on |Σg| and Σh of a histogram entry
         """
         self.export()
         self.propose(small, large)
@@ -86,7 +86,7 @@ class VotingGrower(RankGrower):
         self.learn(small, large)
 
     def propose(self, small, large):
-        """Find how much each feature gains by the rank's own rows, in each new leaf."""
+        """Compute each feature's gain on the rank's own rows, in each new leaf."""
         may = np.zeros(3, np.int64)
         for which, leaf in enumerate((small, max(large, 0))):
             self.own[which] = self.leaves[leaf]
@@ -96,7 +96,7 @@ class VotingGrower(RankGrower):
             may[which] = self.held[leaf, 1] > 0 and self.may_split(leaf)
         may[2] = large >= 0
         may[1] *= may[2]
-        size = self.ranks.size  # a rank has about so small a share of the rows
+        size = self.ranks.size  # a rank has about 1/size of the rows
         rules = self.tree_rules._replace(
             min_rows=max(self.rules.min_rows // size, 1), min_h=self.rules.min_h / size
         )
@@ -105,15 +105,15 @@ class VotingGrower(RankGrower):
         propose(self.facts, *args, rules, self.scale, may, self.gains)
 
     def may_split(self, leaf):
-        """Return whether a leaf is large enough for two, and not too deep, as scans ask."""
+        """Return whether a leaf has enough rows for two children and is not too deep."""
         one, rules = self.leaves[leaf], self.rules
         shallow = rules.max_depth <= 0 or one["depth"] < rules.max_depth
         return shallow and one["end"] - one["start"] >= max(2 * rules.min_rows, 2)
 
     def vote(self, n_leaves):
-        """Return which features are summed, for each new leaf: positions in `features`."""
+        """Return the features to sum, for each new leaf: positions in `features`."""
         count = min(self.top_k, len(self.features))
-        ballot = np.full((n_leaves, count), NOBODY, VOTE)
+        ballot = np.full((n_leaves, count), NO_VOTE, VOTE)
         for which in range(n_leaves):
             gains = self.gains[which]
             best = np.argsort(-gains, kind="stable")[:count]
@@ -124,30 +124,30 @@ class VotingGrower(RankGrower):
         return [self.count_votes(cast[:, which]) for which in range(n_leaves)]
 
     def count_votes(self, cast):
-        """Return the features with most votes, of ballots (n_ranks, top_k), ascending."""
+        """Return the features with most votes, ascending; ``cast`` has shape (n_ranks, top_k)."""
         n = len(self.features)
-        valid = cast != NOBODY
+        valid = cast != NO_VOTE
         place = np.broadcast_to(np.arange(cast.shape[1]), cast.shape)[valid]
         votes = np.bincount(cast[valid], minlength=n)
-        ahead = np.bincount(cast[valid], place, minlength=n)  # whole numbers, and exact
+        ahead = np.bincount(cast[valid], place, minlength=n)  # sums of integers, so exact
         order = np.lexsort((np.arange(n), ahead, -votes))
         return np.sort(order[: min(2 * self.top_k, n)])
 
     def share_out(self, chosen):
-        """Return the part of some features that each rank scans, a list of positions."""
+        """Return the features that each rank scans, a list of arrays of positions."""
         owner = owners_of(self.bins.count[self.features[chosen]], self.ranks.size)
         return [chosen[owner == rank] for rank in range(self.ranks.size)]
 
     def cells_of(self, leaf, positions):
-        """Return a leaf's sums over the rank's own rows of some features, (2, n_cells)."""
+        """Return a leaf's histograms of some features over the rank's own rows, (2, n_cells)."""
         counts = self.bins.count[self.features[positions]]
         ends = np.cumsum(counts)
         at = np.arange(counts.sum()) + np.repeat(self.places[positions] - (ends - counts), counts)
         return self.planes[self.leaves[leaf]["slot"]][:, at]
 
     def scan(self, leaves, positions, sums):
-        """Scan the rank's share of the features that were summed, for each new leaf."""
-        self.told[:] = 0
+        """Scan the rank's share of the summed features, for each new leaf."""
+        self.own_best[:] = 0
         begin = 0
         for which, (leaf, own) in enumerate(zip(leaves, positions, strict=True)):
             features = self.features[own]

@@ -1,12 +1,14 @@
-"""Grow a tree with the other ranks: each has some rows, and scans some of the features.
+"""Data- and feature-parallel tree growing: each rank has some rows and scans some features.
 
-    1. part its own rows of the leaf
-    2. build the histogram of the child with less Σh, of its own rows
-    3. get the sums of its own features over all ranks, and with them what all must know
-    4. subtract, scan its own features; all ranks learn each other's best split
+    1. partition the rank's own rows of the leaf
+    2. build the histogram of the child with less Σh from the rank's own rows
+    3. sum the histograms over all ranks; each rank gets the sums of its own features, and the
+       numbers that all ranks need
+    4. subtract to get the sibling's histogram, scan the rank's own features, and exchange the best
+       splits
 
-All take the same decision from the same numbers. With ``by_features`` every rank has all rows, so
-step 3 falls away: only splits travel.
+All ranks take the same decision from the same numbers. With ``by_features`` every rank has all
+rows, so step 3 is not needed, and only splits are sent.
 """
 
 from typing import NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 from algorithms.distributed.binning import owners_of
 from algorithms.distributed.collective import width_of
 from algorithms.gbdt.bundles import stride_of
-from algorithms.gbdt.grower import EVERY, codes_with_bins, mark_rows, parting
+from algorithms.gbdt.grower import EVERY, codes_with_bins, make_partition_task, mark_rows
 from algorithms.gbdt.kernels import booster_arrays, distributed_growth
 from algorithms.gbdt.kernels.distributed_growth import (
     Board,
@@ -41,23 +43,23 @@ META = 2  # numbers before a rank's block of sums: rows that go left, and Σ|g|
 
 
 class Marked(NamedTuple):
-    """What `mark_leaves` reads."""
+    """Input of `mark_leaves`."""
 
     leaves: np.ndarray
     rows: np.ndarray
 
 
 class RankGrower:
-    """What a rank grows trees in; used as `hist.growing.Grower` is.
+    """Tree grower of a rank, with the interface of `gbdt.grower.Grower`.
 
     Parameters
     ----------
     ranks : Ranks
-    bins : hist.layout.Bins, of the rank's own rows
+    bins : booster_arrays.Bins, of the rank's own rows
     binner : Binner
-    rules : hist.layout.Rules
+    rules : booster_arrays.Rules
     workers : Workers
-    total : rows of the whole table
+    total : number of rows of the whole table
     by_features : whether each rank has all rows
     """
 
@@ -81,20 +83,20 @@ class RankGrower:
             goes_left=np.zeros((n_nodes, booster_arrays.MAX_BINS), np.uint8),
             state=np.zeros(distributed_growth.STATES, np.int64),
         )
-        self.told = np.zeros(
+        self.own_best = np.zeros(
             BESTS + 2 * booster_arrays.MAX_BINS, np.uint8
-        )  # what ranks tell of splits
+        )  # send buffer of the rank's best splits
         self.desk = Desk(
             small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
             scores=np.zeros((1, booster_arrays.MAX_BINS)),
             order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
-            best=self.told[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
-            members=self.told[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
+            best=self.own_best[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
+            members=self.own_best[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
         )
-        self.heard = np.zeros_like(self.told)
-        self.heard_best = self.heard[:BESTS].view(booster_arrays.BEST).reshape(1, 2)
-        self.heard_members = self.heard[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS)
-        self.told_length = len(self.told) if bins.is_set.any() else BESTS
+        self.received = np.zeros_like(self.own_best)
+        self.received_best = self.received[:BESTS].view(booster_arrays.BEST).reshape(1, 2)
+        self.received_members = self.received[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS)
+        self.buffer_length = len(self.own_best) if bins.is_set.any() else BESTS
         facts = bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
         self.facts = Features(*facts)
         self.stride = stride_of(bins.places)
@@ -106,7 +108,7 @@ class RankGrower:
         self.features = None
 
     def use(self, features):
-        """Share features among ranks by their bins, and make room for their histograms."""
+        """Distribute features among ranks by number of bins, and allocate their histograms."""
         if self.features is not None and np.array_equal(features, self.features):
             return
         self.features = features
@@ -131,7 +133,7 @@ class RankGrower:
         self.share = Share(np.ascontiguousarray(features[own]), first, planes)
 
     def grow(self, records, scale, seed, rows=None, features=None):
-        """Grow a tree, at all ranks at once; parameters and result as `Grower.grow`."""
+        """Grow a tree together with all ranks; parameters and result are those of `Grower.grow`."""
         self.use(np.arange(self.bins.rows.shape[1]) if features is None else features)
         self.rows = self.order if rows is None else self.order[: len(rows)]
         begin_with(EVERY if rows is None else rows, self.rows, 0, len(self.rows))
@@ -145,7 +147,7 @@ class RankGrower:
         return self.copy_tree()
 
     def begin(self):
-        """Make the root, and find its best split."""
+        """Write the root, and find its best split."""
         self.spans[0] = 0, len(self.rows)
         self.build(0, len(self.rows))
         s = self.sums[0]
@@ -168,7 +170,7 @@ class RankGrower:
         self.scan_root(max(spread, n_rows), h)
 
     def split(self):
-        """Split the leaf that gains most, and find the best splits of its children, if any."""
+        """Split the leaf of largest gain, and find its children's splits; return False if none."""
         board = self.board
         next_split(
             self.desk,
@@ -194,11 +196,11 @@ class RankGrower:
         return True
 
     def scan_root(self, largest, h):
-        """Find the best split of the root, whose histogram is built; see `reduce`."""
+        """Find the best split of the root, after its histogram is built; see `reduce`."""
         self.survey(self.reduce(0, largest, h), 0, -1)
 
     def scan_children(self, n_left):
-        """Write the children of the leaf that was parted, and find their best splits."""
+        """Write the children of the split leaf, and find their best splits."""
         largest, h_small = self.board.state[
             distributed_growth.LARGEST : distributed_growth.H_SMALL + 1
         ].tolist()
@@ -206,12 +208,12 @@ class RankGrower:
         self.survey(sums, *self.divide(*sums[0, :META].tolist()))
 
     def divide(self, n_left, spread):
-        """Write the children of the leaf; return the small and the large one."""
+        """Write the children of the split leaf; return the small and the large one."""
         rules, scale = self.tree_rules, self.scale
         return split_leaf(n_left, spread, self.facts, self.board, rules, scale)
 
     def build(self, start, end):
-        """Add the rank's own rows to its cells, each thread for some of the features."""
+        """Build the histograms of the rank's own rows, each thread for some of the features."""
         self.sums[:] = 0
         if self.size == 1:
             self.add_rows(start, end, 0, len(self.built), 0)
@@ -222,7 +224,7 @@ class RankGrower:
         )
 
     def add_rows(self, start, end, first, last, number):
-        """Add rows to the cells of some of the features."""
+        """Add rows to the histograms of some of the features."""
         build_wide(
             self.bins.rows,
             self.records,
@@ -239,11 +241,13 @@ class RankGrower:
         )
 
     def reduce(self, n_left, largest, h):
-        """Return the sums of the rank's own features over all ranks, after what travels along.
+        """Return the histograms of the rank's own features, summed over all ranks.
+
+        The first META entries are the sums of ``n_left`` and of Σ|g|.
 
         Parameters
         ----------
-        n_left : the rank's own rows that go left
+        n_left : number of the rank's own rows that go left
         largest : bound on |Σg|, and on rows
         h : Σh of the leaf
         """
@@ -256,27 +260,27 @@ class RankGrower:
         return self.ranks.add_up(blocks, (width_of(largest), width_of(h)), "histograms")
 
     def export(self):
-        """Write the rank's own sums side by side, and clear its cells."""
+        """Copy the rank's own histograms to the send buffer, and clear them."""
         flushed = int(self.sums[:, booster_arrays.FLUSHED].any())
         cells = self.cells, self.wide, flushed, self.built, self.bins.count, self.stride
         export_cells(*cells, self.places, self.out)
 
     def survey(self, sums, small, large):
-        """Scan the rank's own features; then learn of the best splits of all ranks."""
+        """Scan the rank's own features, then exchange the best splits with all ranks."""
         own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
         survey_share(self.facts, self.board, *own, small, large)
         self.learn(small, large)
 
     def learn(self, small, large):
-        """Learn of the best splits of all ranks."""
-        self.ranks.best(self.told[: self.told_length], self.take, "splits")
+        """Exchange the best splits of two leaves with all ranks."""
+        self.ranks.best(self.own_best[: self.buffer_length], self.take, "splits")
         self.new = small, large
 
     def take(self, _, heard):
-        """Take the better ones of two ranks' best splits; return what is told from now on."""
-        self.heard[: len(heard)] = heard
-        take_better(self.desk, self.heard_best, self.heard_members)
-        return self.told[: self.told_length]
+        """Keep the better ones of two ranks' best splits; return the buffer to send."""
+        self.received[: len(heard)] = heard
+        take_better(self.desk, self.received_best, self.received_members)
+        return self.own_best[: self.buffer_length]
 
     def mark(self):
         """Write the leaf of every row of the rank."""
@@ -286,11 +290,11 @@ class RankGrower:
         mark_rows(share, grown, n, self.leaf_of, self.spare, self.of_others)
 
     def of_others(self):
-        """Return what writes the leaves of rows that the last tree was not grown on."""
+        """Return a task that writes the leaves of rows that the last tree was not grown on."""
         n, board, columns = self.n_leaves, self.board, self.bins.columns
         nodes, of_leaves = board.nodes[: 2 * n - 1], self.leaves["node"][:n]
         place = np.arange(len(columns))
-        return parting(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
+        return make_partition_task(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""

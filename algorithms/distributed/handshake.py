@@ -1,10 +1,11 @@
-"""How the ranks of a training find each other: both ends of a link prove that they have its secret.
+"""Handshake of two ranks: both ends of a connection prove that they know the training's secret.
 
-    who connects and a nonce → a nonce and HMAC(secret, "accepts" · all of it)
-    → HMAC(secret, "connects" · all of it)
+    caller:   rank, skip and a nonce
+    listener: a nonce and HMAC(secret, "accepts" · all bytes so far)
+    caller:   HMAC(secret, "connects" · all bytes so far)
 
-Each side shows that it has the secret before it reads a frame of the other; the secret itself
-never travels.
+Each side proves that it knows the secret before the other reads a frame. The secret itself is
+never sent.
 """
 
 import hmac
@@ -17,33 +18,33 @@ import time
 from algorithms.distributed.sockets import LinkError, tune
 
 HELLO = struct.Struct("<4sII32s")  # magic, rank of the caller, skip, nonce
-MAGIC = b"TH01"  # version of what is said over a link
+MAGIC = b"TH01"  # protocol version
 DIGEST = "sha256"
 PROOF = 32  # bytes of a digest, and of a nonce
 GREETING = 5.0  # seconds for a whole handshake
-AT_ONCE = 64  # callers that are greeted at the same time
-LOOK = 0.01  # seconds between two looks at who has come
+AT_ONCE = 64  # maximum number of concurrent handshakes
+LOOK = 0.01  # seconds between two checks for new connections
 
 
 def prove(secret, role, said):
-    """Return what only an owner of the secret can say."""
+    """Return the HMAC that proves knowledge of the secret."""
     return hmac.digest(secret, role + said, DIGEST)
 
 
 def connect(address, secret, rank, skip, deadline):
-    """Return a connection to a rank that listens.
+    """Return a connection to a listening rank.
 
     Parameters
     ----------
     address : (host, port)
     secret : bytes
-    rank, skip : who calls, and over how many ranks
+    rank, skip : number of the calling rank, and its distance to the listening one
     deadline : time.monotonic() at which to give up
 
     Raises
     ------
     LinkError
-        Where nobody answers, or whoever does has another secret.
+        If no rank answers, or it has another secret.
     """
     where = f"{address[0]}:{address[1]}"
     patience = max(deadline - time.monotonic(), 0.001)
@@ -59,7 +60,7 @@ def connect(address, secret, rank, skip, deadline):
 
 
 def call(connection, secret, rank, skip, patience):
-    """Greet the listener of a fresh connection; return it, ready for frames."""
+    """Do the caller's part of the handshake; return the connection, ready for frames."""
     connection.settimeout(patience)
     hello = HELLO.pack(MAGIC, rank, skip, secrets.token_bytes(PROOF))
     connection.sendall(hello)
@@ -74,7 +75,7 @@ def call(connection, secret, rank, skip, patience):
 
 
 def accept(listener, secret, wanted, deadline):
-    """Return (rank, skip) → connection for all that are wanted; strangers are turned away.
+    """Return (rank, skip) → connection for all expected callers; other callers are rejected.
 
     Parameters
     ----------
@@ -86,48 +87,50 @@ def accept(listener, secret, wanted, deadline):
     Raises
     ------
     LinkError
-        Where some have not called in time.
+        If some callers have not connected in time.
 
     Notes
     -----
-    Callers are greeted side by side: one that is silent, or slow, keeps no other waiting.
+    Handshakes run concurrently, so a silent or slow caller does not delay others.
     """
-    hall = Hall(secret, wanted)
+    acceptor = ConnectionAcceptor(secret, wanted)
     try:
-        while not hall.full.is_set():
-            accept_one(listener, hall, deadline)
+        while not acceptor.full.is_set():
+            accept_one(listener, acceptor, deadline)
     except BaseException:
-        hall.close()
+        acceptor.close()
         raise
-    return hall.found
+    return acceptor.found
 
 
-def accept_one(listener, hall, deadline):
-    """Wait a moment for a caller, and have a thread greet it."""
+def accept_one(listener, acceptor, deadline):
+    """Wait up to LOOK seconds for a caller, and start a thread for its handshake."""
     left = deadline - time.monotonic()
     if left <= 0:
-        names = sorted({rank for rank, _ in hall.missing()})
+        names = sorted({rank for rank, _ in acceptor.missing()})
         raise LinkError(f"ranks {names} did not call with the secret of this training")
-    if not hall.places.acquire(timeout=min(left, LOOK)):
+    if not acceptor.places.acquire(timeout=min(left, LOOK)):
         return
     try:
         listener.settimeout(min(left, LOOK))
         connection, _ = listener.accept()
     except TimeoutError:
-        hall.places.release()
+        acceptor.places.release()
         return
     except OSError as error:
         raise LinkError("this training was aborted") from error
-    threading.Thread(target=hall.receive, args=(connection,), daemon=True).start()
+    threading.Thread(target=acceptor.receive, args=(connection,), daemon=True).start()
 
 
-class Hall:
-    """Where callers are greeted, each by a thread.
+class ConnectionAcceptor:
+    """Handshakes with callers, one thread each, and the accepted connections.
 
     Attributes
     ----------
-    found : dict, (rank, skip) → connection
-    full : threading.Event, set once all that are wanted are there
+    found : dict
+        (rank, skip) → connection.
+    full : threading.Event
+        Set once all expected callers are connected.
     """
 
     def __init__(self, secret, wanted):
@@ -139,12 +142,12 @@ class Hall:
             self.full.set()
 
     def missing(self):
-        """Return who has not called yet."""
+        """Return the callers that are not connected yet."""
         with self.lock:
             return self.wanted - self.found.keys()
 
     def receive(self, connection):
-        """Greet a caller; keep the connection unless it is a stranger, or too late."""
+        """Do the handshake with a caller; close the connection if it is unknown or late."""
         try:
             self.keep(greet(connection, self.secret, self.missing()), connection)
         except (OSError, ValueError):
@@ -153,7 +156,7 @@ class Hall:
             self.places.release()
 
     def keep(self, caller, connection):
-        """Keep the connection of a caller that has proved to be one."""
+        """Store the connection of an authenticated caller."""
         with self.lock:
             if self.closed or caller in self.found:
                 raise ValueError("too late")
@@ -162,7 +165,7 @@ class Hall:
                 self.full.set()
 
     def close(self):
-        """Hang up on all who have come, and on those who come late."""
+        """Close all connections, and reject later ones."""
         with self.lock:
             self.closed = True
             for connection in self.found.values():
@@ -170,7 +173,7 @@ class Hall:
 
 
 def greet(connection, secret, wanted):
-    """Answer a caller; return its (rank, skip), or raise ValueError where it is a stranger."""
+    """Do the listener's part of the handshake; return (rank, skip) or raise ValueError."""
     deadline = time.monotonic() + GREETING
     hello = read(connection, HELLO.size, deadline)
     magic, rank, skip, _ = HELLO.unpack(hello)
@@ -187,7 +190,7 @@ def greet(connection, secret, wanted):
 
 
 def read(connection, count, deadline):
-    """Return exactly so many bytes of a blocking socket, until time.monotonic() is so much."""
+    """Return exactly ``count`` bytes from a blocking socket, before time.monotonic() `deadline`."""
     data = b""
     while len(data) < count:
         connection.settimeout(max(deadline - time.monotonic(), 0.001))

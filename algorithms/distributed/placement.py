@@ -1,8 +1,9 @@
-"""Train on a Dask cluster: Dask holds the parts and starts the ranks; they talk to each other.
+"""Client side of training on a Dask cluster: place the parts, start the ranks, collect results.
 
-The client compares versions, learns which worker holds which part, hands every rank its parts, the
-addresses of all and a secret made for this training, and waits. Where a worker goes, the others end
-by themselves, and bring back the rounds that were finished.
+Dask stores the parts and starts the ranks, which communicate directly. The client compares
+versions, finds the worker of each part, sends every rank its parts, the addresses of all ranks and
+a secret for this training, and waits. If a worker is lost, the others stop by themselves and return
+the finished rounds.
 """
 
 import secrets
@@ -16,58 +17,68 @@ import numpy as np
 
 from algorithms.distributed import worker_tasks
 from algorithms.distributed.sockets import LinkError
-from algorithms.distributed.table_parts import look
-from algorithms.distributed.worker_check import LOOK, WorkerLostError, ask, compare, settle
+from algorithms.distributed.table_parts import inspect_part
+from algorithms.distributed.worker_check import (
+    LOOK,
+    WorkerLostError,
+    call_workers,
+    compare,
+    wait_for_futures,
+)
 
-GRACE = 20.0  # seconds that ranks have to end by themselves once one is lost
-ANSWERING = 30.0  # seconds for workers to tell their versions, and to open a door
-CLOSING = 5.0  # seconds to wait until doors are closed
-TAKING = 60.0  # seconds for a rank's result to come over
+GRACE = 20.0  # seconds in which ranks must end after one is lost
+ANSWERING = 30.0  # seconds for workers to return their versions, and to open a listener
+CLOSING = 5.0  # seconds to wait until listeners are closed
+TAKING = 60.0  # seconds for the transfer of a rank's result
 
 
 def compare_versions(client, addresses):
-    """Compare the versions of workers with those here; see `reaching.compare`."""
-    compare(ask(client, ANSWERING, worker_tasks.versions, workers=addresses), addresses)
+    """Compare the versions of workers with those of this process; see `worker_check.compare`."""
+    compare(call_workers(client, ANSWERING, worker_tasks.versions, workers=addresses), addresses)
 
 
 def compute_parts(client, parts, workers):
-    """Return futures of the parts; they stay where Dask puts them.
+    """Return futures of the parts, computed on workers that Dask chooses.
 
     Parameters
     ----------
+    client : distributed.Client
     parts : list of tuples of delayed objects
     workers : list of addresses that may be used, or None
 
     Raises
     ------
     WorkerLostError
-        Where no worker is left that may compute them.
+        If no worker is left that may compute them.
     """
     from dask import delayed
 
-    wanted = [delayed(tuple)(list(part)) for part in parts]
-    futures = client.compute(wanted, workers=workers, allow_other_workers=False)
-    settle(client, futures, workers)
+    tuples = [delayed(tuple)(list(part)) for part in parts]
+    futures = client.compute(tuples, workers=workers, allow_other_workers=False)
+    wait_for_futures(client, futures, workers)
     return futures
 
 
-def look_at_parts(client, futures, model, workers):
-    """Return the `Facts` of all parts."""
-    asked = [client.submit(look, future, model, pure=False, workers=workers) for future in futures]
-    settle(client, asked, workers)
-    return client.gather(asked)
+def inspect_parts(client, futures, model, workers):
+    """Return the `PartSummary` of all parts."""
+    summaries = [
+        client.submit(inspect_part, future, model, pure=False, workers=workers)
+        for future in futures
+    ]
+    wait_for_futures(client, summaries, workers)
+    return client.gather(summaries)
 
 
 def assign(client, futures, workers):
     """Return address → numbers of the parts that its rank trains on.
 
-    Parts are trained on where they lie, unless a worker would have more than its share while
-    another one has none.
+    Parts stay on their workers, unless a worker would have more than its share while another one
+    has none.
 
     Raises
     ------
     WorkerLostError
-        Where a part lies nowhere any more.
+        If a part was lost.
     """
     holders = client.who_has(futures)
     held = {}
@@ -94,39 +105,42 @@ def spread_out(held, workers, n_parts):
             held[address].append(held[fullest].pop())
 
 
-def open_doors(client, name, addresses):
+def open_listeners(client, name, addresses):
     """Return the address of each rank's listener.
 
     Raises
     ------
     VersionError
-        Where versions differ in anything, or a worker cannot train at all.
+        If any version differs, or a worker cannot train.
     WorkerLostError
-        Where a worker has gone, or does not answer.
+        If a worker is lost, or does not answer.
     """
-    answers = ask(client, ANSWERING, worker_tasks.open_door, name, workers=addresses)
-    told = {one: said if isinstance(said, Exception) else said[0] for one, said in answers.items()}
-    compare(told, addresses)
+    answers = call_workers(client, ANSWERING, worker_tasks.open_listener, name, workers=addresses)
+    versions = {
+        one: answer if isinstance(answer, Exception) else answer[0]
+        for one, answer in answers.items()
+    }
+    compare(versions, addresses)
     return [answers[address][1] for address in addresses]
 
 
 def abort(client, name, addresses):
-    """Make all ranks that are left end."""
+    """End all remaining ranks."""
     with suppress(Exception):
         there = [one for one in addresses if one in client.nthreads()]
-        ask(client, CLOSING, worker_tasks.close_door, name, workers=there)
+        call_workers(client, CLOSING, worker_tasks.abort_training, name, workers=there)
 
 
-def train_on(client, futures, held, told, place):
-    """Return the `Result`s of all ranks, the first one with the model.
+def train_on(client, futures, held, job, place):
+    """Start all ranks and return their `Result`s; the first one has the model.
 
     Parameters
     ----------
     client : distributed.Client
-    futures : of all parts
+    futures : futures of all parts
     held : address → numbers of parts
-    told : Training
-    place : dict, what `at_workers.train_here` is told beside the rank
+    job : Training
+    place : dict, argument ``place`` of `worker_tasks.train_here` without what differs by rank
 
     Raises
     ------
@@ -134,15 +148,15 @@ def train_on(client, futures, held, told, place):
     """
     name, addresses = uuid.uuid4().hex, list(held)
     try:
-        reach = open_doors(client, name, addresses)
+        reach = open_listeners(client, name, addresses)
         place = {**place, "addresses": reach, "secret": secrets.token_bytes(32)}
-        own = replace(told, eval_set=None, eval_sample_weight=None, eval_metric=None)
+        job_without_tables = replace(job, eval_set=None, eval_sample_weight=None, eval_metric=None)
         running = [
             client.submit(
                 worker_tasks.train_here,
                 name,
                 {**place, "rank": rank, "numbers": held[address]},
-                own if rank else told,
+                job_without_tables if rank else job,
                 [futures[number] for number in held[address]],
                 workers=[address],
                 allow_other_workers=False,
@@ -152,7 +166,7 @@ def train_on(client, futures, held, told, place):
             )
             for rank, address in enumerate(addresses)
         ]
-        return collect(watch(client, running, addresses), addresses)
+        return collect(wait_for_ranks(client, running, addresses), addresses)
     except BaseException as error:
         abort(client, name, addresses)
         if isinstance(error, OSError):
@@ -160,75 +174,76 @@ def train_on(client, futures, held, told, place):
         raise
 
 
-def watch(client, running, addresses):
-    """Wait until all ranks have ended; return what each has brought.
+def wait_for_ranks(client, running, addresses):
+    """Wait until all ranks have ended; return the outcome of each.
 
     Returns
     -------
-    list, by rank, of `Result`s or exceptions; a text where there is neither, which says why
+    list, by rank
+        `Result` or exception; a text with the reason if there is neither.
 
     Notes
     -----
-    Once one rank is lost, or has given up, the others end by themselves within seconds, as their
-    links break. One that does not by then hangs, and is lost as well.
+    Once a rank is lost or fails, the others end within seconds, because their connections are
+    closed. A rank that does not end within GRACE seconds counts as lost.
     """
     from distributed import TimeoutError as NotYetError
     from distributed import wait
 
-    heard, since = {}, None
-    while len(heard) < len(running):
-        left = [rank for rank in range(len(running)) if rank not in heard]
+    outcomes, since = {}, None
+    while len(outcomes) < len(running):
+        left = [rank for rank in range(len(running)) if rank not in outcomes]
         with suppress(NotYetError, CancelledError):
             wait([running[rank] for rank in left], timeout=LOOK, return_when="FIRST_COMPLETED")
-        there = client.nthreads()  # asks the scheduler; what the client keeps may be old
+        there = client.nthreads()  # queries the scheduler; the client's copy may be outdated
         for rank in left:
             if running[rank].done():
-                heard[rank] = take(running[rank])
+                outcomes[rank] = take(running[rank])
             elif addresses[rank] not in there:
-                heard[rank] = "is gone"
-        if since is None and not all(map(is_whole, heard.values())):
+                outcomes[rank] = "is gone"
+        if since is None and not all(map(is_whole, outcomes.values())):
             since = time.monotonic()
         if since is not None and time.monotonic() - since > GRACE:
-            heard = dict.fromkeys(left, "does not answer") | heard
-    for rank, brought in heard.items():
-        if isinstance(brought, str):
+            outcomes = dict.fromkeys(left, "does not answer") | outcomes
+    for rank, outcome in outcomes.items():
+        if isinstance(outcome, str):
             running[rank].cancel()
-    return [heard[rank] for rank in range(len(running))]
+    return [outcomes[rank] for rank in range(len(running))]
 
 
 def take(future):
-    """Return the `Result` of a rank that has ended, or its exception, or a text."""
+    """Return the `Result` of a rank that has ended, its exception, or a text with the reason."""
     from distributed import TimeoutError as NotYetError
 
     try:
         return future.result(timeout=TAKING)
     except (NotYetError, CancelledError):
         return "is gone"
-    except Exception as error:  # noqa: BLE001 - raised again by whoever collects
+    except Exception as error:  # noqa: BLE001 - raised again by `collect`
         return error
 
 
-def is_whole(brought):
-    """Return whether a rank has come to the end of its training."""
-    return not isinstance(brought, (str, Exception)) and not brought.lost
+def is_whole(outcome):
+    """Return whether a rank has finished its training."""
+    return not isinstance(outcome, (str, Exception)) and not outcome.lost
 
 
-def collect(brought, addresses):
-    """Return the results; raise the error of a rank that failed by itself, or of the loss."""
-    for error in brought:
+def collect(outcomes, addresses):
+    """Return the results; raise the error of a failed rank, or WorkerLostError."""
+    for error in outcomes:
         if isinstance(error, Exception) and not isinstance(error, LinkError):
             raise error
-    if all(map(is_whole, brought)):
-        return brought
-    results = [one for one in brought if not isinstance(one, (str, Exception))]
+    if all(map(is_whole, outcomes)):
+        return outcomes
+    results = [one for one in outcomes if not isinstance(one, (str, Exception))]
     rounds = max((result.rounds for result in results), key=len, default=[])
     gone = [
         f"{addresses[rank]} (rank {rank}) {why}"
-        for rank, why in enumerate(brought)
+        for rank, why in enumerate(outcomes)
         if isinstance(why, str)
     ]
     why = gone or [f"rank {result.rank}: {result.lost}" for result in results if result.lost]
-    why = why or [str(error) for error in brought if isinstance(error, Exception)]
+    why = why or [str(error) for error in outcomes if isinstance(error, Exception)]
     raise WorkerLostError(
         f"training on {len(addresses)} workers ended after {len(rounds)} rounds: "
         f"{'; '.join(why)}. fit(..., resume=True) goes on from there",
@@ -237,7 +252,7 @@ def collect(brought, addresses):
 
 
 def sum_sent(results):
-    """Return what all ranks have sent: what for → {bytes, messages}."""
+    """Return the traffic of all ranks: purpose → {bytes, messages}."""
     names = sorted({what for result in results for what in result.sent})
     every = np.array([[result.sent.get(what, (0, 0)) for what in names] for result in results])
     every = every.reshape(len(results), len(names), 2).sum(axis=0)

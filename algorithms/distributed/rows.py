@@ -1,6 +1,6 @@
-"""The rows of a rank, and their numbers in the whole table.
+"""Rows of a rank, and their numbers in the whole table.
 
-What is decided by a row's number (rounding, samples, bags) is the same wherever the row lies.
+Rounding, samples and bags depend on a row's number in the whole table, not on its rank.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from algorithms.gbdt.sampling import ALL
 
 @dataclass(frozen=True)
 class Rows:
-    """Runs of rows that follow each other in the whole table.
+    """Runs of consecutive rows of the whole table.
 
-    ``start[i] … start[i + 1] − 1`` are the rank's own numbers of run i, whose first row has the
+    Run i has the local numbers ``start[i] … start[i + 1] − 1`` at the rank. Its first row has the
     number ``number[i]`` in the whole table of ``total`` rows.
     """
 
@@ -29,8 +29,8 @@ class Rows:
 
         Parameters
         ----------
-        lengths : rows of every part of the table
-        parts : numbers of those that the rank holds
+        lengths : number of rows of each part of the table
+        parts : numbers of the parts that the rank holds
         """
         ends = np.cumsum([0, *lengths])
         start = np.cumsum([0, *(lengths[part] for part in parts)])
@@ -50,7 +50,7 @@ class Rows:
         return np.concatenate([*runs, np.empty(0, np.int64)]).astype(np.int64)
 
     def draw(self, seed, below):
-        """Return the rank's own rows that a hash of their numbers draws, uint32, ascending.
+        """Return a sample of the rank's rows, drawn by a hash of their numbers; uint32, ascending.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""Connections between the ranks of a training: frames over TCP.
+"""TCP connections between the ranks of a training, which exchange frames.
 
     frame = length (8 bytes, little-endian) · bytes
 
-A length above what the receiver expects ends the connection. Nothing is pickled.
+A frame longer than the receiver expects ends the connection. Frames are not pickles.
 """
 
 import select
@@ -15,21 +15,21 @@ KEEP_ALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER
 
 
 class LinkError(ConnectionError):
-    """A rank cannot be reached, has gone, or is not who it should be."""
+    """A rank cannot be reached, is lost, or fails authentication."""
 
 
 def listen(host):
-    """Return a listening socket on a free port of one address."""
+    """Return a listening socket on a free port of an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    found.bind((host, 0))
-    found.listen(64)
-    return found
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, 0))
+    listener.listen(64)
+    return listener
 
 
 def tune(connection):
-    """Send small frames at once, and find out within seconds that a host has gone."""
+    """Set socket options: send small frames at once, and detect a lost host within seconds."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEP_ALIVE.items():
@@ -38,21 +38,21 @@ def tune(connection):
 
 
 def shut(connection):
-    """Close a socket, and wake whoever waits for it in another thread."""
+    """Close a socket, and wake threads that wait for it."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()
 
 
-class Sending:
-    """A frame on its way out."""
+class OutgoingFrame:
+    """A frame that is being sent."""
 
     def __init__(self, connection, data):
         self.connection = connection
         self.parts = [memoryview(LENGTH.pack(len(data))), memoryview(data)]
 
     def step(self):
-        """Send what can be sent now; return whether all is."""
+        """Send as much as possible without blocking; return whether all is sent."""
         try:
             sent = self.connection.sendmsg(self.parts)
         except BlockingIOError:
@@ -64,8 +64,8 @@ class Sending:
         return not self.parts
 
 
-class Receiving:
-    """A frame on its way in, of at most so many bytes."""
+class IncomingFrame:
+    """A frame that is being received, of at most ``most`` bytes."""
 
     def __init__(self, connection, most):
         self.connection, self.most = connection, most
@@ -74,7 +74,7 @@ class Receiving:
         self.has_length = False
 
     def step(self):
-        """Take what has come; return whether all has."""
+        """Receive as much as possible without blocking; return whether the frame is complete."""
         while True:
             if not len(self.left):
                 if self.has_length:
@@ -90,7 +90,7 @@ class Receiving:
             self.left = self.left[count:]
 
     def make_room(self):
-        """Read the length, and prepare for the rest."""
+        """Read the length, and allocate the buffer."""
         (length,) = LENGTH.unpack(self.data)
         if length > self.most:
             raise LinkError(f"a neighbour announced {length} bytes; {self.most} are the most")
@@ -106,8 +106,8 @@ def swap(to, data, source, most, patience):
     ----------
     to, source : sockets of `connect` and `accept`
     data : bytes-like
-    most : bytes that the other frame may have
-    patience : seconds without any progress after which to give up
+    most : maximum length of the received frame, in bytes
+    patience : seconds without progress after which to give up
 
     Returns
     -------
@@ -116,10 +116,10 @@ def swap(to, data, source, most, patience):
     Raises
     ------
     LinkError
-        Where a neighbour has gone, is silent for too long, or says too much.
+        If a neighbour is lost, is silent for too long, or announces too long a frame.
     """
-    moving = {to: (select.POLLOUT, Sending(to, data))}
-    receiving = Receiving(source, most)
+    moving = {to: (select.POLLOUT, OutgoingFrame(to, data))}
+    receiving = IncomingFrame(source, most)
     waiting = [moving[to], (select.POLLIN, receiving)]
     try:
         while waiting := [one for one in waiting if not one[1].step()]:

@@ -1,6 +1,6 @@
-"""Parts of a table, as they lie on Dask's workers: what is looked up in them, and how to read.
+"""Parts of a table on Dask workers: inspect them before training, and read them for training.
 
-A part is a tuple (X, y) or (X, y, weight) of arrays or frames; it may be empty.
+A part is a tuple (X, y) or (X, y, weight) of arrays or frames. It may be empty.
 """
 
 import hashlib
@@ -17,31 +17,31 @@ from algorithms.gbdt.kernels import gradients as kinds
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the client must know of a part before ranks can start."""
+class PartSummary:
+    """Summary of a part that the client needs before the ranks start."""
 
-    n_rows: int  # rows of weight 0, too
-    dtype: str  # of X as it is read; empty of a part without rows
-    labels: np.ndarray | None = None  # of classes, ascending
-    counts: np.ndarray | None = None  # rows of each whose weight is above 0
-    sign: int = 0  # −1: a y is below 0, 0: none is above, 1: else
+    n_rows: int  # including rows of weight 0
+    dtype: str  # dtype of X after validation; empty for a part without rows
+    labels: np.ndarray | None = None  # class labels, ascending
+    counts: np.ndarray | None = None  # rows of each class whose weight is above 0
+    sign: int = 0  # −1 if a y is negative, 0 if none is positive, otherwise 1
     content: str = ""  # digest of X, y and weights
     n_weighed: int = 0  # rows whose weight is above 0
 
 
-def look(part, model):
-    """Return the `Facts` of a part; raise scikit-learn's errors where it cannot be trained on.
+def inspect_part(part, model):
+    """Return the `PartSummary` of a part; raise scikit-learn's errors if it is invalid.
 
     Parameters
     ----------
     part : tuple
-    model : the local estimator, which knows the columns
+    model : the local estimator, with its columns set
     """
     lengths = {one.shape[0] for one in part}
     if len(lengths) > 1:
         raise ValueError(f"a part has X, y and weights of unlike lengths: {sorted(lengths)}")
     if lengths == {0}:
-        return Facts(0, "")
+        return PartSummary(0, "")
     X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
     if not isinstance(X, np.ndarray):
         raise TypeError("sparse parts cannot be trained on: make them dense")
@@ -52,15 +52,15 @@ def look(part, model):
     if hasattr(model, "predict_proba"):
         labels, place = np.unique(y, return_inverse=True)
         counts = np.bincount(place[is_weighed], minlength=len(labels))
-        return Facts(len(X), X.dtype.str, labels, counts, **known)
+        return PartSummary(len(X), X.dtype.str, labels, counts, **known)
     sign = -1 if (y < 0).any() else int((y > 0).any())
     if getattr(model._objective, "name", "") in ("gamma", "cross_entropy"):  # noqa: SLF001 - its own part
         model._read_y(y)  # noqa: SLF001 - its own part
-    return Facts(len(X), X.dtype.str, sign=sign, **known)
+    return PartSummary(len(X), X.dtype.str, sign=sign, **known)
 
 
 def check_categories(X, categories):
-    """Raise ValueError where a part of a frame holds categories that its frame does not declare.
+    """Raise ValueError if a part of a frame has categories that the frame does not declare.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def check_categories(X, categories):
 
 
 def digest_of(*arrays):
-    """Return a digest of the values of some arrays, their types and shapes."""
+    """Return a digest of the values, dtypes and shapes of arrays."""
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
         found.update(f"{array.dtype.str} {array.shape}".encode())
@@ -88,7 +88,7 @@ def digest_of(*arrays):
 
 
 def read_y(y, model):
-    """Return labels as they are, or finite float64 values."""
+    """Return class labels unchanged, or regression targets as finite float64."""
     y = column_or_1d(np.asarray(y))
     if hasattr(model, "predict_proba"):
         check_classification_targets(y)
@@ -100,7 +100,7 @@ def read_y(y, model):
 
 
 def read_weight(weight, X):
-    """Return weights, float64; those of a part may all be 0."""
+    """Return the weights of a part, float64; all of them may be 0."""
     options = {"ensure_non_negative": True, "allow_all_zero_weights": True}
     return _check_sample_weight(np.asarray(weight), X, dtype=np.float64, **options)
 
@@ -111,9 +111,9 @@ def read_parts(parts, model, rows, dtype, class_weights):
     Parameters
     ----------
     parts : list of tuples
-    model : the local estimator, which knows columns and labels
+    model : the local estimator, with its columns and labels set
     rows : Rows
-    dtype : of X
+    dtype : dtype of X
     class_weights : float64 (n_classes,), or None
     """
     full = [part for part in parts if len(part[0])]
@@ -140,7 +140,7 @@ def read_parts(parts, model, rows, dtype, class_weights):
 
 
 def count_rows(fact, model, class_weights):
-    """Return how many rows of a part have a weight above 0, those of their classes counted."""
+    """Return the number of rows of a part with sample weight × class weight above 0."""
     if class_weights is None or fact.labels is None:
         return fact.n_weighed
     codes = np.searchsorted(model.classes_, fact.labels)
@@ -148,7 +148,7 @@ def count_rows(fact, model, class_weights):
 
 
 def check_values(facts, objective):
-    """Raise ValueError where the values of all parts are none for a regression objective."""
+    """Raise ValueError if the objective does not allow the targets of all parts."""
     signs = {fact.sign for fact in facts if fact.n_rows}
     kind = getattr(objective, "kind", None)
     if kind in kinds.LOGARITHMIC and (-1 in signs or 1 not in signs):
@@ -156,14 +156,14 @@ def check_values(facts, objective):
 
 
 def check_weights(facts):
-    """Raise ValueError where the weights of all parts are 0, as the local fit does."""
+    """Raise ValueError if the weights of all parts are 0, as the local fit does."""
     if not any(fact.n_weighed for fact in facts):
         raise ValueError("Sample weights must contain at least one non-zero number.")
 
 
 def whole(value):
-    """Return a parameter's value as JSON has it, with every entry: ``repr`` leaves some out."""
-    if hasattr(value, "tolist"):  # of numpy, or a column of pandas
+    """Return a parameter's value with all entries in JSON types (``repr`` abbreviates arrays)."""
+    if hasattr(value, "tolist"):  # numpy array or pandas column
         return value.tolist()
     if isinstance(value, dict):
         return [[str(key), whole(own)] for key, own in value.items()]

@@ -1,4 +1,4 @@
-"""Which workers a client may train on: that they are there, answer, and are like the client."""
+"""Checks of Dask workers before training: they exist, answer, and have the client's versions."""
 
 import threading
 import time
@@ -7,14 +7,14 @@ from contextlib import suppress
 
 from algorithms.distributed import worker_tasks
 
-LOOK = 0.25  # seconds between two looks at the cluster
-STARTING = 5.0  # seconds for a cluster to have its first worker
-RETURNING = 20.0  # seconds for a worker to come back, where none is left
+LOOK = 0.25  # seconds between two checks of the cluster
+STARTING = 5.0  # seconds to wait for the first worker
+RETURNING = 20.0  # seconds to wait for a worker if none is left
 HANGS = "it hangs, or has gone"
 
 
 class WorkerLostError(RuntimeError):
-    """Training ended early; ``rounds`` holds what was finished."""
+    """A worker or a connection was lost; ``rounds`` holds the finished rounds."""
 
     def __init__(self, message, rounds=()):
         super().__init__(message)
@@ -22,7 +22,7 @@ class WorkerLostError(RuntimeError):
 
 
 class VersionError(RuntimeError):
-    """Workers run other versions than the client."""
+    """Workers have other versions than the client."""
 
 
 def find_workers(client, workers):
@@ -30,14 +30,15 @@ def find_workers(client, workers):
 
     Parameters
     ----------
+    client : distributed.Client
     workers : addresses, or None for all of the cluster
 
     Raises
     ------
     ValueError
-        Where one that is named is not there: Dask would wait for it for ever.
+        If a named worker does not exist; Dask would wait for it indefinitely.
     WorkerLostError
-        Where the cluster has no worker, or no scheduler.
+        If the cluster has no worker, or no scheduler.
     """
     deadline = time.monotonic() + STARTING
     while not (there := workers_of(client)) and time.monotonic() < deadline:
@@ -58,26 +59,26 @@ def find_workers(client, workers):
 
 
 def workers_of(client):
-    """Return the addresses of all workers, ascending; the scheduler is asked."""
+    """Return the addresses of all workers, ascending, from the scheduler."""
     try:
-        return sorted(client.nthreads())  # what the client keeps may be old
+        return sorted(client.nthreads())  # the client's own copy may be outdated
     except OSError as error:
         raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
 
 
-def ask(client, seconds, function, *args, workers):
-    """Return address → what a worker says to a call outside of tasks, an exception as it is.
+def call_workers(client, seconds, function, *args, workers):
+    """Call a function on each worker outside of tasks; return address → result or exception.
 
     Notes
     -----
-    Each is asked by a thread of its own: a worker that hangs keeps its connection, and
-    ``client.run`` of all would wait for it. Who has not answered in time is left out.
+    Each worker is called by its own thread, because ``client.run`` on all workers would wait for a
+    hanging one. Workers that do not answer in time are left out.
     """
-    found = {}
+    answers = {}
 
     def run(address):
-        with suppress(Exception):  # the scheduler has gone, or the worker at this moment
-            found.update(client.run(function, *args, workers=[address], on_error="return"))
+        with suppress(Exception):  # the scheduler or the worker is lost
+            answers.update(client.run(function, *args, workers=[address], on_error="return"))
 
     threads = [threading.Thread(target=run, args=(one,), daemon=True) for one in workers]
     deadline = time.monotonic() + seconds
@@ -85,7 +86,7 @@ def ask(client, seconds, function, *args, workers):
         thread.start()
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0.0))
-    return dict(found)
+    return dict(answers)
 
 
 def compare(versions, addresses):
@@ -93,48 +94,50 @@ def compare(versions, addresses):
 
     Parameters
     ----------
-    versions : dict, address → what `at_workers.versions` has returned there, or an exception
-    addresses : of all that were asked
+    versions : dict, address → result of `worker_tasks.versions` there, or an exception
+    addresses : addresses of all workers that were called
 
     Raises
     ------
     WorkerLostError
-        Where workers have gone, or do not answer.
+        If workers are lost, or do not answer.
     VersionError
-        Where versions differ in anything, or a worker lacks this package.
+        If any version differs, or a worker lacks this package.
     """
     silent = [one for one in addresses if isinstance(versions.get(one, OSError()), OSError)]
     if silent:
         reasons = (f"{one} does not answer: {versions.get(one, HANGS)}" for one in silent)
         raise WorkerLostError("; ".join(reasons))
-    own, unlike = worker_tasks.versions(), []
+    ours, unlike = worker_tasks.versions(), []
     for address in addresses:
         theirs = versions[address]
         if isinstance(theirs, Exception):
-            known = type(theirs) is not Exception  # else Dask has put it into words
+            known = type(theirs) is not Exception  # otherwise Dask has converted it to text
             unlike.append(f"{address} cannot train: {repr(theirs) if known else theirs}")
             continue
         unlike += [
             f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"
-            for what, value in own.items()
+            for what, value in ours.items()
             if theirs.get(what) != value
         ]
     if unlike:
         raise VersionError("workers are not like this client: " + "; ".join(unlike))
 
 
-def settle(client, futures, workers):
-    """Wait until futures have ended; raise the error of the first that has failed.
+def wait_for_futures(client, futures, workers):
+    """Wait until futures have ended; raise the error of the first one that failed.
 
     Parameters
     ----------
+    client : distributed.Client
+    futures : list of futures
     workers : addresses that may compute them, or None for all
 
     Raises
     ------
     WorkerLostError
-        Where none of the workers is left: Dask would wait for one for ever; or where futures
-        were lost with theirs.
+        If none of the workers is left (Dask would wait indefinitely), or futures were lost with
+        their workers.
     """
     from distributed import KilledWorker, wait
     from distributed import TimeoutError as NotYetError

@@ -1,1 +1,1 @@
-"""The histogram booster above the kernels."""
+"""Histogram gradient boosting: binning, tree growing, objectives, boosting and early stopping."""

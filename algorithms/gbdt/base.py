@@ -1,4 +1,4 @@
-"""What the two histogram boosters share: from parameters and rows to trees, and predictions."""
+"""Base class of the two histogram boosters: read parameters and rows, train, store the model."""
 
 from typing import ClassVar
 
@@ -15,11 +15,11 @@ from algorithms.gbdt.binned import Binned, Rows
 from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.dart import Dart
-from algorithms.gbdt.early_stopping import Evaluation, Watch
+from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
 from algorithms.gbdt.fitted_model import HistogramModel
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.grower import make_growers
-from algorithms.gbdt.high_cardinality import find_crowds
+from algorithms.gbdt.high_cardinality import find_high_cardinality
 from algorithms.gbdt.init_score import Start
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
 from algorithms.gbdt.library_training import train_like
@@ -29,7 +29,7 @@ from algorithms.gbdt.objectives import default_objective, find_objective
 from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.model_io.init_model import load_init_model
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.memory import give_back
@@ -37,11 +37,11 @@ from algorithms.runtime.threads import Workers
 
 
 class BaseHistogramBoosting(LibraryParameters, HistogramModel):
-    """What the classifier and the regressor share."""
+    """Base class of the classifier and the regressor."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = LIGHTGBM
-    metric = None  # parameters that are no arguments of the constructor
+    metric = None  # defaults of parameters that the constructor takes as **kwargs
     first_metric_only = False
     verbosity = None
 
@@ -110,12 +110,12 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     @fit_context(prefer_skip_nested_validation=True)
     def _train(self, X, y, sample_weight, init_score, evaluation, init_model):
-        """Train, with parameters under their own names.
+        """Train; aliases of parameters are already resolved.
 
         Parameters
         ----------
         X, y, sample_weight, init_score, init_model : as in ``fit``
-        evaluation : `hist.stopping.Evaluation`
+        evaluation : Evaluation
         """
         self.parity_ = None  # evaluation reads it before training ends
         before = None if init_model is None else load_init_model(init_model)
@@ -123,57 +123,60 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         start = Start(self, before, init_score, evaluation.init_scores)
         if self.parity is not None:
             by_class = hasattr(self, "classes_") and self.class_weight is not None
-            given = sample_weight is not None or by_class
-            asked = {
+            is_weighted = sample_weight is not None or by_class
+            options = {
                 "eval_set": evaluation.tables,
                 "init_model": init_model,
                 "init_score": init_score,
             }
-            train_like(self, X, y, weight, is_weighted=given, **asked)
+            train_like(self, X, y, weight, is_weighted=is_weighted, **options)
             return self
         if weight is not None:
             start.check_given(len(y))
             weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
-        watch = Watch(self, start, evaluation)
+        loop = EvaluationLoop(self, start, evaluation)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
             booster = self._booster(binned, X, y, weight, workers, start)
             grower = make_trainer(booster, X)
             size = X.size
-            del X, y, weight, binned  # what is read from here on are the bins and the target
+            del X, y, weight, binned  # training reads only the bins and the target
             give_back(size)
-            rounds = watch.boost(grower, booster)
-            del grower, booster  # their memory serves to join the trees
-        self._keep(rounds, watch, start)
+            rounds = loop.boost(grower, booster)
+            del grower, booster  # frees memory for joining the trees
+        self._keep(rounds, loop, start)
         return self
 
     def _read_and_bin(self, X, y, sample_weight=None):
-        """Return training `Rows` in bins, from which `_fit_binned` of a copy trains."""
+        """Return binned training `Rows`, the input of `_fit_binned`."""
         self._validate_params()
         X, y, weight = self._read_training(X, y, sample_weight, None)
         if weight is not None:
             weight, X, y = drop_unweighted(weight, X, y)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
-        size, X = X.size, X if self.boosting_type == "dart" else None  # others read bins alone
+        size, X = X.size, X if self.boosting_type == "dart" else None  # only DART reads X
         give_back(size)
         return Rows(self, X, y, weight, binned)
 
     def _fit_binned(self, rows):
-        """Train on what `_read_and_bin` of this model, or of the one it is a copy of, returned."""
+        """Train on `Rows` that `_read_and_bin` of this model or of its original returned."""
         self.parity_ = None
         start = Start(self, None, None, None)
-        watch = Watch(self, start, Evaluation())
+        loop = EvaluationLoop(self, start, Evaluation())
         with Workers(self._threads()) as workers:
             booster = self._booster(rows.binned, *rows[1:4], workers, start)
             grower = make_trainer(booster, rows.X)
-            rounds = watch.boost(grower, booster)
+            rounds = loop.boost(grower, booster)
             del grower, booster
-        self._keep(rounds, watch, start)
+        self._keep(rounds, loop, start)
         return self
 
     def _read_training(self, X, y, sample_weight, before):
-        """Return X, y and the weights as training takes them; set what is known of the rows."""
+        """Return validated X, y and weights; set the attributes derived from them.
+
+        ``before`` is the initial model, or None.
+        """
         known, labels = (before.categories, before.labels) if before else (None, None)
         ordered = are_ordered(X)
         X, y = read_table(self, X, y=y, reset=True, known=known, **self._y_checks())
@@ -189,36 +192,36 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         return X, y, weight
 
     def _bin_rows(self, X, y, weight, workers):
-        """Return the `Binned` rows of X, as read."""
+        """Return the `Binned` rows of validated X."""
         n_features = X.shape[1]
-        given = n_features, list(getattr(self, "feature_names_in_", []))
-        monotone = read_signs(self.monotone_constraints, *given, every=True)
-        groups = read_interactions(self.interaction_constraints, *given, others_alone=False)
+        columns = n_features, list(getattr(self, "feature_names_in_", []))
+        monotone = read_signs(self.monotone_constraints, *columns, every=True)
+        groups = read_interactions(self.interaction_constraints, *columns, others_alone=False)
         layout = read_layout(self)
-        table = part_table(X, workers, bundles=layout.bundles)
-        wanted = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
-        binner = find_bins(table, self._is_categorical, *wanted, workers)
+        table = split_columns(X, workers, bundles=layout.bundles)
+        limits = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
+        binner = find_bins(table, self._is_categorical, *limits, workers)
         objective, order = self._objective, IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
-        crowds = find_crowds(X, binner, order[0])
+        high_cardinality = find_high_cardinality(X, binner, order[0])
         return Binned(
             bins,
             binner,
             order,
-            crowds,
+            high_cardinality,
             make_rules(self._split_unit(y, weight)[0], monotone, objective),
         )
 
     def _split_unit(self, y, weight):
-        """Return `split_unit_of_params` of the weights of rows times those of their sides."""
+        """Return `split_unit_of_params` of the sample weights times the objective's weights."""
         if not callable(self._objective):
             weight = self._objective.weigh(y, weight)
         return split_unit_of_params(self, weight)
 
     def _booster(self, binned, X, y, weight, workers, start):
-        """Return the booster before its first round."""
+        """Return the `Booster` before its first round."""
         self._binner, number = binned.binner, binned.order[0]
         objective = self._objective
         growers = make_growers(binned, workers, self._n_scores)
@@ -236,22 +239,22 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         else:
             score[:] = self._base[:, None]
         if len(number):
-            targets = targets.take(number, axis=1)  # C-contiguous, which an index leaves open
+            targets = targets.take(number, axis=1)  # C-contiguous, unlike indexing
             weight = None if weight is None else weight[number]
             score = score.take(number, axis=1) if start.is_given else score
         seed = draw_seed(self.random_state)
         given = growers, workers, Target(objective, targets, weight, constant), score
-        booster = Booster(self, *given, seed, binned.order, binned.crowds, start.n_rounds)
+        booster = Booster(self, *given, seed, binned.order, binned.high_cardinality, start.n_rounds)
         booster.weight_unit = unit
         return booster
 
-    def _keep(self, rounds, watch, start):
-        """Become the model of the rounds that were trained."""
-        self.best_iteration_ = start.n_rounds + watch.best_round if watch.best_round else 0
-        self.best_score_ = watch.best_score
-        self.evals_result_ = watch.history
-        self._callback_attributes = watch.model.attributes()
-        rounds = rounds[: watch.best_round or None]
+    def _keep(self, rounds, loop, start):
+        """Store the trained rounds as the fitted model."""
+        self.best_iteration_ = start.n_rounds + loop.best_round if loop.best_round else 0
+        self.best_score_ = loop.best_score
+        self.evals_result_ = loop.history
+        self._callback_attributes = loop.model.attributes()
+        rounds = rounds[: loop.best_round or None]
         if self.boosting_type == "rf":
             average(rounds)
         self.n_estimators_ = self.n_iter_ = start.n_rounds + len(rounds)
@@ -262,7 +265,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     @property
     def _n_scores(self):
-        """How many scores a row has."""
+        """Number of scores per row."""
         if not callable(self._objective):
             return self._objective.n_scores
         n_classes = getattr(self, "n_classes_", 0)
@@ -270,35 +273,35 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     @property
     def _link(self):
-        """How scores become predictions, as a `harness.TreeEnsemble` says it."""
+        """Link function from scores to predictions, a name as in `harness.TreeEnsemble`."""
         if not callable(self._objective):
             return self._objective.link
         n_classes = getattr(self, "n_classes_", 0)
         return {0: "identity", 2: "sigmoid"}.get(n_classes, "softmax")
 
     def _find_objective(self):
-        """Return the objective."""
-        found = self.objective
-        if not callable(found):
-            found = find_objective(self, getattr(self, "n_classes_", 0))
-        check_together(self, found)
-        return found
+        """Return the `Objective`, or the callable; check that the parameters are compatible."""
+        objective = self.objective
+        if not callable(objective):
+            objective = find_objective(self, getattr(self, "n_classes_", 0))
+        check_together(self, objective)
+        return objective
 
     def _metric(self, wanted):
-        """Return the metric of a name."""
-        own = self._objective
+        """Return the metric of a name; an empty name selects the objective's metric."""
+        objective = self._objective
         n_classes = getattr(self, "n_classes_", 0)
-        name = default_objective(n_classes) if callable(own) else own.name
+        name = default_objective(n_classes) if callable(objective) else objective.name
         return find_metric(wanted or name, name, self)
 
 
 def make_trainer(booster, X):
-    """Return what adds rounds by the method that ``boosting_type`` names.
+    """Return the object that adds rounds with the method of ``boosting_type``.
 
     Parameters
     ----------
     booster : Booster
-    X : (n_rows, n_features), as the booster's grower has it in bins; read by DART alone
+    X : (n_rows, n_features), the rows that the booster's grower has binned; only DART reads them
     """
     kind = booster.params.boosting_type
     if kind == "dart":

@@ -1,7 +1,7 @@
-"""Rows in bins, for many models to be trained on; and how the harness asks for binning apart.
+"""Binned training rows, and the harness adapter that times binning and training separately.
 
-`fit` bins and trains in one call, as scikit-learn's estimators do. Here the two are apart, as in
-LightGBM, whose `Dataset` is binned once: so each can be timed against its like.
+`fit` bins and trains in one call, as scikit-learn's estimators do. The adapter separates the two
+steps, as LightGBM does with its `Dataset`, so that each step can be compared with LightGBM's.
 """
 
 from copy import copy
@@ -11,37 +11,38 @@ from harness import EstimatorAdapter
 
 
 class Binned(NamedTuple):
-    """What trees are grown from, round by round.
+    """Input of training: bins, row order and growing rules.
 
-    Bins of crowds are written anew before each tree, so a training leaves nothing to the next.
+    The bins of high-cardinality columns are rewritten before each tree, so the rows can be used for
+    several trainings.
     """
 
-    bins: Any  # hist.layout.Bins
+    bins: Any  # booster_arrays.Bins
     binner: Any  # Binner
-    order: tuple  # of rows that lie otherwise than they are numbered, as `pack_rows` takes it
-    crowds: list  # of Crowd: columns of more categories than bins
-    rules: Any  # hist.layout.Rules
+    order: tuple  # row order if rows are reordered, as in `pack_rows`
+    high_cardinality: list  # of HighCardinalityColumn
+    rules: Any  # booster_arrays.Rules
 
 
 class Rows(NamedTuple):
-    """Training rows as an unfitted booster has read and binned them."""
+    """Training rows that an unfitted booster has read and binned."""
 
-    model: Any  # knows classes, columns and categories; not to be trained itself
-    X: Any  # as read, of DART; else None
+    model: Any  # booster that has read the classes, columns and categories; it is not trained
+    X: Any  # validated X for DART, otherwise None
     y: Any
     weight: Any
     binned: Binned
 
 
 class HistogramAdapter(EstimatorAdapter):
-    """Drive a histogram booster in two steps, which together are `fit`."""
+    """Adapter that runs a histogram booster in two steps: `prepare` bins, and `fit` trains."""
 
     def prepare(self, X, y, weight):
-        """Bring the rows into bins; in parity mode all is left to `fit`."""
+        """Bin the rows; in parity mode `fit` does all the work."""
         model = self.build(self.spec)
         if model.parity is not None:
             return super().prepare(X, y, weight)
-        return model._read_and_bin(X, y, weight)  # noqa: SLF001 - the other half of its own part
+        return model._read_and_bin(X, y, weight)  # noqa: SLF001 - same package
 
     def fit(self, native):
         """Train a new booster."""

@@ -1,7 +1,7 @@
-"""Bring X into bins: choose the edges on a sample of rows, then number every value's bin.
+"""Feature binning: choose bin edges on a sample of rows, then map every value to its bin.
 
-The sample is drawn by a hash of the row's number, so it is the same for any number of threads,
-and for rows that lie on many machines.
+The sample is drawn by a hash of the row's number, so it is the same for any number of threads and
+machines.
 """
 
 from dataclasses import dataclass, field
@@ -16,44 +16,44 @@ from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_rows
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Bins, Places
 from algorithms.gbdt.kernels.row_sampling import draw_rows
 from algorithms.gbdt.sparse_columns import Edges
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.trees.kernels.presort import BUCKETS
 from algorithms.trees.kernels.radix_sort import PASSES, sort_values
 
 SAMPLE_SEED = 1
-END_OF_CODES = 1 << 31  # of categories, which trees hold in int32
+END_OF_CODES = 1 << 31  # category codes are below it, because trees store them as int32
 ALL = 1 << 32
 ROWS_A_SHARE = 4096
-VALUES_AT_ONCE = 1 << 21  # of the sample, that are turned on their side
-FEW_TO_SORT = 4096  # values, for which buckets take longer than comparisons
+VALUES_AT_ONCE = 1 << 21  # sampled values that are transposed together
+FEW_TO_SORT = 4096  # values below which a comparison sort is faster than a radix sort
 
 
 @dataclass(frozen=True)
 class Binner:
-    """How values become bins.
+    """Mapping from feature values to bins.
 
-    ``edges`` holds for each numeric feature its ascending float64 edges; ``codes`` for each
-    categorical one the codes that have bins of their own, and None for the others. The bin after
-    the last one is for missing values, and for codes without a bin; ``missing`` is its number, or
-    −1 where training has none. ``crowds`` names the features that have more codes than bins, and
-    all their codes: which of them have bins is decided anew for each tree (`hist.crowds`).
+    ``edges`` holds the ascending float64 bin edges of each numeric feature. ``codes`` holds the
+    codes with own bins of each categorical feature, and None for numeric ones. The bin after the
+    last one is for missing values and for codes without a bin. ``missing`` is its number, or −1 if
+    training has none. ``high_cardinality`` holds all codes of each feature of more categories than
+    bins, whose bins are assigned anew for each tree (`gbdt/high_cardinality.py`).
     """
 
     edges: tuple  # of float64 arrays
     codes: tuple  # of int64 arrays or None
     missing: np.ndarray  # int64 (n_features,)
-    crowds: dict = field(default_factory=dict)  # feature → int64 array
+    high_cardinality: dict = field(default_factory=dict)  # feature → int64 array
 
     @property
     def counts(self):
-        """Bins of each feature, that of missing values included: int64 (n_features,)."""
+        """Number of bins of each feature, including the missing bin: int64 (n_features,)."""
         pairs = zip(self.edges, self.codes, strict=True)
         own = [len(e) + 1 if c is None else len(c) for e, c in pairs]
         return np.array(own, np.int64) + (self.missing >= 0)
 
 
 def sample_rows(n_rows, wanted):
-    """Return the rows that edges are chosen on, ascending: all, or about as many as wanted."""
+    """Return the rows on which edges are chosen, ascending: all, or about as many as wanted."""
     if n_rows <= wanted:
         return np.arange(n_rows, dtype=np.uint32)
     out = np.empty(n_rows, np.uint32)
@@ -66,14 +66,14 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
 
     Parameters
     ----------
-    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or its `Parts`
+    X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or a SplitTable
     categorical : (n_features,) bool
-    max_bin : most bins of a feature, that of missing values included; 2 … 256
-    sample : about how many rows edges are chosen on
-    min_in_bin : fewest of these rows in a bin
+    max_bin : maximum number of bins of a feature, including the missing bin; 2 to 256
+    sample : approximate number of rows on which edges are chosen
+    min_in_bin : minimum number of sampled rows in a bin
     workers : Workers
     """
-    table = part_table(X, bundles=False)
+    table = split_columns(X, bundles=False)
     n_rows, n_features = table.shape
     gaps = np.empty(n_features, bool)
     gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
@@ -87,7 +87,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         room = max_bin - 1 if gaps[f] else max_bin
         room = max(1, min(room, int(counts.sum()) // min_in_bin))
         edges = np.empty(room)
-        values = values.astype(np.float64, copy=False)  # float32 would be compiled for as well
+        values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
         return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
     def find_listed(j):
@@ -100,26 +100,28 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         return choose(feature, *runs_of(values))
 
     listed = list(range(len(table.listed_columns)))
-    found = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
+    edges_or_codes = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
     fewest = LINE * -(-2 * workers.threads // LINE)
     step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
         pairs = list(zip(features, columns, strict=True))
-        found.update(zip(features, workers.each(find_dense, pairs), strict=True))
+        edges_or_codes.update(zip(features, workers.each(find_dense, pairs), strict=True))
     room, all_codes = max_bin - 1, np.flatnonzero(categorical).tolist()
-    crowds = {f: found[f] for f in all_codes if len(found[f]) > room}
-    found = [found[f][:room] if categorical[f] else found[f] for f in range(n_features)]
-    edges = tuple(np.empty(0) if c else e for e, c in zip(found, categorical, strict=True))
-    codes = tuple(e if c else None for e, c in zip(found, categorical, strict=True))
-    own = [len(e) if c else len(e) + 1 for e, c in zip(found, categorical, strict=True)]
+    high_cardinality = {f: edges_or_codes[f] for f in all_codes if len(edges_or_codes[f]) > room}
+    edges_or_codes = [
+        edges_or_codes[f][:room] if categorical[f] else edges_or_codes[f] for f in range(n_features)
+    ]
+    edges = tuple(np.empty(0) if c else e for e, c in zip(edges_or_codes, categorical, strict=True))
+    codes = tuple(e if c else None for e, c in zip(edges_or_codes, categorical, strict=True))
+    own = [len(e) if c else len(e) + 1 for e, c in zip(edges_or_codes, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
-    return Binner(edges, codes, missing, crowds)
+    return Binner(edges, codes, missing, high_cardinality)
 
 
 def take_columns(table, columns, rows, workers):
-    """Return some rows of a table's dense columns, turned on their side: (n_columns, n)."""
+    """Return some rows of a table's dense columns, transposed: (n_columns, n)."""
     out = np.empty((len(columns), len(rows)), table.read_as)
 
     def take(begin, end):
@@ -132,20 +134,20 @@ def take_columns(table, columns, rows, workers):
 
 
 def runs_of(values, n_zeros=0):
-    """Return the distinct values of a column, ascending, and how many rows have each.
+    """Return the ascending distinct values of a column, and the number of rows with each.
 
-    ``n_zeros`` rows more are zero.
+    ``n_zeros`` rows are added for the value zero.
     """
-    found = np.empty(len(values) + 1, values.dtype)
-    np.add(values, 0.0, out=found[:-1])  # −0.0 becomes 0.0
-    sort(found[:-1])
-    counts = np.empty(len(found), np.int64)
-    n_runs = count_runs(found, len(values), counts, n_zeros)
-    return found[:n_runs], counts[:n_runs]
+    ordered = np.empty(len(values) + 1, values.dtype)
+    np.add(values, 0.0, out=ordered[:-1])  # −0.0 becomes 0.0
+    sort(ordered[:-1])
+    counts = np.empty(len(ordered), np.int64)
+    n_runs = count_runs(ordered, len(values), counts, n_zeros)
+    return ordered[:n_runs], counts[:n_runs]
 
 
 def sort(values):
-    """Sort numbers in place, missing ones last."""
+    """Sort numbers in place, NaN last."""
     if len(values) < FEW_TO_SORT:
         values.sort()
         return
@@ -155,30 +157,30 @@ def sort(values):
 
 def find_gaps(X, workers):
     """Return which columns have missing values, bool (n_features,)."""
-    found = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
+    has_nan = np.zeros((-(-len(X) // ROWS_A_SHARE), X.shape[1]), bool)
 
-    def look(first, last):
+    def scan(first, last):
         for part in range(first, last):
             rows = X[part * ROWS_A_SHARE : (part + 1) * ROWS_A_SHARE]
-            found[part] = np.isnan(rows).any(axis=0)
+            has_nan[part] = np.isnan(rows).any(axis=0)
 
-    workers.share(look, len(found))
-    return found.any(axis=0)
+    workers.share(scan, len(has_nan))
+    return has_nan.any(axis=0)
 
 
 def listed_gaps(table):
-    """Return which listed columns have missing values, bool (n_listed,)."""
+    """Return which sparse columns have missing values, bool (n_listed,)."""
     few = np.isnan(table.absent) & (table.listed.counts < table.shape[0])
     return table.listed.gaps | few
 
 
 def frequent_codes(values, counts):
-    """Return the codes, the most frequent first, and of these the lower; negative ones are missing.
+    """Return the codes by descending frequency, then ascending; negative codes are missing.
 
     Raises
     ------
     ValueError
-        Where a code does not fit 32 bits, as trees hold it.
+        If a code does not fit into int32.
     """
     known = values >= 0
     codes, at = np.unique(np.trunc(values[known]), return_inverse=True)
@@ -189,18 +191,18 @@ def frequent_codes(values, counts):
 
 
 def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN_ORDER[0]):
-    """Return the `Bins` of a table; parameters are those of `find_bins`.
+    """Return the `Bins` of a table; other parameters are those of `find_bins`.
 
     Parameters
     ----------
     monotone : int64 (n_features,): −1, 0, 1
-    groups : uint64 (n_features, n_words), bits
+    groups : uint64 (n_features, n_words), bit sets of interaction groups
     layout : Layout
-        How features that are mostly at their defaults come into columns.
-    number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
-        Only for tables without listed columns.
+        Options for bundled and sparse columns.
+    number : uint32 (n_rows,), row at each position; (0,) if rows are not reordered
+        Only for tables without sparse columns.
     """
-    table = part_table(X, bundles=False)
+    table = split_columns(X, bundles=False)
     rows, columns = bin_dense(table, binner, workers, number)
     is_set = np.array([c is not None for c in binner.codes], np.int64)
     sizes = np.ones((len(is_set) if is_set.any() else 0, MAX_BINS), np.int32)
@@ -246,7 +248,7 @@ def bin_dense(table, binner, workers, number):
 
 
 def bin_listed(table, binner, workers):
-    """Return the `Entries` of the listed columns that are not at their default bins."""
+    """Return the `Entries` of the sparse columns that are not in their default bins."""
     features = table.listed_columns
     codes = [binner.codes[f] for f in features]
     missing = binner.missing[features]
@@ -263,10 +265,10 @@ def bin_listed(table, binner, workers):
 
 
 def pad_edges(edges, table):
-    """Return all edges in the dtype of a table's values, and where each feature's begin.
+    """Return all edges in the dtype of a table's values, and the start of each feature's edges.
 
-    Each feature's are filled up to a power of two less one. A float32 x is at most t exactly where
-    it is at most the largest float32 that is not above t.
+    The edges of a feature are padded to a power of two minus one. Edges are rounded down to
+    float32: a float32 x ≤ t if and only if x ≤ the largest float32 that is not above t.
     """
     dtype = table.read_as
     counts = np.array([len(e) for e in edges], np.int64)
@@ -285,13 +287,13 @@ def pad_edges(edges, table):
 
 
 def last_rounded(edges):
-    """Return the largest float64 that rounding to float32 brings to each edge, or below.
+    """Return the largest float64 that rounds to at most each float32 edge.
 
-    It is half way to the next float32 where a tie goes down, to the even one, or else just below.
-    Edges are finite.
+    It is the midpoint to the next float32 if a tie rounds down to the (even) edge, otherwise the
+    float64 just below the midpoint. Edges are finite.
     """
     half = edges.astype(np.float64)
-    with np.errstate(over="ignore"):  # behind the largest float32 there is infinity
+    with np.errstate(over="ignore"):  # the next float32 may be infinity
         half += (np.nextafter(edges, np.float32(np.inf)).astype(np.float64) - half) / 2.0
     is_odd = (edges.view(np.uint32) & 1).astype(bool)
     half[is_odd] = np.nextafter(half[is_odd], -np.inf)

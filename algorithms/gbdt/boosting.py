@@ -1,9 +1,10 @@
-"""The boosting loop: derivatives, records, a tree, scores, and when to stop.
+"""Boosting rounds: derivatives, packed gradients, row sampling, trees and score updates.
 
-    F₀ = the constant that fits best
+    F₀ = the constant that minimises the loss
     F_m = F_{m−1} + η · tree_m            tree_m grown on g, h of the loss at F_{m−1}
 
-Several scores a row (classes) get a tree each in every round, from the same scores.
+With several scores per row (classes), each round grows one tree per score, all from the same
+scores.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import numpy as np
 from algorithms.estimator.constraints import read_signs
 from algorithms.estimator.eval_sets import count_arguments, read_derivatives
 from algorithms.gbdt.gradient_quantization import IN_ORDER, ROWS_TO_PACK, pack_rows
-from algorithms.gbdt.high_cardinality import find_frequent, give_bins, share_bins, sum_places
+from algorithms.gbdt.high_cardinality import assign_bins, find_frequent, sum_by_category, write_bins
 from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
@@ -32,53 +33,55 @@ from algorithms.runtime.threads import ALONE
 
 NOTHING = np.empty(0, np.float32)
 NO_WEIGHT = np.empty(0)
-LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # of gradients that float32 mostly holds in full
-ANY_STEP = 1.0  # also that of gradients that are all 0
-NEAR = 1e-12  # share by which a constant may lie beside equal targets
-BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # what a seed is for
+LEAST_STEP = 2.0 ** (-126 - MEAN_BITS)  # below it most gradients are subnormal in float32
+ANY_STEP = 1.0  # the step if all gradients are 0
+NEAR = 1e-12  # relative tolerance within which a prediction equals its target
+BAG, COLUMNS, ROUNDING, EXTRA, ONE_SIDE, DROPS = range(6)  # purposes of derived seeds
 
 
 @dataclass
 class Target:
-    """What is to be explained: y as the objective takes it, and weights."""
+    """Objective, targets and weights of a training."""
 
     objective: object  # Objective, or a callable (y, raw) → (g, h)
     y: np.ndarray  # (n_scores, n_rows), of `Objective.targets`; float64 for a callable
     weight: np.ndarray | None
-    constant: np.ndarray | None = None  # (n_scores,), of first trees without a split; None: 0
+    constant: np.ndarray | None = None  # (n_scores,), value of first-round trees without a split
 
 
 @dataclass
-class Lane:
-    """What trees are grown in, one after another."""
+class TreeWorkspace:
+    """Grower and packed gradients, reused for one tree after another."""
 
     grower: object  # Grower
-    records: np.ndarray  # int64 (n_rows,), scratch space
+    records: np.ndarray  # int64 (n_rows,), packed gradients; overwritten for each tree
 
     @property
     def workers(self):
-        """The threads that share a pass over its rows, or one where these are few."""
+        """Threads for a pass over the rows; one thread if there are few rows."""
         return self.grower.workers if len(self.records) >= ROWS_TO_PACK else ALONE
 
 
 @dataclass
 class Booster:
-    """Grows rounds of trees.
+    """Boosting rounds of gbdt and GOSS.
 
     Parameters
     ----------
     params : the estimator, whose parameters are read
-    growers : one Grower; or several of one thread each, in which trees of a round, one a score,
-        are grown side by side
+    growers : list of Grower
+        One; or several with one thread each, which grow the trees of a round concurrently, one
+        tree per score.
     threads : Workers
     target : Target
-    score : float64 (n_scores, n_rows), written to
+    score : float64 (n_scores, n_rows), updated in place
     seed : int
-    order : of rows that lie otherwise than they are numbered, as `pack_rows` takes it
-    crowds : columns of more categories than bins
-    first : number of the first round: how many a model has that boosting goes on from. What is
-        drawn goes by a round's number, so none is drawn twice.
-    weight_unit : factor of gains; see `weights.split_unit_of_params`
+    order : row order if rows are reordered, as in `pack_rows`
+    high_cardinality : list of HighCardinalityColumn
+    first : int
+        Number of rounds of the initial model. Random draws depend on the round's number, so a
+        continued training does not repeat those of the initial model.
+    weight_unit : float, factor of gains; see `sample_weight.split_unit_of_params`
     """
 
     params: object
@@ -87,10 +90,10 @@ class Booster:
     target: Target
     score: np.ndarray
     seed: int
-    order: tuple = IN_ORDER  # as `pack_rows` takes it
-    crowds: list = field(default_factory=list)  # of `Crowd`
+    order: tuple = IN_ORDER
+    high_cardinality: list = field(default_factory=list)
     first: int = 0
-    rounds: list = field(default_factory=list)  # of lists of trees, one a score
+    rounds: list = field(default_factory=list)  # of lists of trees, one per score
     weight_unit: float = 1.0
 
     def __post_init__(self):
@@ -101,7 +104,7 @@ class Booster:
         )
         self.h = np.empty((n_scores, n_rows if has_h else 0), np.float32)
         self.grower = self.growers[0]
-        self.lanes = [Lane(own, np.empty(n_rows, np.int64)) for own in self.growers]
+        self.workspaces = [TreeWorkspace(own, np.empty(n_rows, np.int64)) for own in self.growers]
         self.bag = None
         self.rate = self.params.learning_rate
 
@@ -111,7 +114,7 @@ class Booster:
         return self.score.shape[1]
 
     def reset_rules(self):
-        """Read parameters again that a callback has changed, for the rounds to come."""
+        """Reread the parameters after a callback has changed some of them."""
         p = self.params
         self.rate = p.learning_rate
         names = list(getattr(p, "feature_names_in_", []))
@@ -126,35 +129,35 @@ class Booster:
         self.differentiate()
         rows, g, h = self.sample(number)
         free = SimpleQueue()
-        for lane in self.lanes:
-            free.put(lane)
+        for workspace in self.workspaces:
+            free.put(workspace)
 
         def grow(k):
-            lane = free.get()
+            workspace = free.get()
             try:
-                return self.grow_one(lane, number, k, rows, g[k], h[k])
+                return self.grow_one(workspace, number, k, rows, g[k], h[k])
             finally:
-                free.put(lane)
+                free.put(workspace)
 
-        side_by_side = self.threads if len(self.lanes) > 1 else ALONE
+        side_by_side = self.threads if len(self.workspaces) > 1 else ALONE
         trees = side_by_side.each(grow, range(len(self.score)))
         self.rounds.append(trees)
         return trees
 
-    def grow_one(self, lane, number, k, rows, g, h):
-        """Return the tree of one score, and add it."""
-        p, grower = self.params, lane.grower
+    def grow_one(self, workspace, number, k, rows, g, h):
+        """Grow the tree of one score, add its values to the score, and return it."""
+        p, grower = self.params, workspace.grower
         tree_seed = seed_of(self.seed, number, k)
-        scale = self.pack(lane, g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        scale = self.pack(workspace, g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
         if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
         if p.colsample_bytree < 1.0:
             n_features = len(grower.bins.count)
             features = draw_features(seed_of(tree_seed, COLUMNS), n_features, p.colsample_bytree)
-        self.choose_categories(lane, scale)
+        self.choose_categories(workspace, scale)
         extra = seed_of(tree_seed, EXTRA) >> 1
-        tree = grower.grow(lane.records, scale, extra, rows, features)
+        tree = grower.grow(workspace.records, scale, extra, rows, features)
         quantile = getattr(self.target.objective, "renewed", None)
         if quantile is not None:
             self.renew(grower, tree, k, quantile)
@@ -162,44 +165,44 @@ class Booster:
             tree.nodes["gain"] *= self.weight_unit
         tree.nodes["value"] *= self.rate
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
-            tree.nodes["value"] = self.target.constant[k]  # as LightGBM: else it says nothing
+            tree.nodes["value"] = self.target.constant[k]  # as in LightGBM
         grower.add_to(self.score[k], tree)
         return tree
 
-    def pack(self, lane, g, h, seed):
-        """Write the records of all rows; return their `Scale`."""
-        return pack_rows(g, h, seed, lane.records, lane.workers, self.order)
+    def pack(self, workspace, g, h, seed):
+        """Write the packed gradients of all rows; return their `Scale`."""
+        return pack_rows(g, h, seed, workspace.records, workspace.workers, self.order)
 
-    def choose_categories(self, lane, scale):
-        """Assign the bins of columns that have more categories than bins, for the next tree."""
-        grower, cat_smooth = lane.grower, self.params.cat_smooth
+    def choose_categories(self, workspace, scale):
+        """Assign categories to bins for the next tree, in columns of more categories than bins."""
+        grower, cat_smooth = workspace.grower, self.params.cat_smooth
         smooth = cat_smooth / (self.weight_unit * scale.h)
-        for crowd in self.crowds:
-            sums = self.add_up(sum_places(crowd, lane.records, lane.workers))
+        for column in self.high_cardinality:
+            sums = self.add_up(sum_by_category(column, workspace.records, workspace.workers))
             frequent = find_frequent(sums, self.n_rows, cat_smooth)
-            numbers = share_bins(sums[:-1], frequent, smooth, crowd.room)
-            give_bins(crowd, numbers, grower.bins, lane.workers)
-            grower.codes[crowd.feature] = crowd.codes, numbers
+            numbers = assign_bins(sums[:-1], frequent, smooth, column.room)
+            write_bins(column, numbers, grower.bins, workspace.workers)
+            grower.codes[column.feature] = column.codes, numbers
 
     def check_sizes(self, k, step):
-        """Raise ValueError where there is something to explain, and float32 takes all of g for 0.
+        """Raise ValueError if predictions differ from targets, but float32 gradients underflow.
 
         Parameters
         ----------
         k : number of the score
-        step : of g
+        step : step of g
         """
         objective, weight = self.target.objective, self.target.weight
         if callable(objective):
-            return  # what its scores mean is not known
-        y, found = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
+            return  # its link function is unknown
+        y, prediction = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
         if objective.name not in CLASSES:
-            found = to_values(found[:, None], objective.link)
-        is_open = ~np.isclose(y, found, rtol=NEAR, atol=0.0)
+            prediction = to_values(prediction[:, None], objective.link)
+        differs = ~np.isclose(y, prediction, rtol=NEAR, atol=0.0)
         if weight is not None:
-            is_open &= weight > 0.0
-        n_open, n_seen = self.add_up([is_open.sum(), np.count_nonzero(self.g[k])])
-        if n_open and (step < LEAST_STEP or not n_seen):
+            differs &= weight > 0.0
+        n_different, n_nonzero = self.add_up([differs.sum(), np.count_nonzero(self.g[k])])
+        if n_different and (step < LEAST_STEP or not n_nonzero):
             raise ValueError(
                 "gradients of the loss are too small to be told from 0: targets or weights are too "
                 "small; multiply them by a constant"
@@ -207,15 +210,15 @@ class Booster:
 
     @property
     def workers(self):
-        """The threads that share a pass over all scores, or one where these are few."""
+        """Threads for a pass over all scores; one thread if there are few scores."""
         return self.threads if self.score.size >= ROWS_TO_PACK else ALONE
 
     def differentiate(self):
-        """Write g and h at the present scores."""
+        """Compute g and h at the current scores."""
         target, objective = self.target, self.target.objective
         weight = NO_WEIGHT if target.weight is None else target.weight
         if not hasattr(objective, "kind"):
-            self.ask(objective)
+            self.call_objective(objective)
             return
         n_rows = self.score.shape[1]
 
@@ -241,39 +244,38 @@ class Booster:
 
         self.workers.share(share, -(-n_rows // BLOCK))
 
-    def ask(self, function):
-        """Take g and h from a user's function.
+    def call_objective(self, function):
+        """Compute g and h with a user's function.
 
-        Weights are applied to both, unless the function takes them as its third argument.
+        Weights multiply both, unless the function takes them as its third argument.
 
         Raises
         ------
         TypeError, ValueError
-            Those of `read_derivatives`, and where a number is not finite.
+            Those of `read_derivatives`; also if a number is not finite.
         """
-        raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # theirs to change
+        raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # a copy
         n_arguments = count_arguments(function)
-        given = self.target.y[0], raw, self.target.weight, None  # no query groups
-        found = read_derivatives(function(*given[:n_arguments]), raw.shape)
-        weighs = self.target.weight is not None and n_arguments == 2
-        weight = self.target.weight if weighs else 1.0
-        wanted = ("gradients", self.g), ("hessians", self.h)
-        for (what, to), values in zip(wanted, found, strict=True):
+        arguments = self.target.y[0], raw, self.target.weight, None  # no query groups
+        derivatives = read_derivatives(function(*arguments[:n_arguments]), raw.shape)
+        is_unweighted = self.target.weight is not None and n_arguments == 2
+        weight = self.target.weight if is_unweighted else 1.0
+        outputs = ("gradients", self.g), ("hessians", self.h)
+        for (what, out), values in zip(outputs, derivatives, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                to[:] = values.T.reshape(to.shape) * weight
-            if not np.isfinite(to).all():
-                told = "of the loss are not finite: the objective returned such numbers"
-                raise ValueError(f"{what} {told}")
+                out[:] = values.T.reshape(out.shape) * weight
+            if not np.isfinite(out).all():
+                message = "of the loss are not finite: the objective returned such numbers"
+                raise ValueError(f"{what} {message}")
 
     def sample(self, number):
-        """Return the rows of this round, or None for all, and their derivatives.
+        """Return the rows of this round, or None for all, and g and h.
 
-        These are g and h themselves; one-side sampling weighs some of them up, until the next
-        round writes them anew.
+        One-side sampling multiplies some entries of g and h in place.
         """
         p, n_rows = self.params, self.score.shape[1]
         if p.data_sample_strategy == "goss":
-            if number + 1.0 <= 1.0 / p.learning_rate:  # which may be infinite
+            if number + 1.0 <= 1.0 / p.learning_rate:  # the quotient may be infinite
                 return None, self.g, self.h
             return self.sample_one_side(number)
         if p.subsample < 1.0 and p.subsample_freq > 0:
@@ -285,7 +287,7 @@ class Booster:
         return None, self.g, self.h
 
     def sample_one_side(self, number):
-        """Return the rows of one-side sampling, and g and h, in which the others weigh more."""
+        """Return the rows of one-side sampling, and g and h with the sampled rows reweighted."""
         p, seed = self.params, seed_of(self.seed, number, ONE_SIDE)
         h = self.h if self.h.shape[1] else np.ones_like(self.g)
         sized_by = np.ones_like(self.g) if p.goss_rank == "g" else h
@@ -295,11 +297,11 @@ class Booster:
         return self.at_least_one(rows), self.g, h
 
     def add_up(self, counts):
-        """Return counts or whole sums over all rows of the table: these are all of them."""
+        """Return counts or integer sums over all rows of the table; subclasses add up ranks."""
         return counts
 
     def at_least_one(self, rows):
-        """Return the rows of a sample, or the first row of the whole table where it is empty."""
+        """Return the rows of a sample, or the first row of the whole table if it is empty."""
         return at_least_one(rows, self.order[0])
 
     def runs(self):
@@ -307,11 +309,11 @@ class Booster:
         return [(0, self.score.shape[1], 0)]
 
     def renew(self, grower, tree, k, quantile):
-        """Make the quantile of what is left to explain each leaf's value."""
+        """Set each leaf's value to the quantile of its rows' residuals."""
         y, weight, objective = self.target.y[k], self.target.weight, self.target.objective
         nodes = grower.leaves["node"]
         for leaf, rows in enumerate(grower.rows_of_leaves()):
-            own = None if weight is None else weight[rows]
-            own = objective.quantile_weights(y[rows], own)
-            left = y[rows] - self.score[k, rows]
-            tree.nodes["value"][nodes[leaf]] = weighted_quantile(left, own, quantile)
+            leaf_weight = None if weight is None else weight[rows]
+            leaf_weight = objective.quantile_weights(y[rows], leaf_weight)
+            residual = y[rows] - self.score[k, rows]
+            tree.nodes["value"][nodes[leaf]] = weighted_quantile(residual, leaf_weight, quantile)

@@ -1,12 +1,13 @@
-"""Lay features out in the columns of a binned table: alone, in bundles, or listed.
+"""Column layout of a binned table: features alone, in bundles, or as sparse columns.
 
-Exclusive feature bundling, Ke et al. 2017, section 4. Features that are seldom away from their
-default bins, and never two of them in one row, share a column. They are taken in the order of how
-often they are away from the default, or of how many others each has rows in common with (the
-degree in the graph of conflicts, which is drawn on a sample of rows). Conflicts themselves are
-counted in all rows, so that without any allowed the trees are those of the features alone.
+Exclusive feature bundling, Ke et al. 2017, section 4. Features that are rarely outside their
+default bins, and never two of them in one row, share a column. Features are bundled in the order
+of their number of non-default rows, or of their degree in the conflict graph, which is computed on
+a sample of rows. Conflicts are counted in all rows, so if none are allowed, the trees are the same
+as without bundles.
 
-A column that few rows have an entry in costs more than its entries do: such columns are listed.
+A column in which few rows have an entry is stored as a sparse column (a list of its entries),
+because that is cheaper than one byte per row.
 """
 
 from dataclasses import dataclass
@@ -19,21 +20,21 @@ from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bu
 from algorithms.gbdt.kernels.weighted_sketch import lay_rows
 
 BLOCK = 1 << 12  # rows
-OFTEN = 0.5  # share of rows away from the default from which on a feature stays alone
-SELDOM = 8  # rows for each entry of a column from which on it may be listed
-MOST_BUNDLES = 512  # that a feature is held against
+OFTEN = 0.5  # a feature stays alone if more than this fraction of rows is not in the default bin
+SELDOM = 8  # a column may be sparse if it has more than this many rows per entry
+MOST_BUNDLES = 512  # maximum number of bundles that a feature is compared with
 GRAPH_ROWS = 1 << 13
 GRAPH_PAIRS = 1 << 24
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How features that are mostly at their defaults come into columns."""
+    """Options for the columns of features that are mostly in their default bins."""
 
-    bundles: bool = True  # whether some may share a column
-    max_conflict_rate: float = 0.0  # share of rows in which the features of a bundle may collide
-    order: str = "count"  # or "degree", in which bundles are filled
-    lists: bool = True  # whether some may be listed; else there is a byte for each row
+    bundles: bool = True  # whether features may share a column
+    max_conflict_rate: float = 0.0  # fraction of rows in which features of a bundle may conflict
+    order: str = "count"  # order of bundling: "count" or "degree"
+    lists: bool = True  # whether columns may be sparse; otherwise they have a byte per row
 
 
 NO_BUNDLES = Layout(bundles=False)
@@ -41,21 +42,21 @@ NO_BUNDLES = Layout(bundles=False)
 
 @dataclass(frozen=True)
 class Entries:
-    """Features' bins in those rows that are not at the default bin."""
+    """Non-default entries of sparse features: rows and bins."""
 
-    start: np.ndarray  # int64 (n_features,), where a feature's entries begin
+    start: np.ndarray  # int64 (n_features,), first entry of each feature
     end: np.ndarray
     rows: np.ndarray  # uint32, ascending within a feature
     bins: np.ndarray  # uint8
-    default: np.ndarray  # int64 (n_features,), bin of all other rows; −1: there are none
+    default: np.ndarray  # int64 (n_features,), bin of all other rows; −1 if the feature is dense
 
     @property
     def counts(self):
-        """How many there are of each feature."""
+        """Number of entries of each feature."""
         return self.end - self.start
 
     def of(self, features, n_features):
-        """Return the same entries, with these features' numbers among all."""
+        """Return the same entries, with the features renumbered to ``features`` of all."""
         start, end = np.zeros((2, n_features), np.int64)
         default = np.full(n_features, -1)
         start[features], end[features], default[features] = self.start, self.end, self.default
@@ -78,7 +79,7 @@ def lay_out(table, columns, entries, binner, layout, workers):
 
     Parameters
     ----------
-    table : Parts
+    table : SplitTable
     columns : uint8 (n_dense, n_rows), bins of its dense columns
     entries : Entries
     binner : Binner
@@ -113,12 +114,12 @@ def lay_out(table, columns, entries, binner, layout, workers):
 
 
 def group_features(table, entries, binner, layout):
-    """Return the features of the listed part that lie alone, in bundles, and listed.
+    """Divide the sparse features of a table into single, bundled and sparse columns.
 
     Returns
     -------
     alone, bundles : lists of int64 arrays, the features of each dense column
-    listed : int64
+    listed : int64, the features that stay sparse
     """
     n_rows, own = table.shape[0], table.listed_columns
     counts = entries.counts
@@ -146,7 +147,7 @@ def group_features(table, entries, binner, layout):
 
 
 def bundle_features(features, n_rows, entries, binner, layout):
-    """Return the number of each feature's bundle, int64, or −1 where it has none."""
+    """Return the bundle of each feature, int64; −1 without a bundle."""
     counts = entries.counts
     room = int(np.clip(SELDOM * counts[features].sum() // n_rows + 1, 1, MOST_BUNDLES))
     taken = np.zeros((room, -(-n_rows // 64)), np.uint64)
@@ -163,7 +164,7 @@ def bundle_features(features, n_rows, entries, binner, layout):
 
 
 def degrees(features, n_rows, entries):
-    """Return with how many others each feature has conflicts, in a sample of rows."""
+    """Return each feature's number of conflicting features, in a sample of rows."""
     step = -(-n_rows // GRAPH_ROWS)
     rows = [entries.rows[entries.start[f] : entries.end[f]] for f in features]
     rows = [own[own % step == 0] // step for own in rows]
@@ -178,7 +179,7 @@ def degrees(features, n_rows, entries):
 
 
 def split_listed(listed, counts):
-    """Return the features of each listed column: as many as have cells in it, in their order."""
+    """Return the features of each sparse column, in order, at most MAX_BINS bins per column."""
     parts, used = [], MAX_BINS
     for f in np.sort(listed):
         needed = counts[f] - 1
@@ -238,10 +239,10 @@ def list_features(listed, n_rows, given, places, counts):
 
 
 def stride_of(places):
-    """Return how many cells lie between two columns.
+    """Return the distance of two columns in a histogram, in entries.
 
-    An odd number of cache lines: with a power of two, the same bin of many columns would fall
-    into few sets of the cache, and stores would hold up loads 4096 bytes away.
+    It is an odd number of cache lines. With a power of two, the same bin of many columns would map
+    to few cache sets, and stores would delay loads at a distance of 4096 bytes (4K aliasing).
     """
     lines = -(-int(places.length.max()) // CACHE_LINE)
     return (lines | 1) * CACHE_LINE

@@ -1,18 +1,18 @@
-"""From codes of categories to bins."""
+"""Mapping from category codes to bins."""
 
 import numpy as np
 
-LARGEST_TABLE = 1 << 20  # codes, of which each has a place
+LARGEST_TABLE = 1 << 20  # largest lookup table, in codes
 
 
 def bins_of_codes(values, codes, dtype=np.uint8):
-    """Return the bins of categorical values; what has no bin gets the one after the last.
+    """Return the bins of categorical values; values without a bin get the number n_bins.
 
     Parameters
     ----------
-    values : (n_rows,) float, NaN where missing; fractions are cut off, as prediction does
-    codes : int64 (n_bins,), that of each bin, 0 or more
-    dtype : unsigned, of what is returned; it holds n_bins
+    values : (n_rows,) float, NaN where missing; truncated to integers, as in prediction
+    codes : int64 (n_bins,), non-negative code of each bin
+    dtype : unsigned dtype of the result; it must hold n_bins
     """
     values, none = np.ascontiguousarray(values), len(codes)
     end = codes.max(initial=-1) + 1
@@ -25,11 +25,11 @@ def bins_of_codes(values, codes, dtype=np.uint8):
 
 
 def bins_of_far_codes(values, codes, dtype):
-    """Return `bins_of_codes`, of codes that reach too far for a table of all."""
+    """Return `bins_of_codes` by binary search, for codes too large for a lookup table."""
     order = np.argsort(codes)
     sorted_codes = np.append(codes[order], np.int64(-1))
     whole = np.where(values >= 0, np.trunc(values), -1.0)
     at = np.searchsorted(sorted_codes[:-1], whole)
     known = sorted_codes[at] == whole
-    found = np.append(order, len(codes))[np.where(known, at, len(codes))]
-    return found.astype(dtype)
+    bins = np.append(order, len(codes))[np.where(known, at, len(codes))]
+    return bins.astype(dtype)

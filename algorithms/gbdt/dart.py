@@ -1,16 +1,16 @@
-"""DART: rounds that leave some of the earlier trees out while they are grown.
+"""DART boosting: each round is trained without some of the earlier rounds.
 
 Rashmi, Gilad-Bachrach: DART: dropouts meet multiple additive regression trees. AISTATS 2015. The
-parameters, and how they work together, are LightGBM's.
+parameters and their interaction are LightGBM's.
 
-A round drops k of the earlier rounds, with probability `drop_rate` each (at most `max_drop`; none
-at all with probability `skip_drop`), heavier ones rather unless `uniform_drop`. It is trained
-on the scores F − Σ_dropped, with a step of η / (k + 1); then the dropped rounds weigh k / (k + 1)
-of what they did, so that the sum stays about where it was:
+A round drops k of the earlier rounds, each with probability `drop_rate` (at most `max_drop`; none
+with probability `skip_drop`). Unless `uniform_drop`, the probability is proportional to the weight
+of a round. The new round is trained on the scores F − Σ_dropped with a step of η / (k + 1). Then
+the weights of the dropped rounds are multiplied by k / (k + 1), which roughly preserves the sum:
 
     F ← F − Σ_dropped + η/(k + 1) tree + k/(k + 1) Σ_dropped
 
-XGBoost's way (`xgboost_dart_mode`) has η / (k + η) and k / (k + η) instead.
+With `xgboost_dart_mode` the factors are η / (k + η) and k / (k + η).
 """
 
 import numpy as np
@@ -22,17 +22,17 @@ from algorithms.prediction.predictor import FastPredictor
 
 
 class Dart:
-    """Grows rounds with a `Booster`, and drops.
+    """Trainer that grows rounds with a `Booster` and drops earlier rounds.
 
     Parameters
     ----------
     booster : Booster
-    X : (n_rows, n_features), as the booster's grower has it in bins
+    X : (n_rows, n_features), the rows that the booster's grower has binned
     """
 
     def __init__(self, booster, X):
         self.booster, self.X = booster, X
-        self.weight = []  # of each round
+        self.weight = []  # weight of each round
 
     def boost(self):
         """Add a round of trees; return them."""
@@ -42,7 +42,7 @@ class Dart:
         k = len(dropped)
         lost = self.scores_of(dropped)
         booster.score -= lost
-        more = rate if by_rate and k else 1.0  # what joins k in the denominator
+        more = rate if by_rate and k else 1.0  # added to k in the denominator
         booster.rate = rate / (k + more)
         trees = booster.boost()
         kept = k / (k + more)
@@ -70,7 +70,7 @@ class Dart:
         return dropped[: p.max_drop if p.max_drop > 0 else None].tolist()
 
     def scores_of(self, rounds):
-        """Return what some rounds add to the scores, float64 (n_scores, n_rows)."""
+        """Return the sum of the given rounds' predictions, float64 (n_scores, n_rows)."""
         booster = self.booster
         if not rounds:
             return np.zeros((len(booster.score), 1))

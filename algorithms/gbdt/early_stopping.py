@@ -1,7 +1,7 @@
-"""Evaluate tables after each round, call callbacks, and stop training early.
+"""Evaluation tables, training callbacks and early stopping.
 
-As in LightGBM: every metric of every evaluation table can stop training, but for those of the
-training set; `first_metric_only` leaves out all metrics but the first one.
+As in LightGBM, each metric of each evaluation table except the training set can stop training.
+With `first_metric_only` only the first metric can.
 """
 
 import warnings
@@ -21,49 +21,49 @@ from algorithms.prediction.predictor import FastPredictor
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What ``fit`` is given of evaluation tables, metrics and callbacks."""
+    """Arguments of ``fit`` about evaluation tables, metrics and callbacks."""
 
     tables: Any = None  # list of (X, y), or one such pair
-    weights: Any = None  # list of arrays or None, one a table
-    init_scores: Any = None  # list of arrays, one a table
+    weights: Any = None  # list of arrays or None, one per table
+    init_scores: Any = None  # list of arrays, one per table
     metrics: Any = None  # a name, a callable, or a list of them
-    names: Any = None  # list of str, one a table
+    names: Any = None  # list of str, one per table
     training: tuple = ()  # numbers of the tables that are the training set
     callbacks: tuple = ()
 
     @property
     def n_tables(self):
-        """How many tables there are."""
+        """Number of tables."""
         return len(read_tables(self.tables, may_be_one=True))
 
     def name_tables(self):
-        """Return the name of each table: the given ones, "training", or "valid_" and a number."""
-        given = list(self.names or ())
+        """Return the name of each table: the given name, "training", or "valid_" and a number."""
+        names = list(self.names or ())
         usual = [
             "training" if number in self.training else f"valid_{number}"
             for number in range(self.n_tables)
         ]
-        return [*given, *usual[len(given) :]][: len(usual)]
+        return [*names, *usual[len(names) :]][: len(usual)]
 
 
 class EvalResult(NamedTuple):
-    """A metric's value of one table after one round."""
+    """Value of a metric on one table after one round."""
 
     dataset_name: str
     metric_name: str
     metric_value: float
     maximize: bool
 
-    metric_std_dev = None  # of cross-validation, which is not done here
+    metric_std_dev = None  # LightGBM sets it in cross-validation
 
     def is_cv_result(self):
-        """Return False: the value is no mean over folds."""
+        """Return False: the value is not a mean over folds."""
         return False
 
 
 @dataclass
 class CallbackEnv:
-    """What a callback is given; the fields are those of LightGBM's callbacks."""
+    """Argument of callbacks, with the fields of LightGBM's ``CallbackEnv``."""
 
     model: Any
     params: dict
@@ -73,8 +73,8 @@ class CallbackEnv:
     evaluation_result_list: list | None
 
 
-class StopTraining(Exception):  # noqa: N818 - it is no error
-    """A callback ends training; ``best_iteration`` counts from 0."""
+class StopTraining(Exception):  # noqa: N818 - not an error
+    """Exception by which a callback ends training; ``best_iteration`` counts from 0."""
 
     def __init__(self, best_iteration, best_score):
         super().__init__()
@@ -82,10 +82,10 @@ class StopTraining(Exception):  # noqa: N818 - it is no error
 
 
 class TrainingModel:
-    """The model in training, as callbacks see it.
+    """View of the model in training, which callbacks receive.
 
-    ``boosters`` holds the model itself: LightGBM's `reset_parameter` changes the parameters of all
-    boosters in it.
+    ``boosters`` contains this object, because LightGBM's `reset_parameter` callback changes the
+    parameters of all boosters in that list.
     """
 
     def __init__(self, params, booster, first):
@@ -95,8 +95,8 @@ class TrainingModel:
 
     def attributes(self):
         """Return the attributes that callbacks have set."""
-        own = "_params", "_booster", "_first", "boosters", "best_iteration"
-        return {name: value for name, value in vars(self).items() if name not in own}
+        internal = "_params", "_booster", "_first", "boosters", "best_iteration"
+        return {name: value for name, value in vars(self).items() if name not in internal}
 
     def current_iteration(self):
         """Return the number of rounds so far."""
@@ -107,12 +107,12 @@ class TrainingModel:
         return self.current_iteration() * len(self._booster.score)
 
     def reset_parameter(self, params):
-        """Change parameters for the rounds to come.
+        """Change parameters for the following rounds.
 
         Raises
         ------
         ValueError
-            Where a parameter has no effect once training has begun.
+            If a parameter cannot be changed during training.
         """
         table = self._params._parameter_table  # noqa: SLF001 - its own part
         for name, value in params.items():
@@ -133,13 +133,16 @@ CHANGEABLE = {
 
 
 class EarlyStopping:
-    """The callback of ``early_stopping_round``.
+    """Callback of ``early_stopping_round``.
 
     Parameters
     ----------
-    rounds : int, patience
-    min_delta : float, by more than which a metric must improve
-    first_metric_only : bool
+    rounds : int
+        Number of rounds without improvement after which training stops.
+    min_delta : float, default=0.0
+        An improvement counts only if it is larger than this.
+    first_metric_only : bool, default=False
+        Whether only the first metric can stop training.
     """
 
     order = 30
@@ -148,10 +151,10 @@ class EarlyStopping:
     def __init__(self, rounds, min_delta=0.0, *, first_metric_only=False):
         self.rounds, self.min_delta = rounds, min_delta
         self.first_metric_only = first_metric_only
-        self.best = []  # of each result: value, number of the round from 0, all results then
+        self.best = []  # for each result: best value, its round from 0, all results of that round
 
     def __call__(self, env):
-        """Note the results of a round; raise `StopTraining` where training is to end."""
+        """Record the results of a round; raise `StopTraining` if training must end."""
         results = env.evaluation_result_list
         if not self.best:
             self.best = [(None, env.begin_iteration - 1, None)] * len(results)
@@ -169,17 +172,17 @@ class EarlyStopping:
                 raise StopTraining(at_best, then or results)
 
     def warn(self, result, env):
-        """Warn that a metric has never been a number."""
+        """Warn that a metric was NaN in all rounds."""
         done = env.iteration - env.begin_iteration + 1
         warnings.warn(
             f"the metric {result.metric_name!r} of {result.dataset_name!r} was NaN in all of "
-            f"{done} rounds, so training stops, and nothing says which of them are best",
-            stacklevel=9,  # who called `fit`
+            f"{done} rounds, so training stops, and the best round is unknown",
+            stacklevel=9,  # the caller of `fit`
         )
 
 
-class Watch:
-    """The metrics of evaluation tables, round by round, and what they decide.
+class EvaluationLoop:
+    """Boosting loop that evaluates metrics after each round and calls callbacks.
 
     Parameters
     ----------
@@ -190,9 +193,9 @@ class Watch:
     Raises
     ------
     TypeError
-        Where tables are no list of pairs, or weights no list.
+        If tables are not a list of pairs, or weights not a list.
     ValueError
-        Where stopping is wanted and there is no table to decide it.
+        If early stopping is enabled without an evaluation table.
     """
 
     def __init__(self, params, start, evaluation):
@@ -201,7 +204,7 @@ class Watch:
         weights = read_weights(evaluation.weights, len(tables))
         names = evaluation.name_tables()
         self.tables = [
-            Table(params, start, number, *table, weight, names[number])
+            EvaluationTable(params, start, number, *table, weight, names[number])
             for number, (table, weight) in enumerate(zip(tables, weights, strict=True))
         ]
         is_training = [number in evaluation.training for number in range(len(tables))]
@@ -214,7 +217,7 @@ class Watch:
         self.model = None
 
     def _sort_callbacks(self, given):
-        """Return the callbacks of before and of after a round, in their order."""
+        """Return the callbacks that run before a round and those after it, in their order."""
         p = self.params
         callbacks = list(given)
         if p.early_stopping_round is not None:
@@ -232,7 +235,7 @@ class Watch:
         return before, [one for one in after if self._is_wanted(one)]
 
     def _is_wanted(self, callback):
-        """Return whether a callback runs: one of early stopping needs tables of other rows."""
+        """Return whether a callback runs; early stopping needs a table other than training."""
         if not is_early_stopping(callback):
             return True
         if self.params.boosting_type == "dart":
@@ -244,7 +247,7 @@ class Watch:
         return True
 
     def boost(self, grower, booster):
-        """Have a grower add to its rounds until there are enough, or none helps; return them."""
+        """Add rounds with a trainer until all are done or training stops early; return them."""
         rounds = booster.rounds
         self.model = TrainingModel(self.params, booster, self.first)
         for number in range(self.params.n_estimators):
@@ -288,7 +291,7 @@ class Watch:
         return stop is not None or (not self.tables and self._is_settled(rounds[-1]))
 
     def _results_at(self, number):
-        """Return the results of a round, counted from 1."""
+        """Return the results of a round; rounds count from 1."""
         return [
             EvalResult(table, name, values[number - 1], False)
             for table, of_table in self.history.items()
@@ -296,9 +299,9 @@ class Watch:
         ]
 
     def _is_settled(self, trees):
-        """Return whether every further round would be as empty as this one.
+        """Return whether all further rounds would be like this one, which changes no score.
 
-        Its trees have no split and move no score, and nothing is drawn anew.
+        That holds if its trees have no split and training draws no random samples.
         """
         p = self.params
         drawn = p.data_sample_strategy == "goss" or p.boosting_type != "gbdt" or p.extra_trees
@@ -307,14 +310,14 @@ class Watch:
 
 
 def is_early_stopping(callback):
-    """Return whether a callback is ours or LightGBM's of early stopping."""
+    """Return whether a callback is early stopping, ours or LightGBM's."""
     return isinstance(callback, EarlyStopping) or hasattr(callback, "stopping_rounds")
 
 
 def improves(value, best, higher, least=0.0):
-    """Return whether a metric's value is better than the best so far, if any; NaN never is.
+    """Return whether a metric's value improves on the best so far by more than ``least``.
 
-    ``least`` is what it has to be better by more than.
+    ``best`` is None before the first value. NaN never improves.
     """
     if best is None:
         return not np.isnan(value)
@@ -324,8 +327,8 @@ def improves(value, best, higher, least=0.0):
 def list_metrics(params, given):
     """Return the metrics of a training: functions of a table's y, raw scores and weights.
 
-    As in LightGBM the metrics of ``fit`` come first, then those of the parameter ``metric``, by
-    default the objective's own, then callables.
+    As in LightGBM, the named metrics of ``fit`` come first, then those of the parameter ``metric``
+    (by default the objective's metric), then callables.
 
     Parameters
     ----------
@@ -335,23 +338,23 @@ def list_metrics(params, given):
     Raises
     ------
     TypeError
-        Where one is neither a name nor a callable.
+        If one is neither a name nor a callable.
     """
-    asked = as_list(given)
-    wrong = [one for one in asked if not isinstance(one, str) and not callable(one)]
+    requested = as_list(given)
+    wrong = [one for one in requested if not isinstance(one, str) and not callable(one)]
     if wrong:
         raise TypeError(f"eval_metric holds names and callables; {wrong[0]!r} is neither")
-    own = params.metric if params.metric is not None else ""
-    named = [one for one in asked if isinstance(one, str)]
-    names = [*(one for one in named if one not in as_list(own)), *as_list(own)]
+    default = params.metric if params.metric is not None else ""
+    named = [one for one in requested if isinstance(one, str)]
+    names = [*(one for one in named if one not in as_list(default)), *as_list(default)]
     names = [part.strip() for one in names for part in one.split(",")]
-    found = {}
+    metrics = {}
     for name in names:
         if name not in NO_METRIC:
             metric = params._metric(name)  # noqa: SLF001 - its own part
-            found.setdefault(metric.__name__, partial(rate_by_name, params, metric))
-    callables = [partial(rate_by_callable, params, one) for one in asked if callable(one)]
-    return [*found.values(), *callables]
+            metrics.setdefault(metric.__name__, partial(apply_named_metric, params, metric))
+    callables = [partial(apply_user_metric, params, one) for one in requested if callable(one)]
+    return [*metrics.values(), *callables]
 
 
 NO_METRIC = ("None", "none", "null", "custom", "na")
@@ -364,48 +367,52 @@ def as_list(given):
     return list(given) if isinstance(given, list | tuple | set) else [given]
 
 
-def rate_by_name(params, metric, y, score, weight):
-    """Return the results of one of our metrics: list of (name, value, higher is better)."""
+def apply_named_metric(params, metric, y, score, weight):
+    """Return the results of a named metric: list of (name, value, higher is better)."""
     return [metric(y, params._predict_scores(score), weight)]  # noqa: SLF001 - its own part
 
 
-def rate_by_callable(params, metric, y, score, weight):
+def apply_user_metric(params, metric, y, score, weight):
     """Return the results of a user's metric: list of (name, value, higher is better).
 
-    It takes y, predictions and, where it has more arguments, weights and query groups, which are
-    None here. Predictions are values, probabilities of the second of two classes, or those of
-    many classes; raw scores where the objective is a callable.
+    The metric takes y, predictions and, with more arguments, weights and query groups (None).
+    Predictions are values, probabilities of the second of two classes, or probabilities of all
+    classes. If the objective is a callable, they are raw scores.
 
     Raises
     ------
     TypeError
-        Where it has other arguments, or does not return a name, a value and a flag.
+        If it has other arguments, or does not return a name, a value and a flag.
     """
     if callable(params._objective):  # noqa: SLF001 - its own part
-        found = score[:, 0] if score.shape[1] == 1 else score
+        prediction = score[:, 0] if score.shape[1] == 1 else score
     else:
-        found = params._predict_scores(score)  # noqa: SLF001 - its own part
-        found = found[:, 1] if found.ndim == 2 and score.shape[1] == 1 else found
+        prediction = params._predict_scores(score)  # noqa: SLF001 - its own part
+        prediction = (
+            prediction[:, 1] if prediction.ndim == 2 and score.shape[1] == 1 else prediction
+        )
     n_arguments = count_arguments(metric)
     if not 2 <= n_arguments <= 4:
         raise TypeError(f"eval_metric takes 2, 3 or 4 arguments; it has {n_arguments}")
-    told = metric(*(y, found, weight, None)[:n_arguments])
-    results = told if isinstance(told, list) and all(map(is_result, told)) else [told]
+    returned = metric(*(y, prediction, weight, None)[:n_arguments])
+    results = (
+        returned if isinstance(returned, list) and all(map(is_result, returned)) else [returned]
+    )
     if not all(map(is_result, results)):
         raise TypeError(
             "eval_metric must return its name, the value, and whether higher is better; it "
-            f"returned {kind_of(told)}"
+            f"returned {kind_of(returned)}"
         )
     return [(name, float(value), bool(higher)) for name, value, higher in results]
 
 
-def is_result(told):
+def is_result(value):
     """Return whether a user's metric returned a name, a value and a flag."""
-    return isinstance(told, list | tuple) and len(told) == 3 and not isinstance(told[0], tuple)
+    return isinstance(value, list | tuple) and len(value) == 3 and not isinstance(value[0], tuple)
 
 
-class Table:
-    """One evaluation table, with its scores so far."""
+class EvaluationTable:
+    """An evaluation table with its current raw scores."""
 
     def __init__(self, params, start, number, X, y, weight, name):
         self.params, self.number, self.name = params, number, name
@@ -418,10 +425,10 @@ class Table:
         self.first = self.score = start.scores(self.X, number)
 
     def evaluate(self, rounds, metrics):
-        """Add the last round of trees, or all where rounds change; return the `EvalResult`s."""
+        """Add the last round of trees (with DART, all rounds); return the `EvalResult`s."""
         score = self._add(rounds)
-        found = [one for metric in metrics for one in metric(self.y, score, self.weight)]
-        return [EvalResult(self.name, *one) for one in found]
+        results = [one for metric in metrics for one in metric(self.y, score, self.weight)]
+        return [EvalResult(self.name, *one) for one in results]
 
     def _add(self, rounds):
         """Return the raw scores after the last round, float64 (n_rows, n_scores)."""
@@ -430,8 +437,8 @@ class Table:
             self.score, new = self.first, rounds
         base = p._base if self.score is None else np.zeros(len(p._base))  # noqa: SLF001 - its own part
         walker = FastPredictor(join_trees(new, p._binner, base))  # noqa: SLF001 - its own part
-        found = walker.raw(self.X)
-        self.score = found if self.score is None else self.score + found
+        raw = walker.raw(self.X)
+        self.score = raw if self.score is None else self.score + raw
         if p.boosting_type != "rf":
             return self.score
         first = p._base if self.first is None else self.first  # noqa: SLF001 - its own part

@@ -1,4 +1,4 @@
-"""What fitted histogram boosters tell: scores, stages, contributions, importances."""
+"""Fitted histogram booster: raw scores, staged scores, feature importances, saved models."""
 
 from numbers import Integral
 
@@ -16,16 +16,16 @@ from algorithms.runtime.threads import AllThreads
 
 
 class HistogramModel(AllThreads, SavedModel, Contributions, BaseEstimator):
-    """A model of trees, ``ensemble_``, that begins at ``_base``.
+    """Mixin of a fitted model with trees ``ensemble_`` and base score ``_base``.
 
-    ``parity_`` names the library whose arithmetic turns scores into probabilities, or is None.
+    ``parity_`` names the library whose arithmetic converts scores to probabilities, or is None.
     """
 
     _objective_names = frozenset({*CLASSES, *REGRESSION})
     _saved_facts = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
     def _take_model(self, ensemble):
-        """Become the model that was read from a file."""
+        """Set the fitted attributes from a model file's trees."""
         self.ensemble_, self._base = ensemble, ensemble.base
         self.parity_ = self.parity
         self._walker = FastPredictor(ensemble)
@@ -37,29 +37,29 @@ class HistogramModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             self.__dict__.setdefault(name, value)
 
     def _answer(self, score):
-        """Return the predictions of raw scores, by the rules of the library they are of."""
+        """Return the predictions of raw scores, with the arithmetic of the model's library."""
         trees = self.ensemble_
         if trees.library == OURS:
             return self._predict_scores(score)
         as_ours = trees.library == "lightgbm" and trees.link in ("sigmoid", "softmax")
         if as_ours and trees.classes and trees.temperature == 1.0:
-            return to_probabilities(score, trees.link)  # as before a file, to the bit
+            return to_probabilities(score, trees.link)  # bitwise equal to before saving
         return trees.from_raw(score)
 
     def _read_rows(self, X):
-        """Return X as trees read it."""
+        """Return validated X for prediction."""
         return read_table(self, X, reset=False)
 
     def _raw(self, X, rounds=None):
         """Return raw scores, float64 (n_rows, n_scores)."""
-        if not hasattr(self, "ensemble_"):  # it costs as much as twenty trees to ask
+        if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
         if rounds is not None and not isinstance(rounds, Integral):
             raise TypeError(f"num_iteration must be a whole number or None, not {rounds!r}")
         every = rounds is None or rounds <= 0
         trees = slice(None if every else rounds * len(self._base))
-        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
-            return found
+        if (raw := self._walker.raw_at_once(self, X, trees)) is not None:
+            return raw
         X = self._read_rows(X)
         return self._walker.raw(X, self._threads(X.shape[0]), trees)
 
@@ -75,7 +75,7 @@ class HistogramModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """How often each feature splits, or how much it gains, (n_features,)."""
+        """Number of splits or sum of gains of each feature, (n_features,)."""
         check_is_fitted(self, "ensemble_")
         trees = self.ensemble_
         inner = trees.left >= 0

@@ -1,4 +1,4 @@
-"""From derivatives to records: choose what a step is worth, and round."""
+"""Quantise gradients: choose the steps, round, and pack g and h of a row into one integer."""
 
 import math
 
@@ -9,53 +9,54 @@ from algorithms.gbdt.kernels.gradient_packing import step_of_sizes, write_record
 from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
 from algorithms.runtime.threads import make_team
 
-STRIDE = 8  # of the rows of a large table whose |g| and h give the mean
+STRIDE = 8  # every STRIDE-th row of a large table enters the mean |g| and h
 FEW_ROWS = 1 << 14
-ROWS_TO_PACK = 1 << 15  # from which on it is worth telling other threads of passes like these
+ROWS_TO_PACK = 1 << 15  # rows from which on several threads share such a pass
 IN_ORDER = (np.empty(0, np.uint32), np.empty(0, np.uint32))
-LEAST_ROOM = 1 << 12  # rows; cells that are moved more often cost more than a look at the rows
+LEAST_ROOM = 1 << 12  # rows that a histogram entry must be able to sum between two flushes
 
 
 def stride_of_sizes(n_rows):
-    """Return every how many rows of a table the mean |g| is taken of."""
+    """Return the stride of the rows over which the mean |g| is computed."""
     return STRIDE if n_rows >= FEW_ROWS else 1
 
 
 def step_of(table, n_rows, what):
-    """Return the step that some derivatives ask for, a power of two.
+    """Return the quantisation step of some derivatives, a power of two.
 
     Parameters
     ----------
-    table : int64 (SINGLE_EXPONENTS + 1,), of `kernels.exact_sums.add_sizes`
-    n_rows : of the whole table
-    what : name of the derivatives, for the error
+    table : int64 (SINGLE_EXPONENTS + 1,), from `exact_sum_kernels.add_sizes`
+    n_rows : rows of the whole table
+    what : name of the derivatives, for the error message
 
     Raises
     ------
     ValueError
-        Where one is not finite.
+        If a derivative is not finite.
     """
     return checked(step_of_sizes(table, stride_of_sizes(n_rows), n_rows)[0], what)
 
 
 def checked(step, what):
-    """Return a step; raise ValueError where it is NaN, as that of what is not finite is."""
+    """Return a step; raise ValueError if it is NaN, which means infinite or NaN derivatives."""
     if math.isnan(step):
         raise ValueError(f"{what} of the loss are not finite: targets or weights are too large")
     return float(step)
 
 
 def pack_rows(g, h, seed, records, workers, order=IN_ORDER):
-    """Write the records of all rows, and return the `Scale` of their steps.
+    """Write the packed gradients of all rows, and return the `Scale` of their steps.
 
     Parameters
     ----------
     g : (n_rows,) float32
-    h : (n_rows,) float32, or (0,) where every row's is 1
-    seed : int below 2³², of the tree
-    records : (n_rows,) int64, written
+    h : (n_rows,) float32, or (0,) if all are 1
+    seed : int below 2³², seed of the tree's rounding
+    records : (n_rows,) int64, output
     workers : Workers
-    order : of rows that lie otherwise than they are numbered, as `write_records` takes it
+    order : row order if rows are reordered: the row's number at each position, uint32 (n_rows,),
+        and the positions of the rows that enter the mean |g|; otherwise `IN_ORDER`
     """
     size, stride = workers.threads, stride_of_sizes(len(g))
     team = make_team(size)

@@ -1,4 +1,4 @@
-"""Grow trees with the kernels of the histogram booster, one after another in the same arrays."""
+"""Tree grower of the histogram booster: calls the kernels, on arrays reused for each tree."""
 
 import numpy as np
 
@@ -14,27 +14,27 @@ from algorithms.gbdt.kernels.score_update import (
     walk_listed,
 )
 from algorithms.gbdt.model import copy_tree
-from algorithms.gbdt.resident_threads import Crew, grow
+from algorithms.gbdt.resident_threads import ResidentThreads, grow
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, count_processors, make_team
 
-EVERY = np.empty(0, np.uint32)  # of rows: all of them
-SMALL = 300_000  # rows × columns² below which threads that share a tree cost more than they bring
+EVERY = np.empty(0, np.uint32)  # stands for all rows
+SMALL = 300_000  # rows × columns² below which one thread grows a tree faster than several
 CELL_BYTES = 8
-LARGE = 1 << 20  # values of a table whose trees take long beside what it takes to tell threads
-MOST_BYTES = 1 << 28  # of the histograms of trees that are grown side by side
-FEW_VALUES = 1 << 13  # of a table whose trees one thread grows sooner, one after another
-ROWS_TO_MARK = 1 << 16  # from which on it is worth telling other threads of a pass over rows
+LARGE = 1 << 20  # values from which on starting threads takes little time beside growing a tree
+MOST_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
+FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
+ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 
 
 class Grower:
-    """What trees are grown in, one after another.
+    """Arrays and threads that grow one tree after another.
 
     Parameters
     ----------
-    bins : hist.layout.Bins
+    bins : booster_arrays.Bins
     binner : Binner
-    rules : hist.layout.Rules
+    rules : booster_arrays.Rules
     workers : Workers
     """
 
@@ -44,16 +44,16 @@ class Grower:
         n_values = n_rows * n_dense + len(bins.lists.cells)
         small = n_values * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
-        leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
+        leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # upper bound of leaves
         rules = rules._replace(num_leaves=leaves)
         self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
         self.codes = codes_with_bins(binner)
         self.size = 1 if small else workers.threads
-        if n_rows < ROWS_TO_MARK:  # more than there are processors would wait for each other
+        if n_rows < ROWS_TO_MARK:  # more threads than processors would wait for each other
             self.size = min(self.size, count_processors())
         self.is_large = n_rows >= ROWS_TO_MARK or n_values >= LARGE
         self.team = make_team(self.size)
-        self._crew = None
+        self._resident_threads = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
         n_cells = stride_of(bins.places) * n_columns
         self.leaves = np.zeros(leaves, booster_arrays.LEAF)
@@ -80,46 +80,47 @@ class Grower:
             nodes=np.zeros(2 * leaves - 1, booster_arrays.NODE),
             goes_left=np.zeros((2 * leaves - 1, booster_arrays.MAX_BINS), np.uint8),
             cells=np.empty((leaves, n_cells), np.int64),
-            heavy=np.empty((leaves, n_cells), np.int64),  # memory is taken for wide leaves alone
+            heavy=np.empty((leaves, n_cells), np.int64),  # the system allocates only pages in use
             state=np.zeros(booster_arrays.STATES, np.int64),
         )
 
     def grow(self, records, scale, seed, rows=None, features=None):
-        """Grow a tree; `leaf_of` then holds each row's leaf.
+        """Grow a tree, and write each row's leaf to `leaf_of`.
 
         Parameters
         ----------
-        records : int64 (n_rows,)
-        scale : hist.layout.Scale
-        seed : int, decides thresholds of extra trees
-        rows : uint32, ascending, rows to grow on; all by default
-        features : int64, ascending, features to use; all by default
+        records : int64 (n_rows,), packed gradients
+        scale : booster_arrays.Scale
+        seed : int, seed of the random thresholds of extra trees
+        rows : uint32, ascending; rows to grow on, by default all
+        features : int64, ascending; features to use, by default all
 
         Returns
         -------
-        GrownTree, its values before shrinkage
+        GrownTree
+            Its values are not multiplied with the learning rate.
         """
-        own = self.growth
+        growth = self.growth
         if rows is not None:
-            own = own._replace(rows=own.rows[: len(rows)])
+            growth = growth._replace(rows=growth.rows[: len(rows)])
         if features is not None:
-            own = own._replace(**self._only(features))
-        n_rows = len(own.rows)
-        own.state[booster_arrays.ROWS] = n_rows
-        given = EVERY if rows is None else rows
+            growth = growth._replace(**self._only(features))
+        n_rows = len(growth.rows)
+        growth.state[booster_arrays.ROWS] = n_rows
+        sample = EVERY if rows is None else rows
         if self.size == 1 or self.is_large or features is not None or self.rules.extra:
-            self._share_growing(given, records, own, scale, seed)
+            self._share_growing(sample, records, growth, scale, seed)
         else:
-            begin_with(given, own.rows, 0, n_rows)
-            self._crew_on(records).grow(scale)
+            begin_with(sample, growth.rows, 0, n_rows)
+            self._threads_for(records).grow(scale)
         check_interrupt(self.team.flag)
-        self._own = own
-        self.n_leaves = int(own.state[booster_arrays.LEAVES])
+        self._own = growth
+        self.n_leaves = int(growth.state[booster_arrays.LEAVES])
         self._mark()
         return self._take()
 
     def _share_growing(self, given, records, own, scale, seed):
-        """Have all members grow a tree; each is told to, and brings its part of the rows."""
+        """Grow a tree with all threads of the team, each of which copies a part of the rows."""
         rules, n_rows = self.rules._replace(seed=int(seed)), len(own.rows)
 
         def run(rank, _):
@@ -129,17 +130,17 @@ class Grower:
 
         self.workers.share(run, self.size, self.team)
 
-    def _crew_on(self, records):
-        """Return the crew that grows trees of all columns from these records."""
+    def _threads_for(self, records):
+        """Return the `ResidentThreads` for these packed gradients and all columns."""
         given = self.team, self.bins, records, self.growth, self.scratch, self.rules
-        if self._crew is None or not self._crew.is_given(given):
-            self._crew = Crew(self.workers, given)
-        return self._crew
+        if self._resident_threads is None or not self._resident_threads.is_given(given):
+            self._resident_threads = ResidentThreads(self.workers, given)
+        return self._resident_threads
 
     def _only(self, features):
-        """Return the fields of `Growth` that say which features may be used.
+        """Return the fields of `Growth` that restrict the features.
 
-        Listed columns are always built, as whole rows of them are.
+        Histograms of sparse columns are always built, because their entries are stored by row.
         """
         places, n_dense = self.bins.places, self.bins.rows.shape[1]
         allowed = np.zeros(len(self.bins.count), np.uint8)
@@ -147,14 +148,14 @@ class Grower:
         used = np.unique(places.column[features])
         dense = used[(used >= 0) & (used < n_dense)]
         columns = np.concatenate([dense, np.arange(n_dense, len(places.length))])
-        if not len(columns):  # none of them has two bins; sums of rows are wanted all the same
+        if not len(columns):  # no feature has two bins, but the root's sums are needed
             columns = np.zeros(1, np.int64)
         return {"columns": columns, "allowed": allowed}
 
     def _mark(self):
         """Write every row's leaf."""
-        own, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
-        runs = self._runs() if len(own.rows) < len(leaf_of) else None
+        growth, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
+        runs = self._runs() if len(growth.rows) < len(leaf_of) else None
         if runs is not None:
 
             def place(first, last):
@@ -162,40 +163,43 @@ class Grower:
 
             self.share_rows(place, len(leaf_of))
             return
-        mark_rows(self.share_rows, own, self.n_leaves, leaf_of, own.spare, self._of_others)
+        mark_rows(self.share_rows, growth, self.n_leaves, leaf_of, growth.spare, self._of_others)
 
     def _runs(self):
-        """Return the last tree's splits as `place_rows` takes them, or None where it cannot."""
-        own, places = self._own, self.bins.places
-        are_few = 2 * len(own.rows) > len(self.leaf_of)  # others: parting them costs less
+        """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
+        growth, places = self._own, self.bins.places
+        are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
         most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
         if len(self.bins.lists.cells) or self.n_leaves > most:
             return None
-        nodes = own.nodes[: 2 * self.n_leaves - 1]
+        nodes = growth.nodes[: 2 * self.n_leaves - 1]
         number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
-        found = list_runs(nodes, own.goes_left, places.column, places.length, number, runs)
-        return runs if found else None
+        fits = list_runs(nodes, growth.goes_left, places.column, places.length, number, runs)
+        return runs if fits else None
 
     def _of_others(self):
-        """Return what writes the leaves of rows that the last tree was not grown on."""
-        own, bins, leaf_of = self._own, self.bins, self.leaf_of
-        nodes, of_leaves = own.nodes[: 2 * self.n_leaves - 1], self.leaves["node"][: self.n_leaves]
+        """Return a task that writes the leaves of rows that the last tree was not grown on."""
+        growth, bins, leaf_of = self._own, self.bins, self.leaf_of
+        nodes, of_leaves = (
+            growth.nodes[: 2 * self.n_leaves - 1],
+            self.leaves["node"][: self.n_leaves],
+        )
         if not len(bins.lists.cells):
-            return parting(
-                nodes, of_leaves, own.goes_left, bins.columns, bins.places.column, leaf_of
+            return make_partition_task(
+                nodes, of_leaves, growth.goes_left, bins.columns, bins.places.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
-        return lambda others: walk_listed(bins, own, leaf, others, leaf_of)
+        return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
 
     def share_rows(self, task, count):
-        """Share a task over rows, unless there are few."""
+        """Run a task over rows, on several threads unless there are few rows."""
         if self.size == 1 or count < ROWS_TO_MARK:
             task(0, count)
         else:
             self.workers.share(task, count)
 
     def rows_of_leaves(self):
-        """Return the rows that the last tree was grown on, those of each leaf together."""
+        """Return the rows of each leaf, a list of arrays, of those the last tree was grown on."""
         leaves = self.leaves[: self.n_leaves]
         spans = zip(leaves["start"].tolist(), leaves["end"].tolist(), strict=True)
         return [self._own.rows[start:end] for start, end in spans]
@@ -214,30 +218,31 @@ class Grower:
 
 
 def make_growers(binned, workers, n_trees):
-    """Return what the trees of a round are grown in: a `Grower`, or one for each thread.
+    """Return the growers for the trees of a round: one `Grower`, or one for each thread.
 
-    Threads that share a small tree wait for each other a good part of the time. Where a round has
-    as many trees as there are threads, each grows trees of its own.
+    Several threads on a small tree spend much time waiting for each other. So if a round has at
+    least as many trees as there are threads, each thread grows whole trees.
 
     Parameters
     ----------
-    binned : Binned; where there are crowds, each tree has bins of its own, and they come in turns
+    binned : Binned
+        With high-cardinality columns each tree has its own bins, so there is only one grower.
     workers : Workers
-    n_trees : of a round
+    n_trees : trees per round
     """
     bins, given = binned.bins, (binned.bins, binned.binner, binned.rules)
     threads = min(workers.threads, count_processors())
     n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.lists.cells)
     n_cells = stride_of(bins.places) * len(bins.places.length)
     fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
-    is_small = n_rows < ROWS_TO_MARK and fits and not binned.crowds
+    is_small = n_rows < ROWS_TO_MARK and fits and not binned.high_cardinality
     if 1 < threads <= n_trees and n_values >= FEW_VALUES and is_small:
         return [Grower(*given, ALONE) for _ in range(threads)]
     return [Grower(*given, workers)]
 
 
 def codes_with_bins(binner):
-    """Return, for each feature, its codes and the bin of each; None where it holds numbers."""
+    """Return for each categorical feature its codes and their bins; None for numeric ones."""
     return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
 
 
@@ -246,12 +251,13 @@ def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):
 
     Parameters
     ----------
-    share : shares a task of first and last over so many rows
-    grown : its ``leaves``, and its ``rows`` that the tree was grown on
-    leaf_of : (n_rows,) uint16 or uint32, written
+    share : callable (task, count), runs task(first, last) over parts of so many rows
+    grown : object with the tree's ``leaves`` and the ``rows`` that it was grown on
+    leaf_of : (n_rows,) uint16 or uint32, output
     spare : (n_rows,) uint32, scratch space
-    of_others : returns a task that writes the leaves of the other rows; these are a uint32 array,
-        ascending, its to reorder. It is not called where there are none.
+    of_others : callable, returns a task that writes the leaves of the other rows
+        The task takes an ascending uint32 array of rows, which it may reorder. `of_others` is
+        called only if there are other rows.
     """
 
     def mark_own(first, last):
@@ -272,8 +278,10 @@ def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):
     share(mark_others, len(leaf_of))
 
 
-def parting(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
-    """Return a task of others, uint32 and its to reorder, that writes their leaves.
+def make_partition_task(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
+    """Return a task that writes the leaves of rows that the tree was not grown on.
+
+    The task takes an array of rows, uint32, which it reorders.
 
     Parameters
     ----------
@@ -290,7 +298,7 @@ def parting(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
 
 
 def numbers_of_leaves(n_nodes, leaf_nodes):
-    """Return the number of the leaf that each node is, int64 (n_nodes,); of others 0.
+    """Return the leaf number of each node, int64 (n_nodes,); 0 for inner nodes.
 
     Parameters
     ----------

@@ -1,17 +1,17 @@
-"""Bins of columns that have more categories than bins, assigned anew for each tree.
+"""High-cardinality columns: more categories than bins, assigned to bins anew for each tree.
 
-A split on categories takes a set from one end of their order by G / (H + s), their slopes
-(`hist.careful`). So before each tree the categories are sorted by their slopes over the whole
-table. Those at both ends, which the first sets consist of, have a bin each. Those in the middle
-share bins with their neighbours, about the same Σh in each bin. The next tree has other gradients,
-and so other bins.
+A split on categories takes a set from one end of their order by the slope G / (H + s)
+(`gbdt/kernels`). So before each tree the categories are sorted by their slopes over the whole
+table. The categories at both ends, which the smallest sets consist of, get a bin each. Those in
+the middle share bins with their neighbours, with about the same Σh in each bin. The next tree has
+other gradients and therefore other bins.
 
-A category of fewer than `cat_smooth` rows, estimated from Σh, has no bin in that tree. Its rows are
-in the bin of missing values, which goes right. Alone in a bin it could not join a set
-(`hist.careful`). In a bin with others it would join them, and its neighbours are chosen by its own
-labels: groups of rare categories then repeat the labels of the training rows.
+A category with fewer than `cat_smooth` rows, estimated from Σh, has no bin in that tree. Its rows
+are in the bin of missing values, which goes right. Alone in a bin it could not be part of a set.
+Sharing a bin would overfit: its neighbours would be chosen by its own labels, so groups of rare
+categories would reproduce the labels of the training rows.
 
-Sums are whole numbers, so bins depend on no number of threads or machines.
+Sums are integers, so the bins do not depend on the number of threads or machines.
 """
 
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from scipy import sparse
 from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.kernels.category_codes import add_codes, rebin
 
-ALONE = 0.3  # share of the bins, at each end, that hold one category
+ALONE = 0.3  # fraction of the bins, at each end, that hold one category
 
 
 @dataclass(frozen=True)
-class Crowd:
+class HighCardinalityColumn:
     """A column of more categories than bins.
 
-    ``codes`` int64, ascending, are those that have been met, and ``places`` uint16 or uint32
-    (n_rows,) the number of each row's among them: that after the last one where it is missing.
-    ``room`` is how many of them have bins.
+    ``codes``, int64 and ascending, are the categories of the training rows. ``places``, uint16 or
+    uint32 (n_rows,), is the index of each row's category in ``codes``, and len(codes) if missing.
+    ``room`` is the number of bins for categories.
     """
 
     feature: int
@@ -40,26 +40,30 @@ class Crowd:
     room: int
 
 
-def find_crowds(X, binner, number):
-    """Return the `Crowd` of each column that has more categories than bins; of sparse X none.
+def find_high_cardinality(X, binner, number):
+    """Return a `HighCardinalityColumn` for each column of more categories than bins.
+
+    For sparse X the list is empty.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64, or sparse
     binner : Binner
-    number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
+    number : uint32 (n_rows,), row at each position; (0,) if rows are not reordered
     """
-    found = []
-    for f, met in () if sparse.issparse(X) else binner.crowds.items():
-        codes = np.sort(met)
+    columns = []
+    for f, all_codes in () if sparse.issparse(X) else binner.high_cardinality.items():
+        codes = np.sort(all_codes)
         places = places_of(X[:, f], codes)
         places = places[number] if len(number) else places
-        found.append(Crowd(f, codes, places, len(binner.codes[f])))
-    return found
+        columns.append(HighCardinalityColumn(f, codes, places, len(binner.codes[f])))
+    return columns
 
 
 def places_of(values, codes):
-    """Return the number of each row's category, unsigned (n_rows,); of missing ones that after all.
+    """Return the index of each row's category in ``codes``, unsigned (n_rows,).
+
+    Missing values get the index len(codes).
 
     Parameters
     ----------
@@ -69,31 +73,31 @@ def places_of(values, codes):
     return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(max(len(codes), 256)))
 
 
-def sum_places(crowd, records, workers):
+def sum_by_category(column, records, workers):
     """Return Σg and Σh of each category of a column, int64 (n_codes + 1, 2), in steps.
 
-    The last row is of missing values.
+    The last row belongs to missing values.
     """
     parts = []
 
     def add(first, last):
-        own = np.zeros((len(crowd.codes) + 1, 2), np.int64)
-        add_codes(crowd.places, records, own, first, last)
-        parts.append(own)
+        sums = np.zeros((len(column.codes) + 1, 2), np.int64)
+        add_codes(column.places, records, sums, first, last)
+        parts.append(sums)
 
-    workers.share(add, len(crowd.places))
+    workers.share(add, len(column.places))
     return sum(parts)
 
 
-def share_bins(sums, frequent, smooth, room):
+def assign_bins(sums, frequent, smooth, room):
     """Return the bin of each category of a column, uint8 (n_codes,).
 
     Parameters
     ----------
-    sums : int64 (n_codes, 2), Σg and Σh of each, in steps
-    frequent : bool (n_codes,), whether it has a bin; the others get number ``room``
+    sums : int64 (n_codes, 2), Σg and Σh of each category, in steps
+    frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
     smooth : s, in steps of h
-    room : how many bins there are
+    room : number of bins
     """
     bins = np.full(len(sums), room, np.uint8)
     kept = np.flatnonzero(frequent)
@@ -112,15 +116,15 @@ def share_bins(sums, frequent, smooth, room):
 
 
 def find_frequent(sums, n_rows, cat_smooth):
-    """Return which categories of a column have rows enough for a bin, bool (n_codes,).
+    """Return which categories of a column have enough rows for a bin, bool (n_codes,).
 
-    Rows are estimated from Σh, as the kernels do in each leaf.
+    Rows are estimated from Σh, as in the split kernels.
 
     Parameters
     ----------
-    sums : int64 (n_codes + 1, 2), as of `sum_places`, over all rows
-    n_rows : of the whole table
-    cat_smooth : fewest rows
+    sums : int64 (n_codes + 1, 2), from `sum_by_category`, over all rows
+    n_rows : rows of the whole table
+    cat_smooth : minimum number of rows
     """
     h = sums[:, 1]
     rows_per_h = n_rows / max(int(h.sum()), 1)
@@ -128,33 +132,34 @@ def find_frequent(sums, n_rows, cat_smooth):
 
 
 def cut_evenly(weight, parts):
-    """Return the part of each of some neighbours, int64 ascending from 0: of about equal weight.
+    """Return the part of each item, int64 and ascending from 0; parts have about equal weight.
 
     Parameters
     ----------
-    weight : int64 (n,), 0 or more
-    parts : how many there may be
+    weight : int64 (n,), non-negative weight of each item
+    parts : maximum number of parts
     """
     before = np.cumsum(weight) - weight
     share = before.astype(np.float64) / max(int(weight.sum()), 1) * parts
     return np.minimum(share.astype(np.int64), parts - 1)
 
 
-def give_bins(crowd, numbers, bins, workers):
-    """Write the bins of a column's rows, and how many categories each bin holds.
+def write_bins(column, numbers, bins, workers):
+    """Write the bins of a column's rows, and the number of categories in each bin.
 
     Parameters
     ----------
-    numbers : uint8 (n_codes,), the bin of each category; ``crowd.room``: that of missing values
-    bins : hist.layout.Bins, whose column is written
+    column : HighCardinalityColumn
+    numbers : uint8 (n_codes,), bin of each category; ``column.room`` is the missing bin
+    bins : booster_arrays.Bins, whose column is written
     workers : Workers
     """
-    counts = np.bincount(numbers, minlength=crowd.room)
-    bins.sizes[crowd.feature, : crowd.room] = counts[: crowd.room]
-    numbers = np.append(numbers, np.uint8(crowd.room))
-    at = bins.places.column[crowd.feature]
+    counts = np.bincount(numbers, minlength=column.room)
+    bins.sizes[column.feature, : column.room] = counts[: column.room]
+    numbers = np.append(numbers, np.uint8(column.room))
+    at = bins.places.column[column.feature]
 
     def write(first, last):
-        rebin(crowd.places, numbers, bins.columns[at], bins.rows, at, first, last)
+        rebin(column.places, numbers, bins.columns[at], bins.rows, at, first, last)
 
-    workers.share(write, len(crowd.places))
+    workers.share(write, len(column.places))

@@ -1,4 +1,4 @@
-"""What a histogram booster starts from: a constant, scores that the user has, or a model."""
+"""Start of boosting: a constant, user-given scores, or an initial model."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 from algorithms.prediction.predictor import FastPredictor
 from harness import TreeEnsemble
 
-RULES = {  # a model whose trees ours can be added to
+RULES = {  # properties of a model that boosting can continue
     "comparison": "<=",
     "combination": "sum",
     "input_dtype": "float64",
@@ -18,21 +18,21 @@ RULES = {  # a model whose trees ours can be added to
 
 
 class Start:
-    """Where boosting begins.
+    """Initial scores of training rows and evaluation tables.
 
     Parameters
     ----------
     params : the estimator
     model : EarlierModel, optional
-        Its scores are where boosting begins, and its trees stay in the model.
+        Initial model. Boosting starts from its scores, and its trees become part of the new model.
     score : array (n_rows,) or (n_rows, n_scores), optional
-        Where boosting begins; predictions do not contain it.
+        Initial scores of the training rows. Predictions do not include them.
     of_tables : list of such arrays, one for each evaluation table, optional
 
     Raises
     ------
     ValueError
-        Where the model or the scores do not fit.
+        If the model or the scores do not fit.
     """
 
     def __init__(self, params, model, score, of_tables):
@@ -41,20 +41,24 @@ class Start:
         self.model = None if model is None else self.fitting(model)
         self.is_given = not (model is None and score is None)
         if model is not None and score is not None:
-            raise ValueError("give init_model or init_score: a model's scores are its own")
+            raise ValueError("give init_model or init_score, not both")
         if of_tables is not None and score is None:
             raise ValueError("eval_init_score needs an init_score for the rows of training")
         if self.is_given and params.parity is not None:
             raise ValueError(f"parity={params.parity!r} starts from the library's own constant")
 
     def fitting(self, model):
-        """Return a model's trees if new ones can be added to them."""
+        """Return a model's trees; raise ValueError if boosting cannot continue from them."""
         p, trees = self.params, model.trees
         odd = [name for name, value in RULES.items() if getattr(trees, name) != value]
         if odd or trees.value.shape[1] != 1:
-            raise ValueError(f"boosting cannot go on from its {', '.join(odd) or 'vector leaves'}")
+            raise ValueError(
+                f"boosting cannot continue a model with {', '.join(odd) or 'vector leaves'}"
+            )
         if trees.n_features != p.n_features_in_:
-            raise ValueError(f"init_model knows {trees.n_features} features, X {p.n_features_in_}")
+            raise ValueError(
+                f"init_model has {trees.n_features} features, X has {p.n_features_in_}"
+            )
         if trees.n_outputs != p._n_scores or trees.link != p._link:  # noqa: SLF001 - its own part
             raise ValueError("init_model was trained for another objective or number of classes")
         if not np.isnan(trees.missing_value):
@@ -67,18 +71,18 @@ class Start:
 
     @property
     def base(self):
-        """What every prediction contains, float64 (n_scores,)."""
+        """Base score of all predictions, float64 (n_scores,)."""
         n_scores = self.params._n_scores  # noqa: SLF001 - its own part
         return np.zeros(n_scores) if self.model is None else self.model.base
 
     def scores(self, X, table=None):
-        """Return the first scores of rows, float64 (n_rows, n_scores), or None: a constant.
+        """Return the initial scores of rows, float64 (n_rows, n_scores), or None for a constant.
 
         Parameters
         ----------
-        X : (n_rows, n_features), as read
+        X : (n_rows, n_features), validated
         table : int, optional
-            Number of the evaluation table; by default the rows are those of training.
+            Number of the evaluation table. None stands for the training rows.
         """
         if self.model is not None:
             return FastPredictor(self.model).raw(X)
@@ -90,7 +94,7 @@ class Start:
         return None if given is None else self.shaped(given, X.shape[0])
 
     def check_given(self, n_rows):
-        """Raise the errors of `shaped` where there are scores of the training rows."""
+        """Check and reshape the initial scores of the training rows, if any."""
         if self.given is not None:
             self.given = self.shaped(self.given, n_rows)
 
@@ -106,11 +110,11 @@ class Start:
 
     @property
     def n_rounds(self):
-        """How many rounds the model has."""
+        """Number of rounds of the initial model."""
         return 0 if self.model is None else self.model.n_trees // self.model.n_outputs
 
     def extend(self, new):
-        """Return the model with new trees behind its own."""
+        """Return the initial model with new trees appended."""
         if self.model is None:
             return new
         old = self.model

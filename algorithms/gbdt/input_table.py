@@ -1,6 +1,6 @@
-"""Read X for the histogram booster: numbers as they are, categories of frames as codes.
+"""Input validation of X for the histogram booster; categorical columns of frames become codes.
 
-Frames are of pandas or polars. Sparse X stays sparse; its absent entries are zeros.
+Frames are pandas or polars. Sparse X stays sparse; its absent entries are zeros.
 """
 
 from numbers import Integral
@@ -15,23 +15,26 @@ from algorithms.estimator.frames import columns_of_lists, is_polars, validate_da
 
 
 def read_table(estimator, X, *, reset, y="no_validation", known=None, **options):
-    """Return X as a C-contiguous float array, NaN where missing, as scikit-learn would check it.
+    """Return X as a C-contiguous float array, NaN where missing, with scikit-learn's validation.
 
-    Sparse X becomes CSR or CSC; entries that stand twice for one place are added up. float32 and
-    float64 stay what they are; all else becomes float64. Columns of a frame, of pandas or polars,
-    whose dtype is categorical become codes, by the categories that training saw; with ``reset``
-    these are kept in ``estimator.categories_``, column name, or place where names are not text →
-    categories.
+    Sparse X becomes CSR or CSC, with duplicate entries added up. float32 and float64 are kept; all
+    other dtypes become float64. Columns of a pandas or polars frame with a categorical dtype become
+    codes, according to the categories of training. With ``reset``, these are stored in
+    ``estimator.categories_``: column name (or position if names are not text) → categories.
 
     Parameters
     ----------
+    estimator : the estimator
+    X : table
+    reset : bool, True in training
+    y : targets, optional
     known : dict or list, optional
-        The ``categories_`` of an earlier model, whose codes are kept; new categories come behind.
+        ``categories_`` of an initial model. Their codes are kept; new categories get higher codes.
 
     Raises
     ------
     ValueError, TypeError
-        scikit-learn's; of a frame's columns that hold no numbers, those of `naming_columns`.
+        scikit-learn's errors. For columns of a frame that are not numeric, the error names them.
     """
     if not reset:
         few = plain_table(estimator, X)
@@ -45,7 +48,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
     dtype = [np.float64, np.float32]
-    found = validate_data(
+    validated = validate_data(
         estimator,
         X,
         y,
@@ -57,15 +60,15 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
         ensure_all_finite="allow-nan",
         **options,
     )
-    X, rest = (found[0], found[1:]) if isinstance(found, tuple) else (found, None)
+    X, rest = (validated[0], validated[1:]) if isinstance(validated, tuple) else (validated, None)
     if is_ours:
-        X.flags.writeable = True  # pandas locks what it holds
+        X.flags.writeable = True  # pandas makes its arrays read-only
     X = add_up(X)
     return X if rest is None else (X, *rest)
 
 
 def with_known_names(estimator, X):
-    """Return a frame of pandas under a model's names, where LightGBM's text wrote blanks as "_"."""
+    """Return a frame with a model's column names, if LightGBM's text has "_" for their blanks."""
     trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
     is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
     if not is_read or not isinstance(X, pd.DataFrame):
@@ -75,7 +78,7 @@ def with_known_names(estimator, X):
 
 
 def add_up(X):
-    """Return X without entries that stand twice for one place of a sparse matrix."""
+    """Return X with duplicate entries of a sparse matrix added up."""
     if not sparse.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -86,21 +89,21 @@ def add_up(X):
 
 
 def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
-    """Return a frame with codes in place of categories, of a dtype where all else are numbers.
+    """Return a frame with categories replaced by codes; of one dtype if all others are numeric.
 
-    Columns go by their names; where these are not text, by their places, as in scikit-learn. Where
-    a file of LightGBM's leaves open which columns its lists are of, the frame tells: they are of
-    its columns of categories, in their order, as in LightGBM.
+    Columns are identified by name, or by position if names are not text, as in scikit-learn. A
+    LightGBM file may hold lists of categories without their columns. These lists then belong to
+    the frame's categorical columns, in order, as in LightGBM.
     """
     if reset:
         kinds = X.dtypes.tolist()
         places = [j for j, kind in enumerate(kinds) if isinstance(kind, pd.CategoricalDtype)]
         named = all(isinstance(name, str) for name in X.columns)
         keys = X.columns[places].tolist() if named else places
-        found = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
+        categories_of = {k: kinds[j].categories for k, j in zip(keys, places, strict=True)}
         if getattr(estimator, "parity", None) == "scikit-learn":
-            found = {k: sort_names(categories) for k, categories in found.items()}
-        estimator.categories_ = go_on_with(known, found)
+            categories_of = {k: sort_names(categories) for k, categories in categories_of.items()}
+        estimator.categories_ = go_on_with(known, categories_of)
     if estimator.categories_ is None and (X.dtypes == "category").any():
         raise ValueError(
             "the model is of a file that does not name its categories: give them as the codes "
@@ -112,31 +115,31 @@ def encode_frame(estimator, X, *, reset, known=None, dtype=np.float64):
         places = columns_of_lists(X, len(estimator.categories_))
         return with_codes(X, dict(zip(places, estimator.categories_, strict=True)), dtype)
     place = places_of(estimator, X)
-    found = {place.get(key, key): own for key, own in estimator.categories_.items()}
-    here = range(X.shape[1])  # what is not there scikit-learn's own check tells
-    return with_codes(X, {at: own for at, own in found.items() if at in here}, dtype)
+    categories_of = {place.get(key, key): own for key, own in estimator.categories_.items()}
+    here = range(X.shape[1])  # scikit-learn's check reports missing columns
+    return with_codes(X, {at: own for at, own in categories_of.items() if at in here}, dtype)
 
 
 def with_codes(X, places, dtype):
-    """Return a frame with the codes of some columns, NaN where a value is none of the categories.
+    """Return a frame with the codes of some columns; NaN for values that are no category.
 
-    Where all others hold numbers, the values lie side by side in one C-contiguous array.
+    If all other columns are numeric, the values share one C-contiguous array.
 
     Parameters
     ----------
     X : pandas.DataFrame
-    places : dict, place of a column → its categories
-    dtype : float type of that array
+    places : dict, position of a column → its categories
+    dtype : float dtype of that array
     """
     columns = [X.iloc[:, j] for j in range(X.shape[1])]
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
-        found = np.empty(X.shape, dtype)
+        values_array = np.empty(X.shape, dtype)
         for j, one in enumerate(columns):
             if j not in coded:
                 coded[j] = one.to_numpy(), as_they_are
-        lay_out([coded[j] for j in range(len(columns))], found)
-        return pd.DataFrame(found, X.index, X.columns, copy=False)
+        lay_out([coded[j] for j in range(len(columns))], values_array)
+        return pd.DataFrame(values_array, X.index, X.columns, copy=False)
     X = X.copy(deep=False)
     for j, (values, read) in coded.items():
         X.isetitem(j, read(values))
@@ -144,9 +147,9 @@ def with_codes(X, places, dtype):
 
 
 def code_column(column, categories):
-    """Return the values of a column, and what makes float64 codes among categories of some of them.
+    """Return the values of a column, and a function that maps some of them to float64 codes.
 
-    A code is NaN where a value is none of the categories.
+    The code is NaN for a value that is no category.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = with_gaps(places_of_own(column, categories))
@@ -155,9 +158,9 @@ def code_column(column, categories):
 
 
 def places_of(estimator, X):
-    """Return the place of a frame's columns by name; the first one of two that share it.
+    """Return name → position of a frame's columns; the first one if two share a name.
 
-    A frame whose names are not text is read by place, as in scikit-learn.
+    A frame whose names are not text is read by position, as in scikit-learn.
     """
     names = X.columns.tolist()
     if not all(isinstance(name, str) for name in names):
@@ -166,12 +169,12 @@ def places_of(estimator, X):
 
 
 def place_among(column, categories):
-    """Return the place of each value of a column among categories, intp; -1 where it is none.
+    """Return the index of each value of a column in the categories, intp; −1 if it is not there.
 
     Raises
     ------
     ValueError
-        Where there are numbers, most likely codes, in place of categories that are all text.
+        If the column holds numbers (probably codes), but all categories are text.
     """
     if not isinstance(column.dtype, pd.CategoricalDtype):
         numbers = column.dtype.kind in "iuf" and column.notna().any()
@@ -185,9 +188,9 @@ def place_among(column, categories):
 
 
 def places_of_own(column, categories):
-    """Return the place of each of a column's own categories among others, and −1: intp.
+    """Return the index of each of a column's categories in ``categories``, followed by −1: intp.
 
-    A missing value has the code −1, so that it finds the last one.
+    The code of a missing value, −1, selects the last entry.
     """
     own = column.cat.categories
     if own is categories:
@@ -196,24 +199,24 @@ def places_of_own(column, categories):
 
 
 def sort_names(categories):
-    """Return categories in ascending order, as scikit-learn numbers them, where they have one."""
+    """Return categories in ascending order, as scikit-learn numbers them, if they are sortable."""
     try:
         return categories.sort_values()
-    except TypeError:  # of several kinds; scikit-learn refuses these
+    except TypeError:  # mixed types, which scikit-learn rejects
         return categories
 
 
 def go_on_with(known, found):
-    """Return a table's categories with the codes that an earlier model has for them.
+    """Return a table's categories in the order of an initial model's codes.
 
     Raises
     ------
     ValueError
-        Where other columns than the earlier model's hold categories.
+        If the categorical columns are not those of the initial model.
     """
     if known is None:
         return found
-    if isinstance(known, list):  # of a file that leaves open which columns they are of
+    if isinstance(known, list):  # from a file that does not name the columns
         if len(known) != len(found):
             raise ValueError(
                 f"X has categories in the columns {list(found)}; the lists of categories of the "
@@ -230,7 +233,7 @@ def go_on_with(known, found):
 
 
 def are_ordered(X):
-    """Return which columns of a frame hold categories with an order, list of bool; else none."""
+    """Return which columns of a frame are ordered categories, list of bool; empty for arrays."""
     kinds = X.dtypes if isinstance(X, pd.DataFrame) or is_polars(X) else ()
     return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
 
@@ -238,39 +241,41 @@ def are_ordered(X):
 def find_categorical(estimator, wanted, ordered=()):
     """Return which columns are categorical, bool (n_features,).
 
-    All columns of a frame whose dtype is categorical are, and those that are named. LightGBM takes
-    ordered categories for numbers, and all that a list does not name: so does its parity mode.
+    These are the columns of a frame with a categorical dtype, and those named by ``wanted``. With
+    parity="lightgbm", as in LightGBM, ordered categories are numeric, and if a list is given, so
+    are all columns that it does not name.
 
     Parameters
     ----------
+    estimator : the estimator
     wanted : "auto", a list of column numbers or names, or a mask, bool (n_features,)
     ordered : list of bool, see `are_ordered`
 
     Raises
     ------
     ValueError
-        Where a column is not there, or a mask has another length.
+        If a column does not exist, or a mask has the wrong length.
     """
     n_features = estimator.n_features_in_
     names = list(getattr(estimator, "feature_names_in_", []))
-    found = np.zeros(n_features, bool)
+    is_categorical = np.zeros(n_features, bool)
     is_auto = isinstance(wanted, str)
     as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
     for key in estimator.categories_:
         at = names.index(key) if isinstance(key, str) else key
-        found[at] = not as_lightgbm or (is_auto and not ordered[at])
+        is_categorical[at] = not as_lightgbm or (is_auto and not ordered[at])
     if is_auto:
-        return found
+        return is_categorical
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
         if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
             raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
-        found[at] = True
-    return found
+        is_categorical[at] = True
+    return is_categorical
 
 
 def columns_of_mask(wanted, n_features):
-    """Return the columns that a mask has as true; a list that is no mask stays what it is."""
+    """Return the columns selected by a mask; a list of columns is returned unchanged."""
     is_mask = len(wanted) > 0 and all(isinstance(one, bool | np.bool_) for one in wanted)
     if not is_mask:
         return wanted
@@ -282,5 +287,5 @@ def columns_of_mask(wanted, n_features):
 
 
 def trim(weight):
-    """Return the weights, or None where all are 1."""
+    """Return the weights, or None if all are 1."""
     return None if weight is None or (weight == 1.0).all() else weight

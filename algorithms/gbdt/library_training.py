@@ -1,4 +1,4 @@
-"""Train a histogram booster by the rules of a library, and refuse what it cannot follow."""
+"""Parity mode: train with the exact rules of a library, and reject unsupported parameters."""
 
 import numpy as np
 from scipy import sparse
@@ -9,16 +9,16 @@ from algorithms.gbdt.model import OURS, class_codes
 from algorithms.gbdt.objectives import ALIASES
 from algorithms.prediction.predictor import FastPredictor
 
-NO_MATTER = {  # to trees of a loss that is followed
+NO_MATTER = {  # parameters that do not change the trees of a supported loss
     *("n_jobs", "importance_type", "parity", "objective"),
-    # how features come into columns: at conflict rate 0 it changes no tree
+    # column layout: at conflict rate 0 it changes no tree
     *("enable_bundle", "bundle_order", "is_enable_sparse"),
     *("alpha", "poisson_max_delta_step", "tweedie_variance_power", "fair_c", "huber_slope"),
 }
 
 
 def load_engine(library):
-    """Import the module that trains by the rules of a library; most fits need none."""
+    """Import and return the module that trains with the rules of a library."""
     if library == "lightgbm":
         from algorithms.parity import lightgbm_boosting as engine
     else:
@@ -27,19 +27,19 @@ def load_engine(library):
 
 
 def check_params(params, options):
-    """Raise ValueError where a parameter asks for what the parity mode does not follow.
+    """Raise ValueError if a parameter is not supported by the parity mode.
 
-    All that is not followed has to be at its default; a share of rows has no effect where no bag
-    is drawn.
+    Unsupported parameters must have their default values. `subsample` may have any value if
+    bagging is disabled.
     """
     engine = load_engine(params.parity)
     followed = NO_MATTER | set(engine.FOLLOWED_PARAMS)
     if params.parity == "lightgbm" and params.subsample_freq == 0:
         followed |= {"subsample"}
     for name, default in constructor_defaults(type(params)).items():
-        own = getattr(params, name)
-        is_default = own is None if default is None else np.all(own == default)
-        refuse(params, name, own, name not in followed and not is_default)
+        value_given = getattr(params, name)
+        is_default = value_given is None if default is None else np.all(value_given == default)
+        refuse(params, name, value_given, name not in followed and not is_default)
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():
@@ -48,9 +48,9 @@ def check_params(params, options):
 
 
 def is_followed(params, names):
-    """Return whether an estimator's objective is one of some names, and was asked for as such.
+    """Return whether an estimator's objective, and the name that the user gave, are supported.
 
-    Of two classes "multiclassova" is trained as "binary", but a library may not know it at all.
+    With two classes "multiclassova" is trained as "binary", but a library may not support it.
     """
     if callable(params.objective):
         return False
@@ -59,34 +59,34 @@ def is_followed(params, names):
 
 
 def refuse(params, name, value, is_asked):
-    """Raise ValueError for a parameter that the library's rules are not followed for."""
+    """Raise ValueError for an unsupported parameter if ``is_asked``."""
     if is_asked:
-        raise ValueError(f"{name}={value!r} cannot be had with parity={params.parity!r}")
+        raise ValueError(f"{name}={value!r} is not supported with parity={params.parity!r}")
 
 
 def train_like(params, X, y, weight, *, is_weighted, **options):
-    """Train the estimator as the library named by ``parity`` would; write what fit leaves.
+    """Train the estimator as the library named by ``parity``, and set the fitted attributes.
 
     Parameters
     ----------
     params : the estimator
     X : (n_rows, n_features) float32 or float64, NaN where missing
     y : (n_rows,) class codes or values
-    weight : (n_rows,) float64, or None where all are 1
-    is_weighted : whether weights were given, be they all 1
-    options : of ``fit``; none is followed
+    weight : (n_rows,) float64, or None if all are 1
+    is_weighted : whether weights were given, even if all are 1
+    options : other arguments of ``fit``, which must be None
 
     Raises
     ------
     ValueError
-        Where a parameter asks for what is not followed.
+        If a parameter is not supported.
     """
     from harness import TreeEnsemble
 
     warn_of_other_version(params.parity, stacklevel=3)
     check_params(params, options)
     if sparse.issparse(X):
-        X = X.toarray(order="C")  # the library's rules are followed on dense rows
+        X = X.toarray(order="C")  # parity mode supports only dense rows
     if params.parity == "scikit-learn" and weight is None and is_weighted:
         weight = np.ones(len(y))
     rounds, base = load_engine(params.parity).train(params, X, y, weight)
@@ -108,6 +108,6 @@ def train_like(params, X, y, weight, *, is_weighted, **options):
 
 
 def probabilities_like(library, score, link):
-    """Return a library's probabilities of raw scores, float64 (n_rows, n_classes)."""
-    found = load_engine(library).to_probabilities(score, link)
-    return np.column_stack([1.0 - found, found]) if found.shape[1] == 1 else found
+    """Return the probabilities of raw scores as a library computes them, (n_rows, n_classes)."""
+    proba = load_engine(library).to_probabilities(score, link)
+    return np.column_stack([1.0 - proba, proba]) if proba.shape[1] == 1 else proba

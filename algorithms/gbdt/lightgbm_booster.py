@@ -1,4 +1,4 @@
-"""A view of a fitted histogram booster under the names of LightGBM's Booster."""
+"""View of a fitted histogram booster with the methods of LightGBM's Booster."""
 
 import tempfile
 from pathlib import Path
@@ -13,25 +13,25 @@ MISSING = {Missing.NAN: "NaN", Missing.ZERO: "Zero"}
 
 
 class HistogramBooster(BoosterView):
-    """The trees of a `HistogramBoosting` estimator; it cannot be trained further.
+    """View of a fitted `HistogramBoosting` estimator; it cannot be trained further.
 
-    ``predict`` takes what the estimator's does, and returns probabilities of the second of two
-    classes as a vector, as LightGBM's Booster does.
+    ``predict`` takes the same arguments as the estimator's. For two classes it returns a vector of
+    the probabilities of the second class, as LightGBM's Booster does.
     """
 
     @property
     def best_iteration(self):
-        """The round that early stopping found best; −1 without."""
+        """Best round found by early stopping; −1 without early stopping."""
         return self.estimator.best_iteration_ or -1
 
     @property
     def best_score(self):
-        """Table → metric → value, at the best round or the last one."""
+        """Table → metric → value at the best round, or at the last one."""
         return self.estimator.best_score_
 
     @property
     def params(self):
-        """The parameters of the estimator."""
+        """Parameters of the estimator."""
         return self.estimator.get_params()
 
     def feature_name(self):
@@ -47,7 +47,7 @@ class HistogramBooster(BoosterView):
         return self.estimator.ensemble_.n_trees
 
     def num_model_per_iteration(self):
-        """Return how many trees a round has."""
+        """Return the number of trees per round."""
         return self.estimator.ensemble_.n_outputs
 
     def current_iteration(self):
@@ -55,7 +55,7 @@ class HistogramBooster(BoosterView):
         return self.num_trees() // self.num_model_per_iteration()
 
     def feature_importance(self, importance_type="split", iteration=None):
-        """Return the importances of features: how often they split, or how much they gain."""
+        """Return the number of splits or the sum of gains of each feature."""
         trees = self.estimator.ensemble_
         last = None if iteration is None or iteration <= 0 else iteration * trees.n_outputs
         end = len(trees.feature) if last is None else trees.offsets[min(last, trees.n_trees)]
@@ -85,34 +85,34 @@ class HistogramBooster(BoosterView):
         is_leaf = trees.left < 0
         total = float(trees.base.sum())
         for t in range(trees.n_trees):
-            own = slice(trees.offsets[t], trees.offsets[t + 1])
-            total += float(pick(trees.value[own, 0][is_leaf[own]]) * trees.weight[t])
+            nodes = slice(trees.offsets[t], trees.offsets[t + 1])
+            total += float(pick(trees.value[nodes, 0][is_leaf[nodes]]) * trees.weight[t])
         return total
 
     def predict(self, data, start_iteration=0, num_iteration=None, raw_score=False, **options):
-        """Return predictions, as LightGBM's Booster does: of classes the probabilities."""
+        """Return predictions as LightGBM's Booster: probabilities for classification."""
         model = self.estimator
         rounds = {"start_iteration": start_iteration, "num_iteration": num_iteration}
         special = raw_score or options.get("pred_leaf") or options.get("pred_contrib")
         if special or not hasattr(model, "predict_proba"):
             return model.predict(data, raw_score=raw_score, **rounds, **options)
-        found = model.predict_proba(data, **rounds, **options)
-        return found[:, 1] if self.num_model_per_iteration() == 1 else found
+        proba = model.predict_proba(data, **rounds, **options)
+        return proba[:, 1] if self.num_model_per_iteration() == 1 else proba
 
     def model_to_string(self, **_options):
-        """Return the model in LightGBM's text form."""
+        """Return the model in LightGBM's text format."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.txt"
             self.estimator.save_model(path, format="lightgbm")
             return path.read_text(encoding="utf-8")
 
     def save_model(self, filename, **_options):
-        """Write the model in LightGBM's text form; return the view."""
+        """Write the model in LightGBM's text format; return this view."""
         self.estimator.save_model(filename, format="lightgbm")
         return self
 
     def dump_model(self, **_options):
-        """Return the model as a dict, in the form of LightGBM's Booster."""
+        """Return the model as a dict, in the format of LightGBM's Booster."""
         trees, names = self.estimator.ensemble_, self.feature_name()
         leaves, splits = leaf_numbers(trees), split_numbers(trees)
         info = []
@@ -143,7 +143,7 @@ class HistogramBooster(BoosterView):
         }
 
     def _node(self, at, t, leaves, splits):
-        """Return a node and all below it as a dict."""
+        """Return a node and its descendants as a dict."""
         trees = self.estimator.ensemble_
         value = float(trees.value[at, 0] * trees.weight[t])
         if trees.left[at] < 0:
@@ -167,7 +167,7 @@ class HistogramBooster(BoosterView):
         }
 
     def _decision(self, at):
-        """Return how a split compares."""
+        """Return the comparison of a split: "<=" for numeric, "==" for categorical features."""
         return "<=" if self.estimator.ensemble_.categories[at] < 0 else "=="
 
     def _threshold(self, at):
@@ -180,7 +180,7 @@ class HistogramBooster(BoosterView):
         return "||".join(str(code) for code in codes)
 
     def trees_to_dataframe(self):
-        """Return a frame with a row for each node, in the form of LightGBM's Booster."""
+        """Return a frame with one row per node, in the format of LightGBM's Booster."""
         trees = self.estimator.ensemble_
         leaves, splits = leaf_numbers(trees), split_numbers(trees)
         names = self.feature_name()
@@ -194,8 +194,8 @@ class HistogramBooster(BoosterView):
             waiting = [(trees.offsets[t], 1, None)]
             while waiting:
                 at, depth, parent = waiting.pop()
-                own = label(t, at)
-                row = {"tree_index": t, "node_depth": depth, "node_index": own}
+                name = label(t, at)
+                row = {"tree_index": t, "node_depth": depth, "node_index": name}
                 row |= dict.fromkeys(COLUMNS)
                 row["parent_index"] = parent
                 row["value"] = float(trees.value[at, 0] * trees.weight[t])
@@ -212,10 +212,10 @@ class HistogramBooster(BoosterView):
                         "missing_direction": "left" if trees.default_left[at] else "right",
                         "missing_type": MISSING.get(Missing(int(trees.missing[at])), "None"),
                     }
-                    waiting += [(right, depth + 1, own), (left, depth + 1, own)]
+                    waiting += [(right, depth + 1, name), (left, depth + 1, name)]
                 rows.append(row)
-        found = pd.DataFrame(rows)
-        return found.assign(count=found["count"].astype(int))
+        frame = pd.DataFrame(rows)
+        return frame.assign(count=frame["count"].astype(int))
 
 
 COLUMNS = (

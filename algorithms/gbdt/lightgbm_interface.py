@@ -1,4 +1,4 @@
-"""The methods and attributes of LightGBM's estimators, for our histogram booster."""
+"""Methods and attributes of LightGBM's estimators for the histogram booster."""
 
 import warnings
 
@@ -20,7 +20,7 @@ from algorithms.runtime.threads import threads_of
 
 
 class LightGBMInterface:
-    """`fit` and `predict` with LightGBM's arguments, and what they leave."""
+    """Mixin with LightGBM's `fit`, prediction options and fitted attributes."""
 
     def fit(
         self,
@@ -42,51 +42,57 @@ class LightGBMInterface:
         eval_X=None,
         eval_y=None,
     ):
-        """Train.
+        """Train the model.
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix (n_rows, n_features), NaN where missing
-            Numbers; columns of a frame with a categorical dtype are categories. Absent entries
-            of a sparse matrix are zeros; it never becomes dense, but where ``parity`` is asked.
-        y : array-like (n_rows,)
-            Labels of any kind, or numbers.
-        sample_weight : array-like (n_rows,), optional
-        init_score, eval_init_score : array-like (n_rows,) or (n_rows, n_scores), optional
-            Raw scores that boosting begins from instead of a constant, and a list of those of
-            the evaluation tables; predictions do not contain them.
-        eval_set : list of (X, y), optional
-            Tables that the metrics are taken of after each round. One that is X and y themselves
-            is called "training" and never stops training.
-        eval_names : list of str, optional
-            Names of the tables; by default "valid_0" and so on.
-        eval_sample_weight : list of arrays, optional
-        eval_class_weight : list of dict or "balanced", optional
-            Weights of the classes in each table.
-        eval_metric : str, callable or list of them, optional
-            Taken in addition to ``metric``, which by default is the objective's own. A callable
-            (y, prediction), (y, prediction, weight) or (y, prediction, weight, None) returns a
-            name, the value and whether higher is better, or a list of these.
-        feature_name : list of str, optional
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Numeric features; NaN is a missing value. Columns of a frame with a categorical dtype
+            are categorical features. Absent entries of a sparse matrix are zeros. A sparse matrix
+            is made dense only with ``parity``.
+        y : array-like of shape (n_rows,)
+            Class labels of any type, or target values.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Non-negative weight of each row. None weighs all rows equally.
+        init_score : array-like of shape (n_rows,) or (n_rows, n_scores), default=None
+            Raw scores from which boosting starts. None starts from a constant. Predictions do not
+            include them.
+        eval_set : list of (X, y), default=None
+            Evaluation tables. Metrics are computed on them after each round. A table that is the
+            same objects X and y is named "training" and is ignored by early stopping.
+        eval_names : list of str, default=None
+            Names of the evaluation tables. None uses "valid_0" and so on.
+        eval_sample_weight : list of array-like, default=None
+            Sample weights of each evaluation table.
+        eval_class_weight : list of dict or "balanced", default=None
+            Class weights of each evaluation table.
+        eval_init_score : list of array-like, default=None
+            Raw scores from which each evaluation table starts.
+        eval_metric : str, callable or list of them, default=None
+            Metrics in addition to ``metric``, which defaults to the metric of the objective. A
+            callable takes (y, prediction), (y, prediction, weight) or (y, prediction, weight,
+            None), and returns a name, the value and whether higher is better, or a list of these.
+        feature_name : list of str or "auto", default="auto"
             Names of the columns of an array.
-        categorical_feature : "auto", list of int or str, optional
-            Columns of categories; by default the parameter of the same name.
-        callbacks : list of callables, optional
-            LightGBM's own, or any that take its ``CallbackEnv``.
-        init_model : fitted estimator, TreeEnsemble, LightGBM Booster or path, optional
-            Boosting goes on from its scores, and its trees stay in the model. Categories and
-            labels keep the codes that it has for them; categories may be new, labels may not.
-        eval_X, eval_y : array-like, or tuples of them, optional
-            The evaluation tables, in place of ``eval_set``.
+        categorical_feature : list of int or str, or "auto", default="auto"
+            Categorical columns. "auto" uses the constructor parameter of the same name.
+        callbacks : list of callables, default=None
+            LightGBM's callbacks, or other callables that take its ``CallbackEnv``.
+        init_model : fitted estimator, TreeEnsemble, LightGBM Booster or path, default=None
+            Model to continue from. Its trees become part of the new model. Its codes of
+            categories and labels are kept. X may have new categories, but y no new labels.
+        eval_X, eval_y : array-like or tuple of array-like, default=None
+            Evaluation tables, as an alternative to ``eval_set``.
 
         Returns
         -------
-        The estimator.
+        self : estimator
+            The fitted estimator.
 
         Raises
         ------
         ValueError, TypeError
-            Where parameters, X, y or weights are not right.
+            If parameters, X, y or weights are invalid.
         """
         tables = read_eval_tables(eval_set, eval_X, eval_y)
         training = tuple(
@@ -123,7 +129,7 @@ class LightGBMInterface:
         return self
 
     def __getattr__(self, name):
-        """Say why there are no names of features."""
+        """Raise an AttributeError that explains why `feature_names_in_` is missing."""
         if name != "feature_names_in_":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if "ensemble_" not in self.__dict__:
@@ -131,65 +137,65 @@ class LightGBMInterface:
         raise AttributeError("The training data did not have feature names")
 
     def _rounds_of(self, start_iteration, num_iteration):
-        """Return the first of the rounds that predict, and the one behind the last."""
+        """Return the range of rounds used for prediction: first, and last + 1."""
         check_is_fitted(self, "ensemble_")
         first = max(0, int(start_iteration or 0))
         if num_iteration is not None and not isinstance(num_iteration, (int, np.integer)):
-            told = f"num_iteration must be a whole number or None, not {num_iteration!r}"
-            raise TypeError(told)
+            message = f"num_iteration must be a whole number or None, not {num_iteration!r}"
+            raise TypeError(message)
         every = num_iteration is None or num_iteration <= 0
         last = self.n_estimators_ if every else min(first + num_iteration, self.n_estimators_)
         return min(first, self.n_estimators_), int(last)
 
     def _range_raw(self, X, start_iteration, num_iteration):
-        """Return raw scores of some rounds, float64 (n_rows, n_scores)."""
+        """Return the raw scores of a range of rounds, float64 (n_rows, n_scores)."""
         first, last = self._rounds_of(start_iteration, num_iteration)
         if first == 0:
-            found = self._raw(X, None if last == self.n_estimators_ else last)
+            raw = self._raw(X, None if last == self.n_estimators_ else last)
         else:
-            found = self._raw(X, last) - self._raw_of_none(X) if last == 0 else self._raw(X, last)
+            raw = self._raw(X, last) - self._raw_of_none(X) if last == 0 else self._raw(X, last)
             before = self._raw(X, first)
-            found = found - before
+            raw = raw - before
         if self._averages and last - first < self.n_estimators_ and last > first:
             base = self._base if first == 0 else 0.0
-            return base + (found - base) * (self.n_estimators_ / (last - first))
-        return found
+            return base + (raw - base) * (self.n_estimators_ / (last - first))
+        return raw
 
     @property
     def _averages(self):
-        """Whether the score is a mean of trees."""
+        """Whether the score is the mean of the trees (random forest mode)."""
         return self._resolved().boosting_type in ("rf", "random_forest")
 
     def _shape_scores(self, score):
-        """Return raw scores as LightGBM shapes them: (n_rows,) where there is one a row."""
+        """Return raw scores in LightGBM's shape: (n_rows,) if there is one score per row."""
         return score[:, 0] if score.shape[1] == 1 else score
 
     def _predict_leaves(self, X, start_iteration, num_iteration):
-        """Return the number of the leaf of each row in each tree, int32 (n_rows, n_trees)."""
+        """Return the leaf number of each row in each tree, int32 (n_rows, n_trees)."""
         first, last = self._rounds_of(start_iteration, num_iteration)
         trees = self.ensemble_
         rows = self._read_rows(X)
         is_leaf = trees.left < 0
         number = np.cumsum(is_leaf) - 1
         of_tree = number[trees.offsets[:-1]] + ~is_leaf[trees.offsets[:-1]]
-        found = number[trees.leaves(rows)] - of_tree
+        leaves = number[trees.leaves(rows)] - of_tree
         k = trees.n_outputs
-        return found[:, first * k : last * k].astype(np.int32)
+        return leaves[:, first * k : last * k].astype(np.int32)
 
     def _predict_contrib(self, X, start_iteration, num_iteration):
-        """Return contributions side by side, as LightGBM lays them out; sparse of sparse X."""
+        """Return contributions side by side in LightGBM's layout; sparse matrices for sparse X."""
         first, last = self._rounds_of(start_iteration, num_iteration)
         rows = self._read_rows(X)
         trees = take_rounds(self.ensemble_, first, last)
-        found = contributions(trees, rows, threads_of(self, rows.shape[0]))
+        contrib = contributions(trees, rows, threads_of(self, rows.shape[0]))
         if sparse.issparse(X):
             kind = sparse.csc_matrix if X.format == "csc" else sparse.csr_matrix
-            parts = [kind(found[:, k]) for k in range(found.shape[1])]
+            parts = [kind(contrib[:, k]) for k in range(contrib.shape[1])]
             return parts[0] if len(parts) == 1 else parts
-        return found.reshape(len(found), -1)
+        return contrib.reshape(len(contrib), -1)
 
     def _special_prediction(self, X, *, raw_score, pred_leaf, pred_contrib, rounds):
-        """Return leaves, contributions or raw scores, where one of them is asked for, else None."""
+        """Return leaves, contributions or raw scores if one of them is requested, else None."""
         if pred_leaf:
             return self._predict_leaves(X, *rounds)
         if pred_contrib:
@@ -197,7 +203,7 @@ class LightGBMInterface:
         return self._shape_scores(self._range_raw(X, *rounds)) if raw_score else None
 
     def _read_for_prediction(self, X, validate_features, given):
-        """Return X as it is read, after a check of names and of further arguments."""
+        """Return X in a supported type, after checking feature names and other arguments."""
         for name, value in given.items():
             row = self._parameter_table.by_name.get(name)
             if row is None:
@@ -217,21 +223,21 @@ class LightGBMInterface:
 
     @property
     def booster_(self):
-        """The model under the names of LightGBM's Booster."""
+        """View of the model with the methods of LightGBM's Booster."""
         check_is_fitted(self, "ensemble_")
-        found = HistogramBooster(self)
-        found.__dict__.update(self.__dict__.get("_callback_attributes", {}))
-        return found
+        booster = HistogramBooster(self)
+        booster.__dict__.update(self.__dict__.get("_callback_attributes", {}))
+        return booster
 
     @property
     def n_features_(self):
-        """How many features the model has."""
+        """Number of features."""
         check_is_fitted(self, "ensemble_")
         return self.n_features_in_
 
     @property
     def feature_name_(self):
-        """The names of the features, list of str, "Column_0" and so on where they have none."""
+        """Feature names, list of str; "Column_0" and so on if there are none."""
         check_is_fitted(self, "ensemble_")
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -240,10 +246,10 @@ class LightGBMInterface:
 
     @property
     def objective_(self):
-        """The objective that was trained, its name or the callable."""
+        """Objective used in training: its name, or the callable."""
         check_is_fitted(self, "ensemble_")
-        found = self._objective
-        return found if callable(found) else found.name or self.objective
+        objective = self._objective
+        return objective if callable(objective) else objective.name or self.objective
 
 
 def read_eval_tables(eval_set, eval_X, eval_y):
@@ -252,7 +258,7 @@ def read_eval_tables(eval_set, eval_X, eval_y):
     Raises
     ------
     ValueError
-        Where both forms are given, or one of a pair is missing.
+        If both forms are given, or one of a pair is missing.
     """
     if eval_X is None and eval_y is None:
         return as_list_of_pairs(eval_set)
@@ -262,33 +268,33 @@ def read_eval_tables(eval_set, eval_X, eval_y):
         raise ValueError("You must specify eval_X and eval_y, not just one of them.")
     several = isinstance(eval_X, tuple), isinstance(eval_y, tuple)
     if any(several) and (not all(several) or len(eval_X) != len(eval_y)):
-        told = "If eval_X is a tuple, y_val must be a tuple of same length, and vice versa."
-        raise ValueError(told)
+        message = "If eval_X is a tuple, y_val must be a tuple of same length, and vice versa."
+        raise ValueError(message)
     return list(zip(eval_X, eval_y, strict=True)) if all(several) else [(eval_X, eval_y)]
 
 
 def as_list_of_pairs(eval_set):
-    """Return an ``eval_set`` that is one pair as a list of it, and a tuple of pairs as a list."""
+    """Return ``eval_set`` as a list; a single pair becomes a list of one."""
     if not isinstance(eval_set, list | tuple):
-        return eval_set  # None, or refused by the reader of tables
+        return eval_set  # None, or refused by `read_tables`
     is_one = isinstance(eval_set, tuple) and is_pair(eval_set)
     return [eval_set] if is_one and not isinstance(eval_set[0], tuple) else list(eval_set)
 
 
 def read_pairs(tables, names):
-    """Return evaluation tables as training reads them; what is no list stays as it is."""
+    """Return evaluation tables as training reads them; anything but a list is returned as it is."""
     return [read_pair(one, names) for one in tables] if isinstance(tables, list) else tables
 
 
 def read_pair(table, names):
-    """Return an evaluation table with its rows and labels as training reads them."""
+    """Return an evaluation table, its X and y converted to supported types."""
     if not is_pair(table):
-        return table  # what is wrong with it, the reader of tables says
+        return table  # `read_tables` raises the error
     return name_columns(as_rows(table[0]), names), as_vector(table[1])
 
 
 def name_columns(X, names):
-    """Return X as a frame with these names, where names are given for a dense array."""
+    """Return X as a frame with the given column names; without names or if sparse, unchanged."""
     if isinstance(names, str) or names is None:
         return X
     import pandas as pd
@@ -304,7 +310,7 @@ def name_columns(X, names):
 
 
 def weigh_tables(tables, weights, class_weights):
-    """Return the weights of evaluation tables, those of their classes multiplied in."""
+    """Return the weights of evaluation tables: sample weights times class weights."""
     if class_weights is None or tables is None:
         return fill_by_number(weights, tables, "eval_sample_weight")
     weights = fill_by_number(weights, tables, "eval_sample_weight") or [None] * len(tables)
@@ -316,25 +322,25 @@ def weigh_tables(tables, weights, class_weights):
 
 
 def multiply(one, other):
-    """Return the product of two arrays of weights, of which None is none."""
+    """Return the product of two arrays of weights; None stands for weights of 1."""
     if one is None or other is None:
         return other if one is None else one
     return np.asarray(one) * other
 
 
 def weigh_classes(weights, y):
-    """Return the weight of each row by its class; classes that a dict leaves out weigh 1."""
+    """Return each row's class weight; classes missing from a dict have weight 1."""
     if not isinstance(weights, dict):
         return compute_sample_weight(weights, y)
     y = np.asarray(y).ravel()
-    found = np.ones(len(y))
+    by_row = np.ones(len(y))
     for label, weight in weights.items():
-        found[y == label] = weight
-    return found
+        by_row[y == label] = weight
+    return by_row
 
 
 def fill_by_number(given, tables, name):
-    """Return a list with an entry a table, of a list or a dict by the number of the table."""
+    """Return a list with one entry per table, from a list or from a dict by table number."""
     if isinstance(given, dict):
         return [given.get(number) for number in range(len(tables or ()))]
     if given is not None and not isinstance(given, list | tuple):

@@ -1,7 +1,7 @@
-"""The metrics that early stopping watches: each objective's own, under LightGBM's names.
+"""Evaluation metrics under LightGBM's names.
 
-The areas under the ROC curve and under precision against recall (`auc`, `average_precision`, of two
-classes) are higher where they are better; all others, means of a loss over rows, lower.
+For the areas under the ROC curve and the precision-recall curve (`auc`, `average_precision`, two
+classes) higher is better. All other metrics are means of a loss over rows; lower is better.
 """
 
 import numpy as np
@@ -9,27 +9,27 @@ import numpy as np
 from algorithms.gbdt.objectives import ALIASES, CLASSES
 from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
 
-TINY = 1e-15  # of a probability
+TINY = 1e-15  # lower bound of probabilities
 LEAST_MEAN = 1e-300
 
 
 def log_loss(y, proba):
-    """Return −log p of each row's class; proba (n, n_classes), y codes."""
+    """Return −log p of each row's class; proba (n, n_classes), y class codes."""
     return -np.log(np.clip(proba[np.arange(len(y)), y.astype(np.int64)], TINY, None))
 
 
 def error(y, proba):
-    """Return whether the most probable class is not the row's."""
+    """Return whether the most probable class differs from the row's class."""
     return proba.argmax(axis=1) != y
 
 
 def cross_entropy(y, p):
-    """Return −y log p − (1 − y) log (1 − p) of shares."""
+    """Return −y log p − (1 − y) log (1 − p); y between 0 and 1."""
     return -y * np.log(np.maximum(p, TINY)) - (1.0 - y) * np.log(np.maximum(1.0 - p, TINY))
 
 
 def pinball(share):
-    """Return the loss of a quantile."""
+    """Return the pinball loss of a quantile."""
 
     def loss(y, found):
         return np.maximum(share * (y - found), (share - 1.0) * (y - found))
@@ -48,7 +48,7 @@ def huber(alpha):
 
 
 def fair(c):
-    """Return the loss c |r| − c² log(1 + |r| / c) of what is left, r."""
+    """Return the loss c |r| − c² log(1 + |r| / c) of residuals r."""
 
     def loss(y, found):
         size = np.abs(y - found)
@@ -58,7 +58,7 @@ def fair(c):
 
 
 def pseudo_huber(slope):
-    """Return the loss δ² (√(1 + r²/δ²) − 1) of what is left, r."""
+    """Return the loss δ² (√(1 + r²/δ²) − 1) of residuals r."""
 
     def loss(y, found):
         return slope**2 * (np.hypot(1.0, (y - found) / slope) - 1.0)
@@ -67,7 +67,7 @@ def pseudo_huber(slope):
 
 
 def tweedie(power):
-    """Return the negative log likelihood of Tweedie's law, without its constant."""
+    """Return the negative log likelihood of the Tweedie distribution, without its constant."""
 
     def loss(y, mean):
         mean = np.maximum(mean, LEAST_MEAN)
@@ -77,24 +77,24 @@ def tweedie(power):
 
 
 def gamma(y, mean):
-    """Return the negative log likelihood of the gamma law of shape 1."""
+    """Return the negative log likelihood of the gamma distribution with shape 1."""
     mean = np.maximum(mean, LEAST_MEAN)
     return y / mean + np.log(mean)
 
 
 def gamma_deviance(y, mean):
-    """Return the deviance of the gamma law."""
+    """Return the deviance of the gamma distribution."""
     ratio = y / np.maximum(mean, LEAST_MEAN)
     return 2.0 * (ratio - 1.0 - np.log(np.maximum(ratio, LEAST_MEAN)))
 
 
 def kullback_leibler(y, p):
-    """Return the divergence of shares p from shares y."""
+    """Return the Kullback-Leibler divergence of p from y; y between 0 and 1."""
     return cross_entropy(y, p) - cross_entropy(y, y)
 
 
 def shares_of_classes(y, proba):
-    """Return the cross entropy of two classes; LightGBM's second name of the log loss."""
+    """Return the cross entropy of two classes, LightGBM's second name of the log loss."""
     return cross_entropy(y, proba[:, 1])
 
 
@@ -120,9 +120,9 @@ ROOTS = (
     "rmse",
     "l2_root",
     "root_mean_squared_error",
-)  # names of objectives too, whose metric is l2
+)  # also aliases of the objective "regression", whose metric is l2
 CURVES = {"auc": roc_area, "average_precision": precision_area}
-OF_OBJECTIVES = {  # each objective's own, where it has another name
+OF_OBJECTIVES = {  # metric of each objective, if its name differs
     "binary": "binary_logloss",
     "multiclass": "multi_logloss",
     "multiclassova": "multi_logloss",
@@ -136,8 +136,8 @@ def metrics_of(params, *, is_classifier):
 
     Parameters
     ----------
-    params : the estimator, for constants
-    is_classifier : whether they are of classes
+    params : the estimator, for constants of losses
+    is_classifier : bool
     """
     if is_classifier:
         return OF_CLASSES
@@ -152,20 +152,20 @@ def metrics_of(params, *, is_classifier):
 
 
 def find_metric(wanted, objective, params):
-    """Return a metric by its name: ``metric(y, prediction, weight)`` → (name, value, higher).
+    """Return the metric of a name: ``metric(y, prediction, weight)`` → (name, value, higher).
 
-    Its ``__name__`` is the name by which results are told.
+    Its ``__name__`` is the metric's standard name.
 
     Parameters
     ----------
     wanted : name of the metric, or of an objective
     objective : name of the objective
-    params : the estimator, for constants
+    params : the estimator, for constants of losses
 
     Raises
     ------
     ValueError
-        Where there is no metric of that name for the task.
+        If the task has no metric of that name.
     """
     name = standard_name(wanted)
     losses = metrics_of(params, is_classifier=objective in CLASSES)
@@ -194,12 +194,12 @@ def find_metric(wanted, objective, params):
 
 
 def of_second(loss):
-    """Return a loss of values as one of the probability of the second class; None stays."""
+    """Return a regression loss applied to the probability of the second class; None stays None."""
     return None if loss is None else lambda y, proba: loss(y, proba[:, 1])
 
 
 def standard_name(wanted):
-    """Return the name by which a metric is told, of one that LightGBM knows it by."""
+    """Return the standard name of a metric, given any of its LightGBM names."""
     if wanted in ROOTS:
         return "rmse"
     name = ALIASES.get(wanted, wanted)

@@ -1,4 +1,4 @@
-"""Grown trees as the booster keeps them, and an ensemble of them in the harness's common form."""
+"""Grown trees of the booster, and their conversion to a `harness.TreeEnsemble`."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import NODE
 
-OURS = "tree-harness"  # the library that an ensemble of ours names
-LARGEST = np.finfo(np.float64).max  # where missing values stand alone, all others are at most this
+OURS = "tree-harness"  # value of `TreeEnsemble.library` for our models
+LARGEST = np.finfo(np.float64).max  # threshold of a split of all values from missing ones
 
 
 @dataclass(frozen=True)
 class GrownTree:
-    """One tree: its nodes as the kernels wrote them, and the sets of its splits on categories."""
+    """A tree: its nodes as written by the kernels, and the category sets of its splits."""
 
-    nodes: np.ndarray  # hist.layout.NODE, the root first
+    nodes: np.ndarray  # dtype NODE, the root first
     sets: dict  # node → ascending codes that go left
 
     @property
@@ -24,23 +24,23 @@ class GrownTree:
 
 
 def copy_tree(nodes, goes_left, codes, n_leaves):
-    """Return a copy of a grown tree: its nodes, and the codes that each set sends left.
+    """Return a copy of a grown tree: its nodes, and the codes that categorical splits send left.
 
     Parameters
     ----------
-    nodes : NODE (n_nodes,), of which the first 2 n_leaves − 1 are the tree's
+    nodes : NODE (n_nodes,); the tree has the first 2 n_leaves − 1
     goes_left : uint8 (n_nodes, MAX_BINS)
-    codes : for each categorical feature its codes, and the bin of each
+    codes : list, for each categorical feature its codes and their bins
     n_leaves : int
     """
     kind = nodes.dtype
-    nodes = nodes[: 2 * n_leaves - 1].view(np.uint8).copy().view(kind)  # else field by field
+    nodes = nodes[: 2 * n_leaves - 1].view(np.uint8).copy().view(kind)  # faster than field by field
     sets = {}
-    if not np.count_nonzero(nodes["is_set"]):  # sooner counted than found
+    if not np.count_nonzero(nodes["is_set"]):  # faster than flatnonzero
         return GrownTree(nodes, sets)
     for node in np.flatnonzero(nodes["is_set"]).tolist():
-        own, bins = codes[nodes["feature"][node]]
-        sets[node] = np.sort(own[goes_left[node, bins] == 1])
+        feature_codes, bins = codes[nodes["feature"][node]]
+        sets[node] = np.sort(feature_codes[goes_left[node, bins] == 1])
     return GrownTree(nodes, sets)
 
 
@@ -49,24 +49,26 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
     Parameters
     ----------
-    rounds : list of lists of GrownTree, one a score
+    rounds : list of lists of GrownTree, one tree per score
     binner : Binner
     base : float64 (n_scores,)
-    link : of the ensemble
+    link : str, link function of the ensemble
     classes : (n_classes,) labels, or None for regression
-        Labels that are not integers are told by their places.
+        Labels that are not integers are replaced by their indices.
     """
     from harness import Missing, TreeEnsemble
 
     trees = [tree for round_ in rounds for tree in round_]
     offsets = np.cumsum([0] + [len(tree.nodes) for tree in trees])
-    nodes = np.frombuffer(b"".join(tree.nodes for tree in trees), NODE)  # else field by field
+    nodes = np.frombuffer(b"".join(tree.nodes for tree in trees), NODE)  # faster than concatenate
     start = np.repeat(offsets[:-1], np.diff(offsets))
     inner = nodes["left"] >= 0
     left, right = (np.where(inner, nodes[side] + start, -1) for side in ("left", "right"))
     feature = np.where(inner, nodes["feature"], 0)
     numeric = inner & (nodes["is_set"] == 0)
-    unseen = binner.missing[feature] < 0  # none in training: they go with the larger side
+    unseen = (
+        binner.missing[feature] < 0
+    )  # no missing values in training: the larger child gets them
     larger_left = nodes["count"][left] >= nodes["count"][right]
     missing_left = np.where(unseen, larger_left, nodes["missing_left"] == 1) & numeric
     places = [first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)]
@@ -100,7 +102,7 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
 
 def thresholds(binner, feature, last_bin, numeric):
-    """Return the upper edge of each node's last bin that goes left; 0 where there is none."""
+    """Return the upper edge of each node's last bin that goes left; 0 for other nodes."""
     largest = np.array([LARGEST])
     ends = np.concatenate([end for edges in binner.edges for end in (edges, largest)])
     first = np.cumsum([0] + [len(edges) + 1 for edges in binner.edges[:-1]])
@@ -109,7 +111,7 @@ def thresholds(binner, feature, last_bin, numeric):
 
 
 def class_codes(classes):
-    """Return the integers by which an ensemble names its classes."""
+    """Return the integers that stand for the classes in an ensemble."""
     if classes is None:
         return ()
     integer = np.issubdtype(classes.dtype, np.integer)

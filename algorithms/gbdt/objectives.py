@@ -1,11 +1,12 @@
-"""The losses that the histogram booster knows, under LightGBM's names.
+"""Objectives of the histogram booster, under LightGBM's names.
 
-What each needs: a first score, the derivatives (`hist.gradient`), and how scores become
-predictions. Leaves of L1, quantile and MAPE are renewed: a leaf's value is the quantile of what is
-left to explain in it.
+An objective has an initial score, derivatives (`gbdt/kernels/gradients.py`) and a link from scores
+to predictions. Leaves of L1, quantile and MAPE are renewed: a leaf's value is a quantile of its
+rows' residuals.
 
-Of two classes, positive rows weigh `scale_pos_weight` times as much, or the rows of the rarer class
-so much that both are as heavy (`is_unbalance`). As in LightGBM the first score knows nothing of it.
+With two classes, the weights of positive rows are multiplied by `scale_pos_weight`, or those of the
+rarer class so that both have the same total weight (`is_unbalance`). As in LightGBM, the initial
+score ignores both.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ REGRESSION = {
 COUNTS = ("poisson", "tweedie")
 CLASSES = ("binary", "multiclass", "multiclassova")
 LINKS = dict.fromkeys(kinds.LOGARITHMIC, "exp") | {kinds.LOGISTIC: "sigmoid"}
-TINY = 1e-15  # a share of classes is taken to lie so far from 0 and 1, as in LightGBM
+TINY = 1e-15  # minimum distance of class frequencies from 0 and 1, as in LightGBM
 LEAST_MEAN = float(np.finfo(np.float64).tiny)
 
 
@@ -60,8 +61,8 @@ LEAST_MEAN = float(np.finfo(np.float64).tiny)
 class Objective:
     """A loss with its constants.
 
-    ``kind`` is one of `hist.gradient`, or None for softmax; ``n_scores`` how many a row has;
-    ``link`` that of `harness.TreeEnsemble`.
+    ``kind`` is a constant of `gbdt/kernels/gradients.py`, or None for softmax. ``n_scores`` is the
+    number of scores per row. ``link`` is a link name of `harness.TreeEnsemble`.
     """
 
     name: str
@@ -70,37 +71,37 @@ class Objective:
     n_scores: int
     link: str
     positive: float = 1.0  # weight of the rows of the second of two classes
-    balanced: bool = False  # whether the rarer of two classes is made as heavy as the other
+    balanced: bool = False  # whether both classes get the same total weight
 
     @property
     def constant_h(self):
-        """Whether h is the weight."""
+        """Whether h of a row is its weight."""
         return self.kind in kinds.CONSTANT
 
     @property
     def renewed(self):
-        """The quantile that leaves are renewed by, or None."""
+        """Quantile of the residuals that is a leaf's value, or None if leaves are not renewed."""
         if self.kind in (kinds.L1, kinds.MAPE):
             return 0.5
         return self.constant if self.kind == kinds.QUANTILE else None
 
     @property
     def first_quantile(self):
-        """The quantile of the targets that boosting begins at, or None."""
+        """Quantile of the targets that is the initial score, or None."""
         return 0.5 if self.kind == kinds.PSEUDO_HUBER else self.renewed
 
     def quantile_weights(self, y, weight):
-        """Return what rows count of quantiles, float64 (n_rows,), or None where all count 1."""
+        """Return the weights of rows in quantiles, float64 (n_rows,), or None if all are 1."""
         if self.kind != kinds.MAPE:
             return weight
         return (1.0 if weight is None else weight) / np.maximum(1.0, np.abs(y))
 
     def weigh(self, y, weight, total=exact_total):
-        """Return the weights of rows and of classes multiplied, or None where all are 1.
+        """Return the product of row and class weights, or None if all are 1.
 
         Parameters
         ----------
-        y : (n_rows,) codes of classes, or values
+        y : (n_rows,) class codes or values
         weight : float64 (n_rows,), or None
         total : as in `first_scores`
         """
@@ -116,9 +117,9 @@ class Objective:
         return of_class if weight is None else weight * of_class
 
     def targets(self, y):
-        """Return what each score is to explain, (n_scores, n_rows); softmax: codes.
+        """Return the targets of each score, (n_scores, n_rows); for softmax (1, n_rows) codes.
 
-        Values are float64, codes of classes float32, which holds them as well.
+        Values are float64, class codes float32.
         """
         dtype = np.float32 if self.name in CLASSES else np.float64
         if self.kind is None or self.n_scores == 1:
@@ -126,12 +127,13 @@ class Objective:
         return (y == np.arange(self.n_scores)[:, None]).astype(dtype)
 
     def first_scores(self, y, weight, total=exact_total):
-        """Return the constant that fits best, float64 (n_scores,).
+        """Return the constant that minimises the loss, float64 (n_scores,).
 
         Parameters
         ----------
+        y, weight : as in `weigh`
         total : callable, optional
-            Array → its exact total; where rows lie on many machines, that of all their arrays.
+            Maps an array to its exact sum; in distributed training, to the sum over all ranks.
         """
         if self.first_quantile is not None:
             counted = self.quantile_weights(y, weight)
@@ -151,14 +153,14 @@ class Objective:
 
 
 def default_objective(n_classes):
-    """Return the name of what is minimised where nothing is asked for; 0 classes: values."""
+    """Return the name of the default objective; 0 classes stands for regression."""
     if not n_classes:
         return "regression"
     return "binary" if n_classes <= 2 else "multiclass"
 
 
 def find_objective(params, n_classes):
-    """Return the `Objective` that parameters name.
+    """Return the `Objective` according to the parameters.
 
     Parameters
     ----------
@@ -168,7 +170,7 @@ def find_objective(params, n_classes):
     Raises
     ------
     ValueError
-        Where the objective is not one for the task.
+        If the objective does not fit the task.
     """
     name = params.objective or default_objective(n_classes)
     name = ALIASES.get(name, name)
@@ -203,24 +205,24 @@ def find_objective(params, n_classes):
 
 
 def check_targets(name, y):
-    """Raise ValueError where the objective of a name cannot take the values y, float64."""
+    """Raise ValueError if the objective does not allow the training targets y, float64."""
     check_range(name, y)
     if ALIASES.get(name, name) in COUNTS and y.sum() == 0:
         raise ValueError(f"objective {name!r} needs y >= 0 with a positive sum")
 
 
 def check_range(name, y, where=""):
-    """Raise ValueError where one of the values y is none that the objective of a name is for.
+    """Raise ValueError if a value of y is outside the range of the objective.
 
     Parameters
     ----------
-    name : str, callable or None
+    name : str, callable or None, the objective
     y : float64 (n_rows,)
-    where : what to say of the table that they are of
+    where : str, name of the table for the error message
     """
     name = ALIASES.get(name, name)
     if name == "gamma" and (y < LEAST_MEAN).any():
-        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # else e^F would be 0
+        least = "" if (y <= 0).any() else f", of at least {LEAST_MEAN}"  # otherwise exp(F) is 0
         raise ValueError(f"objective 'gamma' needs y > 0{least}{where}")
     if name in COUNTS and (y < 0).any():
         raise ValueError(f"objective {name!r} needs y >= 0{where}")
@@ -229,9 +231,9 @@ def check_range(name, y, where=""):
 
 
 def read_watched(name, y):
-    """Return the values of an evaluation table, float64 (n_rows,).
+    """Return the targets of an evaluation table, float64 (n_rows,).
 
-    All may be 0: no score begins at their mean, as it does at that of training.
+    All of them may be 0, because no initial score is computed from them.
 
     Parameters
     ----------
@@ -241,7 +243,7 @@ def read_watched(name, y):
     Raises
     ------
     ValueError
-        Where they are not finite numbers, or none that the objective is for.
+        If they are not finite, or the objective does not allow them.
     """
     y = y.astype(np.float64, copy=False)
     assert_all_finite(y, input_name="y of eval_set")
@@ -281,12 +283,12 @@ def to_probabilities(score, link):
 
 
 def weighted_quantile(values, weight, share):
-    """Return a quantile by linear interpolation, NumPy's where all weights are equal.
+    """Return a quantile by linear interpolation; with equal weights the same as NumPy's.
 
-    Of unequal weights it is the mean of the weighted quantile function over an interval of the
+    With unequal weights it is the mean of the weighted quantile function over an interval of
     width 1 / n*, where n* = (Σw)² / Σw² is the effective number of rows (Akinshin: Weighted
-    quantile estimators, 2023, type 7). So it depends on ratios of weights alone, a row of weight 0
-    is absent, and one of a tiny weight has next to no influence.
+    quantile estimators, 2023, type 7). So it depends only on ratios of weights, rows of weight 0
+    have no influence, and rows of tiny weight almost none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The parameters of the histogram booster: what each may be, and the rules they become."""
+"""Parameters of the histogram booster: allowed values, joint checks and conversion to `Rules`."""
 
 from numbers import Integral, Real
 
@@ -13,7 +13,7 @@ SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 ABOVE_0 = Interval(Real, 0.0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
-MOST = 1 << 62  # larger whole numbers say no more, and kernels cannot take them
+MOST = 1 << 62  # larger integers are clipped, because kernels use 64 bits
 
 CONSTRAINTS = {
     "num_leaves": [Interval(Integral, 2, 131072, closed="both")],
@@ -76,12 +76,12 @@ CONSTRAINTS = {
 
 
 def check_together(params, objective):
-    """Raise ValueError where parameters that are right each alone cannot be had together.
+    """Raise ValueError if parameters that are valid separately are incompatible.
 
     Parameters
     ----------
-    params : the estimator, which knows its columns of categories
-    objective : hist.objectives.Objective
+    params : the estimator, with its categorical columns set
+    objective : Objective or callable
     """
     if params.data_sample_strategy == "goss" and params.top_rate + params.other_rate > 1.0:
         raise ValueError(
@@ -104,7 +104,7 @@ def check_together(params, objective):
 
 
 def check_forest(params):
-    """Raise ValueError where all trees of boosting_type="rf" would be the same."""
+    """Raise ValueError if all trees of boosting_type="rf" would be the same."""
     bags = params.subsample_freq > 0 and params.subsample < 1.0
     if not bags and params.colsample_bytree == 1.0 and params.data_sample_strategy != "goss":
         raise ValueError(
@@ -114,7 +114,7 @@ def check_forest(params):
 
 
 def check_sides(params, objective):
-    """Raise ValueError where two classes are to weigh otherwise, and there are none, or twice."""
+    """Raise ValueError if weights of two classes are given twice, or for another objective."""
     is_scaled = params.scale_pos_weight != 1.0
     if is_scaled and params.is_unbalance:
         raise ValueError("give scale_pos_weight or is_unbalance: both weigh the same classes")
@@ -124,41 +124,41 @@ def check_sides(params, objective):
 
 
 def renewed_refusal(name):
-    """Return why monotone constraints cannot be had with an objective whose leaves are renewed."""
+    """Return the error message for monotone constraints with an objective of quantile leaves."""
     return (
-        f"monotone_constraints cannot be had with objective {name!r}: its leaves are quantiles of "
-        "their own rows, which know no bounds"
+        f"monotone_constraints is not supported with objective {name!r}: its leaves are quantiles "
+        "of their own rows, which have no bounds"
     )
 
 
 def refuse_directions(signs, categorical, names):
-    """Raise ValueError where a monotone column holds categories, as these have no order.
+    """Raise ValueError if a monotone column is categorical.
 
     Parameters
     ----------
     signs : int64 (n_features,)
     categorical : bool (n_features,)
-    names : list of the columns' names, or empty
+    names : list of column names, or empty
     """
     both = np.flatnonzero(categorical & (signs != 0)).tolist()
     if both:
         named = [names[f] if names else f for f in both]
         raise ValueError(
-            f"monotone_constraints cannot be had of columns of categories, which have no order: "
+            f"monotone_constraints is not supported for categorical columns, which have no order: "
             f"set them to 0 for {named}"
         )
 
 
 def make_rules(params, monotone, objective=None):
-    """Return the kernels' rules.
+    """Return the `Rules` of the kernels.
 
     Parameters
     ----------
     params : the estimator
     monotone : int64 (n_features,)
-    objective : Objective or callable, optional. Where it renews leaves, one whose gradients are
-        all equal is split all the same, as rounding has it: no split has a gain, but smaller
-        leaves have quantiles of their own.
+    objective : Objective or callable, optional
+        If leaves are quantiles, a leaf whose gradients are all equal is split although no split
+        has a gain (rounding selects one), because smaller leaves have quantiles of their own.
     """
     held = params.reg_alpha or params.max_delta_step or params.path_smooth or monotone.any()
     return Rules(
@@ -184,12 +184,12 @@ def make_rules(params, monotone, objective=None):
 
 
 def whole(number):
-    """Return a whole number, or one as good that fits into 64 bits."""
+    """Return an integer, clipped to the range of the kernels."""
     return max(-MOST, min(int(number), MOST))
 
 
 def read_layout(params):
-    """Return the `Layout` of columns that the parameters ask for."""
+    """Return the `Layout` of columns according to the parameters."""
     return Layout(
         bundles=bool(params.enable_bundle),
         max_conflict_rate=float(params.max_conflict_rate),

@@ -1,12 +1,12 @@
-"""A random forest of boosting's trees, as LightGBM's boosting_type="rf".
+"""Random forest mode, as LightGBM's boosting_type="rf".
 
-Every tree is grown on the gradients at the first score, on rows and features of its own. The
-model's score is the first score plus the mean of the trees; `learning_rate` has no effect.
+Every tree is grown on the gradients at the initial score, on its own sample of rows and features.
+The model's score is the initial score plus the mean of the trees. `learning_rate` has no effect.
 """
 
 
 class RandomForest:
-    """Grows rounds with a `Booster`, each from the first scores.
+    """Trainer that grows each round with a `Booster` from the initial scores.
 
     Parameters
     ----------

@@ -1,11 +1,12 @@
-"""Threads that grow one small tree after another together, and wait for the next inside the kernel.
+"""Threads that stay inside the growing kernel and wait there for the next small tree.
 
-To hand a task to a thread, and to hear that it is done, takes the lock of the interpreter four
-times, and whoever waits for the lock may sleep: 35 to 50 µs in all, where a small tree takes 300.
-So helpers stand by inside the kernel, without the lock, and grow as soon as they are called.
+Starting a task on a Python thread and waiting for it acquires the GIL four times, which takes 35
+to 50 µs, while a small tree takes 300 µs. So helper threads wait inside the kernel, without the
+GIL, and start as soon as a flag is set.
 
-Beside busy processes members may wait for each other a hundred times as long as they work. What a
-tree takes one thread is known from the first ones; while several take longer, one grows them.
+On a busy machine threads may wait for each other a hundred times as long as they work. The first
+trees are grown by one thread to measure its time. Whenever several threads take longer than that,
+the next trees are grown by one thread.
 """
 
 from time import perf_counter
@@ -16,30 +17,31 @@ from algorithms.gbdt.kernels.grow_tree import grow_when_called
 from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, call_all, wait_for_all
 from algorithms.runtime.threads import leave, make_team
 
-SLOWER = 1.2  # times as long as one thread: then a tree has not been shared for good
-FIRST = 2  # trees that one thread grows; of the first one in a process some time is for loading
-MOST_ALONE = 64  # trees that one thread grows before it is tried again to share one
-PATIENCE = 4  # times as long as others, a helper looks out: other steps of a round lie between
+SLOWER = 1.2  # sharing a tree failed if it takes this many times as long as one thread
+FIRST = 2  # trees that one thread grows first; the first one includes loading time
+MOST_ALONE = 64  # maximum number of trees that one thread grows before sharing is tried again
+PATIENCE = 4  # factor of a helper's polling time, because a round has other steps between trees
 NO_SIGNS = np.zeros(SIGNS, np.int64)
 
 
 def grow(scale, *given):
-    """Grow one tree, of records in the steps of a `Scale`; ``given`` is as of `grow_when_called`.
+    """Grow one tree with packed gradients of the given `Scale`.
 
-    The kernel is the one that helpers wait in: to compile another one takes five seconds.
+    ``given`` are arguments of `grow_when_called`. This uses the same kernel as the helper threads,
+    because compiling another one would take five seconds.
     """
     call = np.zeros(CALLS, np.int64)
     call[CALLED] = 1
     grow_when_called(NO_SIGNS, 0, 1, 0, call, np.array(scale, np.float64), *given)
 
 
-class Crew:
-    """The members of a team, on the arrays of a `Grower`.
+class ResidentThreads:
+    """Thread team that grows trees in the arrays of one `Grower`.
 
     Parameters
     ----------
     workers : Workers
-    given : team, bins, records, growth, scratch and rules, as `grow` takes them
+    given : tuple of team, bins, records, growth, scratch and rules, the arguments of `grow`
     """
 
     def __init__(self, workers, given):
@@ -52,16 +54,16 @@ class Crew:
 
         def watch(i):
             own = calls[i], steps, team, i + 1, *rest
-            return lambda *told, looks: grow_when_called(*told, PATIENCE * looks, *own)
+            return lambda *signs, looks: grow_when_called(*signs, PATIENCE * looks, *own)
 
         self._watches = [watch(i) for i in range(len(calls))]
 
     def is_given(self, given):
-        """Return whether it grows trees on these very objects."""
+        """Return whether these are the objects that it grows trees with."""
         return all(own is other for own, other in zip(self._given, given, strict=True))
 
     def grow(self, scale):
-        """Grow a tree, of records in the steps of a `Scale`."""
+        """Grow a tree with packed gradients of the given `Scale`."""
         began = perf_counter()
         if self._alone:
             grow(scale, make_team(1), 0, *self._given[1:])
@@ -75,16 +77,16 @@ class Crew:
             self._alone, self._next_alone = self._next_alone, min(2 * self._next_alone, MOST_ALONE)
 
     def _grow_together(self, scale):
-        """Grow a tree with the helpers."""
+        """Grow a tree together with the helper threads."""
         team, *rest = self._given
         helpers = self._workers.stand_by(self._watches)
         self._steps[:] = scale
         try:
             woken = helpers if call_all(self._calls) else []
             for helper in woken:
-                helper.hand(int)  # nothing: it then stands by again, and finds that it is called
+                helper.hand(int)  # an empty task: the helper then reenters the kernel
             grow(scale, team, 0, *rest)
-            wait_for_all(self._calls)  # the next tree may be one that they have no part in
+            wait_for_all(self._calls)  # the next tree may be grown without the helpers
         except BaseException:
             leave(team)
             raise

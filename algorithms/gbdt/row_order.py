@@ -1,9 +1,9 @@
-"""Lay rows that will share leaves next to each other, so that a leaf's rows lie close in memory.
+"""Reorder training rows so that the rows of a leaf lie close together in memory.
 
-Trees of one boosting ask much the same questions, so the leaves of a tree that is grown on a sample
-of the rows foretell where rows will stand together. Rows are sorted by these leaves, depth first;
-then those of any leaf come in long runs, of which the processor fetches whole lines. Whatever is
-drawn by a row's number is drawn by its number before: the model stays the same to the bit.
+The trees of one model have similar splits, so the leaves of a tree grown on a sample predict which
+rows will share leaves. Rows are sorted by these leaves, depth first. The rows of a leaf are then
+long runs, which use whole cache lines. Random draws use a row's original number, so the model is
+bitwise identical to that without reordering.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.sampling import sampled_share
 from algorithms.prediction.predictor import FastPredictor
 
-FEWEST_VALUES = 1 << 22  # bins of fewer mostly stay in the cache anyway
-MOST_COLUMNS = 128  # a row of more bytes takes whole lines of the cache wherever it lies
+FEWEST_VALUES = 1 << 22  # smaller tables mostly fit into the cache
+MOST_COLUMNS = 128  # longer rows fill whole cache lines in any order
 FEWEST_TREES = 10
 SAMPLE = 20_000
-FEWEST_LEAVES = 10  # of equal size that part rows as well as the tree does: exp of the entropy
+FEWEST_LEAVES = 10  # minimum effective number of leaves: exp of the entropy of leaf sizes
 TINY = 1e-300
 PLAIN = Rules(
     num_leaves=63, max_depth=-1, min_rows=20, min_h=0.0, alpha=0.0, ridge=0.0, min_gain=0.0,
@@ -31,13 +31,13 @@ PLAIN = Rules(
 
 
 def is_worth_it(params, table, objective):
-    """Return whether rows are laid anew: many, of few dense columns, for many trees.
+    """Return whether to reorder rows: many rows, few dense columns and many trees.
 
     Parameters
     ----------
     params : the estimator
-    table : Parts
-    objective : Objective or a user's function, which is given rows as they came
+    table : SplitTable
+    objective : Objective, or a callable, which needs the original order
     """
     n_rows, n_columns = table.shape
     return (
@@ -52,28 +52,29 @@ def is_worth_it(params, table, objective):
 
 
 def find_order(table, binner, objective, targets, workers):
-    """Return the order that a tree on a sample of the rows asks for, as `pack_rows` takes it.
+    """Return the row order given by a tree on a sample of the rows, in the form of `pack_rows`.
 
-    These are the number of the row at each place, uint32 (n_rows,), and the places of those rows
-    whose sizes give the mean |g|, ascending; (0,) where rows better stay where they are.
+    The order consists of the row's number at each position, uint32 (n_rows,), and the ascending
+    positions of the rows that enter the mean |g|. It is `IN_ORDER` if the tree does not separate
+    the rows well.
 
     Parameters
     ----------
-    table : Parts, all of whose columns are dense
+    table : SplitTable, all columns dense
     binner : Binner
     objective : Objective
-    targets : of `Objective.targets`
+    targets : from `Objective.targets`
     """
     X, n_features = table.array, table.shape[1]
     drawn = sample_rows(len(X), SAMPLE)
     free = np.zeros(n_features, np.int64), all_free(n_features)
     sample = X[drawn]
-    sample.flags.writeable = X.flags.writeable  # else kernels are compiled for both kinds
+    sample.flags.writeable = X.flags.writeable  # avoids compiling kernels for both types
     grower = Grower(bin_table(sample, binner, *free, workers), binner, PLAIN, workers)
     g, records = first_gradients(objective, targets[:, drawn]), np.empty(len(drawn), np.int64)
     scale = pack_rows(g, g[:0], np.uint32(0), records, workers)
     tree = grower.grow(records, scale, 0)
-    if not parts_rows(tree.nodes):
+    if not separates_rows(tree.nodes):
         return IN_ORDER
     tree.nodes["value"] = places_of_leaves(tree.nodes)
     walker = FastPredictor(join_trees([[tree]], binner, np.zeros(1)))
@@ -83,10 +84,10 @@ def find_order(table, binner, objective, targets, workers):
 
 
 def first_gradients(objective, targets):
-    """Return how far targets lie below their mean, times some factor: float32 (n,).
+    """Return mean minus target, times a positive factor: float32 (n,).
 
-    Classes are put into an order by chance. Weights and given scores are left out: what is asked
-    for is where rows may lie.
+    Classes get random values. Weights and initial scores are ignored, because the result only
+    determines the row order.
     """
     values, mix = targets[0], np.random.default_rng(0).normal(size=objective.n_scores)
     if objective.kind is None:
@@ -98,15 +99,15 @@ def first_gradients(objective, targets):
     return (values.mean() - values).astype(np.float32)
 
 
-def parts_rows(nodes):
-    """Return whether a tree parts most rows, and does not peel off few of them at a time."""
+def separates_rows(nodes):
+    """Return whether a tree's leaves split the rows evenly enough (entropy of leaf sizes)."""
     share = nodes["count"][nodes["left"] < 0] / nodes["count"][0]
     share = share[share > 0.0]
     return np.exp(-share @ np.log(share)) >= FEWEST_LEAVES
 
 
 def places_of_leaves(nodes):
-    """Return each leaf's place among the leaves, depth first; float64 (n_nodes,), of others 0."""
+    """Return each leaf's depth-first index, float64 (n_nodes,); 0 for inner nodes."""
     place, waiting, count = np.zeros(len(nodes)), [0], 0
     while waiting:
         node = waiting.pop()

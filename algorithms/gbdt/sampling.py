@@ -1,8 +1,8 @@
-"""Which rows and features a tree is grown on: decided by hashes of their numbers.
+"""Samples of rows and features for a tree, drawn by hashes of row and feature numbers.
 
 Bagging takes a row with probability `subsample`. One-side sampling (GOSS, Ke et al. 2017) takes
-the a·n rows with the largest |g h|, or |g| as in the paper, and of the others b·n at random, which
-then weigh (1 − a) / b times as much: the factor by which they are fewer.
+the a·n rows with the largest |g h| (|g| in the paper), and b·n of the others at random, whose g
+and h are multiplied by (1 − a) / b to represent the rows left out.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from algorithms.gbdt.kernels.row_sampling import (
 
 ALL = 1 << 32
 MIX = 0x9E3779B97F4A7C15
-AS_NUMBERED = np.empty(0, np.uint32)  # the order of rows that lie as they are numbered
+AS_NUMBERED = np.empty(0, np.uint32)  # stands for the original row order
 
 
 def seed_of(seed, *numbers):
@@ -39,7 +39,7 @@ def hash_numbers(seed, count):
 
 
 def sampled_share(params):
-    """Return about which share of the rows a tree is grown on.
+    """Return the approximate fraction of the rows that a tree is grown on.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ def sampled_share(params):
 
 
 def draw_share(seed, n_rows, share, order=AS_NUMBERED):
-    """Return the rows of a bag, ascending, uint32; the first one where none is drawn.
+    """Return the rows of a bag, ascending, uint32; the first row if none is drawn.
 
     Parameters
     ----------
     seed : int below 2³²
-    share : of the rows, in (0, 1)
-    order : uint32 (n_rows,), the number of the row at each place, by which it is drawn; (0,): rows
-        lie in the order of their numbers
+    n_rows : int
+    share : fraction of the rows, in (0, 1)
+    order : uint32 (n_rows,), row's number at each position; (0,) if rows are not reordered
     """
     out = np.empty(n_rows, np.uint32)
     if len(order):
@@ -69,7 +69,7 @@ def draw_share(seed, n_rows, share, order=AS_NUMBERED):
 
 
 def at_least_one(rows, order=AS_NUMBERED):
-    """Return the rows of a sample, or the first row of the table where it is empty; uint32."""
+    """Return the rows of a sample, or the first row of the table if it is empty; uint32."""
     if len(rows):
         return rows
     return np.flatnonzero(order == 0).astype(np.uint32) if len(order) else np.zeros(1, np.uint32)
@@ -83,7 +83,7 @@ def draw_features(seed, n_features, share):
 
 
 def size_rows(g, h, workers):
-    """Return Σ|g h| of each row, float32 (n_rows,), and how many rows have each key, int64.
+    """Return Σ|g h| over scores of each row, float32 (n_rows,), and the rows by key, int64.
 
     Parameters
     ----------
@@ -94,20 +94,20 @@ def size_rows(g, h, workers):
     sizes, tables = np.empty(n_rows, np.float32), []
 
     def share(first, last):
-        own = np.zeros(KEYS, np.int64)
-        count_keys(g, h, sizes, own, first, last)
-        tables.append(own)
+        counts = np.zeros(KEYS, np.int64)
+        count_keys(g, h, sizes, counts, first, last)
+        tables.append(counts)
 
     workers.share(share, n_rows)
     return sizes, np.sum(tables, axis=0)
 
 
 def one_side_rule(counts, top_rate, other_rate, seed):
-    """Return the `OneSide` of a table.
+    """Return the `OneSide` rule of a table.
 
     Parameters
     ----------
-    counts : (KEYS,) int64, of all its rows
+    counts : (KEYS,) int64, number of rows by key, over all rows
     top_rate, other_rate : a and b
     seed : int below 2³²
     """
@@ -125,19 +125,23 @@ def one_side_rule(counts, top_rate, other_rate, seed):
 
 
 def most_of(share):
-    """Return the largest hash of so large a share of all, uint32; one at least."""
+    """Return the largest hash of a fraction of all hashes, uint32."""
     return np.uint32(min(max(int(share * ALL) - 1, 0), ALL - 1))
 
 
 def take_one_side(sizes, rule, g, h, runs, workers, order=AS_NUMBERED):
-    """Return the rows that a `OneSide` takes, ascending, uint32; weigh g and h of the others up.
+    """Return the rows that a `OneSide` rule takes, ascending, uint32.
+
+    g and h of sampled rows with small gradients are multiplied in place.
 
     Parameters
     ----------
-    sizes : of `size_rows`
-    g, h : (n_scores, n_rows) float32, changed
-    runs : (first, last + 1, number of the first in the whole table) of rows that follow each other
-    order : uint32 (n_rows,), the number of the row at each place, where they do not; else (0,)
+    sizes : from `size_rows`
+    rule : OneSide
+    g, h : (n_scores, n_rows) float32, changed in place
+    runs : list of (first, last + 1, number of the first in the whole table), consecutive rows
+    workers : Workers
+    order : uint32 (n_rows,), row's number at each position; (0,) if rows are not reordered
     """
     taken = []
     for start, end, number in runs:
@@ -154,17 +158,17 @@ def take_one_side(sizes, rule, g, h, runs, workers, order=AS_NUMBERED):
 
 
 def top_edge(counts, top_rate, n_rows):
-    """Return the key on the edge of the a·n largest, and the share of its rows that are among them.
+    """Return the smallest key of the a·n largest rows, and the fraction of its rows that belong.
 
     Parameters
     ----------
-    counts : int64, rows by key
+    counts : int64, number of rows by key
     top_rate : a
     n_rows : n
     """
     keys = np.flatnonzero(counts)[::-1]
-    taken = np.cumsum(counts[keys])  # rows whose key is at least that
+    taken = np.cumsum(counts[keys])  # rows whose key is at least this one
     wanted = max(int(top_rate * n_rows), 1)
     at = int(np.searchsorted(taken, wanted))
-    own = int(counts[keys[at]])
-    return int(keys[at]), (wanted - int(taken[at]) + own) / own
+    edge_count = int(counts[keys[at]])
+    return int(keys[at]), (wanted - int(taken[at]) + edge_count) / edge_count

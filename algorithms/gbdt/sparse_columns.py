@@ -1,7 +1,8 @@
-"""Columns of which only some entries are held, and how these become bins.
+"""Sparse columns (CSC or CSR) and their binning.
 
-CSR is turned into columns of bins, five bytes an entry, and never into columns of values; only
-where the edges of all columns do not fit the cache is each column brought together first.
+CSR is converted to columns of bins, with five bytes per entry, without an intermediate CSC of the
+values. Only if the edges of all columns do not fit into the cache, or a column is categorical, the
+matrix is converted to CSC first.
 """
 
 from dataclasses import dataclass
@@ -13,14 +14,14 @@ from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_entries
 from algorithms.gbdt.kernels.csr_binning import bin_by_row, close_gaps, count_columns, take_values
 
-MOST_EDGES = 1 << 16  # of all columns, where entries are binned as they come
+MOST_EDGES = 1 << 16  # maximum number of edges for which CSR entries are binned in row order
 
 
 @dataclass(frozen=True)
 class Edges:
-    """How the values of some columns become bins; entries at their default bin are left out."""
+    """Bin edges of sparse columns; entries in the default bin are dropped."""
 
-    values: np.ndarray  # of the values' dtype, a power of two less one for each column
+    values: np.ndarray  # dtype of the values; a power of two minus one for each column
     begin: np.ndarray  # int64 (n_columns + 1,)
     codes: list  # int64 arrays, or None for numeric columns
     missing: np.ndarray  # int64 (n_columns,), or −1
@@ -40,18 +41,18 @@ class ByColumn:
 
     @property
     def counts(self):
-        """Entries of each column, int64 (n_columns,)."""
+        """Number of entries of each column, int64 (n_columns,)."""
         return np.diff(self.matrix.indptr).astype(np.int64)
 
     @property
     def gaps(self):
         """Which columns have missing values among their entries, bool (n_columns,)."""
-        found = np.zeros(self.shape[1], bool)
+        has_nan = np.zeros(self.shape[1], bool)
         at = np.flatnonzero(np.isnan(self.matrix.data))
-        found[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True
-        return found
+        has_nan[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True
+        return has_nan
 
-    def sample(self, rows, workers):  # noqa: ARG002 - as that of `ByRow`
+    def sample(self, rows, workers):  # noqa: ARG002 - same signature as `ByRow.sample`
         """Return a function: column → the values of its entries in these rows."""
         data, indices, indptr = self.matrix.data, self.matrix.indices, self.matrix.indptr
         n_rows = self.shape[0]
@@ -65,13 +66,13 @@ class ByColumn:
         return values
 
     def bin(self, edges, workers):
-        """Return the bins of all entries that are not at their default.
+        """Return the bins of all entries that are not in the default bin.
 
         Returns
         -------
-        start, counts : int64 (n_columns,), where those of each column begin, and how many there are
-        kept : uint32, their rows, ascending within a column
-        bins : uint8, their bins
+        start, counts : int64 (n_columns,), first entry and number of entries of each column
+        kept : uint32, rows of the entries, ascending within a column
+        bins : uint8, bins of the entries
         """
         data, rows = self.matrix.data, self.matrix.indices.astype(np.int32, copy=False)
         start = self.matrix.indptr.astype(np.int64)
@@ -102,7 +103,7 @@ class ByRow:
     Parameters
     ----------
     matrix : csr_array (n_rows, n_columns)
-    workers : Workers, each of which takes a part of the rows
+    workers : Workers, each of which processes a part of the rows
     """
 
     def __init__(self, matrix, workers):
@@ -115,16 +116,16 @@ class ByRow:
         self.counts = self.parts.sum(axis=0)
 
     def _ends(self, n_rows, workers):
-        """Return where the parts of some rows begin, and the last one ends.
+        """Return the boundaries of the parts of rows, one part per thread.
 
-        There are so few that counts of all columns take no more room than the entries.
+        The number of parts is limited so that the counts take no more memory than the entries.
         """
         most = max(1, self.matrix.nnz // max(self.shape[1], 1))
         parts = max(1, min(workers.threads, n_rows, most))
         return [n_rows * i // parts for i in range(parts + 1)]
 
     def _count(self, rows, ends, workers):
-        """Return the entries of each part of some rows and column, and which have missing ones."""
+        """Return the entries per part of rows and column, and which columns have missing values."""
         counts = np.zeros((len(ends) - 1, self.shape[1]), np.int64)
         gaps = np.zeros(counts.shape, bool)
 
@@ -154,7 +155,7 @@ class ByRow:
         return lambda j: out[starts[0, j] : starts[0, j] + own[j]]
 
     def bin(self, edges, workers):
-        """Return the bins of all entries that are not at their default, as `ByColumn.bin`."""
+        """Return the bins of all entries that are not in the default bin, as `ByColumn.bin`."""
         if len(edges.values) > MOST_EDGES or any(codes is not None for codes in edges.codes):
             return ByColumn(sparse.csc_array(self.matrix)).bin(edges, workers)
         n_columns = self.shape[1]
@@ -183,6 +184,6 @@ class ByRow:
 
 
 def starts_of(counts):
-    """Return where each part's entries of each column begin, column by column: (parts, columns)."""
+    """Return the first entry of each part and column, in column-major order: (parts, columns)."""
     flat = counts.T.ravel()
     return np.ascontiguousarray((np.cumsum(flat) - flat).reshape(counts.T.shape).T)

@@ -1,7 +1,7 @@
-"""A table in two parts: dense columns, and columns of which only some entries are held.
+"""Table split into dense and sparse columns.
 
-Sparse X is all of the second kind. Of dense X, columns are brought into it that are mostly zeros
-and never away from zero together with some other one: what bundles are made of.
+All columns of a sparse X are sparse. Columns of a dense X become sparse if they are mostly zeros
+and exclusive with another column (never both non-zero in a row), so that they can be bundled.
 """
 
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from algorithms.gbdt.sparse_columns import ByColumn, ByRow
 from algorithms.runtime.threads import ALONE
 
 ROWS_AT_ONCE = 4096
-SAMPLED = 1024  # rows by which columns of dense X are chosen
-FEW_ENTRIES = 0.5  # share of rows, at most, in which a column that is chosen is not zero
-WORTH_IT = 0.25  # share of the columns: all the others have to be copied
-MOST_COLUMNS = 4096  # candidates that are held against each other; of more, all are taken
+SAMPLED = 1024  # rows in the sample that selects columns of dense X
+FEW_ENTRIES = 0.5  # maximum fraction of non-zero rows of a selected column
+WORTH_IT = 0.25  # minimum fraction of selected columns
+MOST_COLUMNS = 4096  # candidates up to which pairs are compared; of more, all are selected
 
 
 @dataclass(frozen=True)
-class Parts:
-    """A table's two parts.
+class SplitTable:
+    """A table with dense and sparse columns.
 
-    The absent entries of listed columns are ``absent``: 0, or NaN. Where ``rounds``, float64 values
-    stand for the float32 numbers next to them, so that X need not be held a second time.
+    Absent entries of sparse columns have the value ``absent``: 0 or NaN. With ``rounds``, float64
+    values are read as the nearest float32, which avoids a copy of X.
     """
 
-    array: np.ndarray  # (n_rows, any), C-contiguous, whose `dense_columns` are dense
+    array: np.ndarray  # (n_rows, any), C-contiguous; its columns `dense_columns` are the dense ones
     dense_columns: np.ndarray  # int64 (n_dense,), ascending
     listed: ByColumn | ByRow  # (n_rows, n_listed), of the dtype of `array`
     listed_columns: np.ndarray  # int64 (n_listed,), ascending
@@ -43,42 +43,44 @@ class Parts:
 
     @property
     def dtype(self):
-        """Of the values as they are held."""
+        """Dtype of the stored values."""
         return self.array.dtype
 
     @property
     def read_as(self):
-        """The dtype that values are read as."""
+        """Dtype as which values are read."""
         return np.dtype(np.float32) if self.rounds else self.dtype
 
 
-def part_table(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
-    """Return the `Parts` of a table.
+def split_columns(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
+    """Return the `SplitTable` of X.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64 array, NaN where missing, or sparse
     workers : Workers
-    absent : what the absent entries of sparse X are: 0 or NaN
-    bundles : whether columns of dense X are looked at, too
-    rounds : whether the values of dense X stand for the float32 numbers next to them
+    absent : value of the absent entries of sparse X: 0 or NaN
+    bundles : whether exclusive columns of dense X become sparse
+    rounds : whether values of dense X are read as the nearest float32
     """
-    if isinstance(X, Parts):
+    if isinstance(X, SplitTable):
         return X
     n_rows, n_features = X.shape
     every, none = np.arange(n_features), np.empty(0, np.int64)
     if sparse.issparse(X):
-        return Parts(np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent)
+        return SplitTable(
+            np.empty((n_rows, 0), X.dtype), none, listed_part(X, workers), every, absent
+        )
     chosen = exclusive_columns(X, np.float32 if rounds else X.dtype) if bundles else none
     if not len(chosen):
         nothing = ByColumn(sparse.csc_array((n_rows, 0), dtype=X.dtype))
-        return Parts(X, every, nothing, none, rounds=rounds)
+        return SplitTable(X, every, nothing, none, rounds=rounds)
     others = np.setdiff1d(every, chosen)
-    return Parts(X, others, ByColumn(entries_of(X, chosen, workers)), chosen, rounds=rounds)
+    return SplitTable(X, others, ByColumn(entries_of(X, chosen, workers)), chosen, rounds=rounds)
 
 
 def listed_part(X, workers):
-    """Return the entries of sparse X, those that stand twice added up."""
+    """Return the entries of sparse X, with duplicates added up."""
     if X.format == "csr" and X.has_canonical_format:
         return ByRow(X, workers)
     columns = sparse.csc_array(X)  # shares the arrays of CSC
@@ -89,7 +91,7 @@ def listed_part(X, workers):
 
 
 def exclusive_columns(X, read_as):
-    """Return the columns of dense X, read as a dtype, that are worth bundling, by some rows."""
+    """Return the columns of dense X that can be bundled, judged by a sample of its rows."""
     rows = X[:: -(-len(X) // SAMPLED)].astype(read_as, copy=False)
     is_set = rows != 0.0
     chosen = np.flatnonzero(is_set.sum(axis=0) <= FEW_ENTRIES * len(rows))
@@ -100,9 +102,9 @@ def exclusive_columns(X, read_as):
 
 
 def are_exclusive(is_set):
-    """Return which columns have another one with which they share no row, bool (n_columns,).
+    """Return which columns are exclusive with at least one other column, bool (n_columns,).
 
-    A product of matrices would say it, too, but its threads spin for a tenth of a second after.
+    A matrix product would give the same, but its BLAS threads spin for 0.1 s afterwards.
 
     Parameters
     ----------
@@ -111,13 +113,13 @@ def are_exclusive(is_set):
     n_rows, n_columns = is_set.shape
     padded = np.zeros((n_columns, -(-n_rows // 64) * 64), bool)
     padded[:, :n_rows] = is_set.T
-    found = np.zeros(n_columns, np.uint8)
-    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), found)
-    return found.astype(bool)
+    is_exclusive = np.zeros(n_columns, np.uint8)
+    find_exclusive(np.packbits(padded, axis=1).view(np.uint64), is_exclusive)
+    return is_exclusive.astype(bool)
 
 
 def entries_of(X, chosen, workers):
-    """Return the entries of some columns of dense X that are not zero, CSC."""
+    """Return the non-zero entries of some columns of dense X, CSC."""
     blocks = -(-len(X) // ROWS_AT_ONCE)
     counts = np.zeros((blocks, len(chosen)), np.int64)
 

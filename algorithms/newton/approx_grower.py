@@ -12,7 +12,7 @@ from algorithms.gbdt.binning import Binner
 from algorithms.gbdt.bundles import stride_of
 from algorithms.gbdt.kernels.weighted_sketch import choose_ends, code_rows, lay_rows
 from algorithms.gbdt.sampling import hash_numbers, seed_of
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.newton.categories import Categories
 from algorithms.newton.histogram_grower import HistGrower
 from algorithms.newton.value_cells import Cells
@@ -44,8 +44,8 @@ class ProposalGrower(HistGrower):
         self.room = count_candidates(params)
         self.is_random = params.proposal == "random"
         self.limits, self.params, self.workers = limits, params, workers
-        self.weighed_alike = None  # whether all rows had the same h in the last proposal
-        self.table = part_table(X, workers, absent=np.nan, bundles=False)
+        self.weighed_alike = None  # whether the last sketch saw the same h for all rows
+        self.table = split_columns(X, workers, absent=np.nan, bundles=False)
         binner = self.propose(np.ones(X.shape[0], np.float32), 0)
         self.start(X, self.table, binner, limits, params, workers)
 

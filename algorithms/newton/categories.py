@@ -12,7 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from algorithms.gbdt.high_cardinality import Crowd, give_bins, places_of, sum_places
+from algorithms.gbdt.high_cardinality import (
+    HighCardinalityColumn,
+    places_of,
+    sum_by_category,
+    write_bins,
+)
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 
 ROOM = MAX_BINS - 1  # bins of a column, without the bin of missing values
@@ -44,7 +49,7 @@ class Categories:
             for own in self.codes
         ]
         self.crowds = {  # columns of more categories than bins
-            f: Crowd(f, own.astype(np.int64), places_of(X[:, f], own), ROOM)
+            f: HighCardinalityColumn(f, own.astype(np.int64), places_of(X[:, f], own), ROOM)
             for f, own in enumerate(self.codes)
             if own is not None and len(own) > ROOM
         }
@@ -78,9 +83,9 @@ class Categories:
         workers : Workers
         """
         for f in sorted(self.crowds.keys() & set(features)):
-            sums = sum_places(self.crowds[f], records, workers)[:-1]
+            sums = sum_by_category(self.crowds[f], records, workers)[:-1]
             self.bins[f] = group_codes(sums, scale, limits)
-            give_bins(self.crowds[f], self.bins[f], table, workers)
+            write_bins(self.crowds[f], self.bins[f], table, workers)
 
 
 def seen_codes(values):

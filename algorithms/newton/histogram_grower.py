@@ -13,7 +13,7 @@ from algorithms.gbdt.grower import Grower
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW, Rules
 from algorithms.gbdt.params import whole
 from algorithms.gbdt.sampling import seed_of
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.newton.binned_exact_grower import BinnedGrower, floats_above
 from algorithms.newton.categories import Categories
 from algorithms.newton.exact_grower import Grown
@@ -42,7 +42,7 @@ class HistGrower:
     """
 
     def __init__(self, X, categorical, limits, params, workers, weight=None):
-        table = part_table(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
+        table = split_columns(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
         binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
         if weight is not None:
             name = type(params).__name__
@@ -51,7 +51,7 @@ class HistGrower:
         self.start(X, table, self.categories.put_into(binner), limits, params, workers)
 
     def start(self, X, table, binner, limits, params, workers):
-        """Allocate the arrays of the grower; ``table`` holds the `Parts` of X."""
+        """Allocate the arrays of the grower; ``table`` holds the `SplitTable` of X."""
         n_rows = X.shape[0]
         self.limits, self.params, self.workers = limits, params, workers
         self.records = np.empty(n_rows, np.int64)

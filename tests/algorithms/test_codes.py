@@ -12,7 +12,7 @@ from algorithms.gbdt import category_bins
 from algorithms.gbdt.binning import take_columns
 from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.input_table import place_among
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.runtime.threads import Workers
 
 LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
@@ -51,7 +51,7 @@ def test_categories_are_placed_by_what_they_are_not_by_their_codes():
 def test_drawn_rows_are_turned_on_their_side(dtype, columns):
     X = np.random.default_rng(0).normal(size=(9001, columns)).astype(dtype)
     rows = np.arange(0, 9001, 2)
-    table = part_table(X, bundles=False)
+    table = split_columns(X, bundles=False)
     with Workers(2) as workers:
         found = take_columns(table, np.arange(columns), rows, workers)
         some = take_columns(table, np.arange(columns)[1::2], rows, workers)

@@ -128,12 +128,14 @@ def collections():
 
 
 def is_training():
-    return any(door[2] is not None for door in worker_tasks.doors.values())
+    return any(door[2] is not None for door in worker_tasks.listeners.values())
 
 
 def has_grown():
     """Return whether a rank has finished some rounds, of six splits and twelve messages each."""
-    return any(door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.doors.values())
+    return any(
+        door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.listeners.values()
+    )
 
 
 def kill_in_training(client, address, how=signal.SIGKILL):
@@ -219,8 +221,8 @@ def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters(
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
         with pytest.raises(ValueError, match="not those of the last fit"):
-            changed._take_up(*told_of(changed, 2000))
-    model._take_up(*told_of(model, 2000))
+            changed._resume(*told_of(changed, 2000))
+    model._resume(*told_of(model, 2000))
 
 
 def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
@@ -228,7 +230,7 @@ def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
     told, key = told_of(model)
     model._unfinished = (key, told.seed, ["first", "second", "third"])
     told, key = told_of(model.set_params(n_estimators=2))
-    model._take_up(told, key)
+    model._resume(told, key)
     assert told.rounds == ["first", "second"]
 
 

@@ -59,7 +59,7 @@ def test_two_workers_of_one_process_train_together(client):
         assert model.communication_["workers"] == 2
         local = HistogramBoostingRegressor(**PARAMS).fit(X, y, weight)
         assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
-    assert not worker_tasks.doors
+    assert not worker_tasks.listeners
 
 
 def test_collections_are_watched_as_tables_are(client):

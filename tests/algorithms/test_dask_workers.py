@@ -161,15 +161,15 @@ def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
     monkeypatch.setattr(placement, "ANSWERING", 0.3)
     whole = worker_tasks.versions()
     client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
-    asked = worker_check.ask(
+    asked = worker_check.call_workers(
         client, 0.3, worker_tasks.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
     )
     assert asked == client.answers
     with pytest.raises(WorkerLostError) as lost:
-        placement.open_doors(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
+        placement.open_listeners(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
     hangs = "does not answer: it hangs, or has gone"
     assert str(lost.value) == f"tcp://b {hangs}; tcp://d {hangs}"
-    assert placement.open_doors(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
+    assert placement.open_listeners(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
     client.answers = {"tcp://b": whole}
     with pytest.raises(WorkerLostError, match=f"^tcp://a {hangs}$"):
         placement.compare_versions(client, ["tcp://b", "tcp://a"])
@@ -180,10 +180,10 @@ def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
         placement.assign(Deaf({}), [SimpleNamespace(key="one")], None)
     broken = Deaf({"tcp://a": ConnectionResetError("reset")})
     with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
-        placement.open_doors(broken, "training", ["tcp://a"])
+        placement.open_listeners(broken, "training", ["tcp://a"])
     broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
     with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
-        placement.open_doors(broken, "training", ["tcp://a"])
+        placement.open_listeners(broken, "training", ["tcp://a"])
     older = {what: said for what, said in worker_tasks.versions().items() if what != "code"}
     broken.answers = {"tcp://a": older}
     with pytest.raises(VersionError, match="code is unknown at tcp://a"):

@@ -5,7 +5,7 @@ import pytest
 from ranks_kit import digest_of, partitionings, train_ranks
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.distributed.feature_voting import NOBODY, VotingGrower
+from algorithms.distributed.feature_voting import NO_VOTE, VotingGrower
 from algorithms.distributed.sockets import LinkError
 from algorithms.gbdt.model import join_trees
 from algorithms.prediction.predictor import FastPredictor
@@ -158,7 +158,7 @@ def test_twice_as_many_as_are_voted_for_are_summed():
 def test_the_features_with_most_votes_are_chosen():
     grower = VotingGrower.__new__(VotingGrower)
     grower.features, grower.top_k = np.arange(6), 2
-    cast = np.array([[4, 1], [1, 4], [2, 0], [5, NOBODY]], np.uint32)
+    cast = np.array([[4, 1], [1, 4], [2, 0], [5, NO_VOTE]], np.uint32)
     assert grower.count_votes(cast).tolist() == [1, 2, 4, 5]  # 2 and 5 come first, 0 comes second
 
 

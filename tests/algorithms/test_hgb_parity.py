@@ -123,6 +123,6 @@ def test_probabilities_of_many_classes_are_summed_in_the_librarys_order(n_classe
 def test_one_class_against_the_others_is_refused_of_two_classes_too(objective, n_classes):
     X, y = np.arange(60.0)[:, None], np.arange(60) % n_classes
     model = HistogramBoostingClassifier(parity="scikit-learn", objective=objective)
-    with pytest.raises(ValueError, match=f"objective='{objective}' cannot be had with parity"):
+    with pytest.raises(ValueError, match=f"objective='{objective}' is not supported with parity"):
         model.fit(X, y)
     model.set_params(parity="lightgbm", n_estimators=1).fit(X, y)

@@ -200,7 +200,7 @@ def test_small_tables_have_no_more_threads_than_processors(monkeypatch):
         assert one.size == 2
         given = binned_of(one), workers, 7
         assert len(make_growers(*given)) == 2
-        assert len(make_growers(given[0]._replace(crowds=[None]), *given[1:])) == 1
+        assert len(make_growers(given[0]._replace(high_cardinality=[None]), *given[1:])) == 1
         monkeypatch.setattr(growing, "MOST_BYTES", 1000)  # of histograms
         assert len(make_growers(*given)) == 1
 

@@ -12,11 +12,11 @@ from sklearn.metrics import log_loss
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.gbdt.high_cardinality import (
     ALONE,
-    Crowd,
+    HighCardinalityColumn,
+    assign_bins,
     cut_evenly,
     find_frequent,
-    share_bins,
-    sum_places,
+    sum_by_category,
 )
 from algorithms.gbdt.kernels.booster_arrays import HALF
 from algorithms.runtime.threads import Workers
@@ -42,7 +42,7 @@ def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy)
     sums = np.empty((room + more, 2), np.int64)
     sums[:, 0] = rng.integers(-(1 << 40), 1 << 40, len(sums))
     sums[:, 1] = rng.integers(0, 1 << 20, len(sums)) ** (2 if heavy else 1)
-    bins = share_bins(sums, np.ones(len(sums), bool), 5.0, room)
+    bins = assign_bins(sums, np.ones(len(sums), bool), 5.0, room)
     slope = sums[:, 0] / (sums[:, 1] + 5.0)
     order = np.argsort(slope, kind="stable")
     assert (np.diff(bins[order].astype(int)) >= 0).all()
@@ -63,10 +63,10 @@ def test_categories_of_few_rows_have_no_bin(seed, room, more, percent):
     n_codes = room + more
     sums = np.stack([rng.integers(-99, 99, n_codes), rng.integers(0, 99, n_codes)], axis=1)
     is_frequent = rng.integers(0, 100, n_codes) < percent
-    bins = share_bins(sums, is_frequent, 5.0, room)
+    bins = assign_bins(sums, is_frequent, 5.0, room)
     assert (bins[~is_frequent] == room).all()
     assert (bins[is_frequent] < room).all()
-    alone = share_bins(sums[is_frequent], np.ones(is_frequent.sum(), bool), 5.0, room)
+    alone = assign_bins(sums[is_frequent], np.ones(is_frequent.sum(), bool), 5.0, room)
     assert np.array_equal(bins[is_frequent], alone)
 
 
@@ -93,9 +93,9 @@ def test_sums_are_those_of_the_rows_of_each_category(threads):
     rng = np.random.default_rng(1)
     g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
     places = rng.integers(0, 301, 5000).astype(np.uint16)
-    crowd = Crowd(0, np.arange(300), places, 10)
+    column = HighCardinalityColumn(0, np.arange(300), places, 10)
     with Workers(threads) as workers:
-        sums = sum_places(crowd, (g << HALF) + h, workers)
+        sums = sum_by_category(column, (g << HALF) + h, workers)
     for code in range(301):
         assert sums[code].tolist() == [g[places == code].sum(), h[places == code].sum()]
 

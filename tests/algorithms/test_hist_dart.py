@@ -111,5 +111,5 @@ def test_what_it_cannot_do_is_told(capsys):
     model.fit(X, y, eval_set=[(X.copy(), y)], eval_metric=lambda *_: ("same", 1.0, False))
     assert len(model.evals_result_["valid_0"]["same"]) == model.n_estimators_ == model.n_estimators
     assert capsys.readouterr().out == "Early stopping is not available in dart mode\n"
-    with pytest.raises(ValueError, match="boosting_type='dart' cannot be had with parity"):
+    with pytest.raises(ValueError, match="boosting_type='dart' is not supported with parity"):
         dart(parity="lightgbm").fit(X, y)

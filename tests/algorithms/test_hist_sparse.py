@@ -20,7 +20,7 @@ from algorithms.estimator.constraints import all_free
 from algorithms.gbdt import split_table as hist_parts
 from algorithms.gbdt.binning import bin_table
 from algorithms.gbdt.bundles import Layout
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.runtime.threads import Workers
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_matrix]
@@ -137,7 +137,7 @@ def test_dense_one_hot_columns_are_bundled_for_second_order_trees(monkeypatch):
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=400) > 0.5).astype(int)
     params = {"n_estimators": 4, "max_depth": 3, "random_state": 0}
     bundled = NewtonBoostingClassifier(**params).fit(X, y)
-    assert part_table(X).listed.shape[1] == 15  # two levels are in more than half of the rows
+    assert split_columns(X).listed.shape[1] == 15  # two levels are in more than half of the rows
     monkeypatch.setattr(hist_parts, "exclusive_columns", lambda *_: np.empty(0, np.int64))
     assert digest(NewtonBoostingClassifier(**params).fit(X, y)) == digest(bundled)
 
@@ -285,7 +285,7 @@ def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
         with Workers(1) as workers:
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
             facts = none, all_free(len(none)), workers
-            bins = bin_table(part_table(X), binner, *facts, Layout(max_conflict_rate=rate))
+            bins = bin_table(split_columns(X), binner, *facts, Layout(max_conflict_rate=rate))
         widths.append(len(bins.places.length))
     assert widths[1] < widths[0]
     assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))

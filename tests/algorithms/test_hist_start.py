@@ -124,8 +124,8 @@ def test_the_same_bits_for_any_number_of_threads():
         ({"init_score": np.zeros(3)}, r"shape \(3,\), not \(1500, 1\)"),
         ({"init_score": np.full(1500, np.nan)}, "holds NaN"),
         ({"init_model": "poisson"}, "another objective"),
-        ({"init_model": "narrow"}, "knows 4 features, X 5"),
-        ({"init_model": "single"}, "cannot go on from its input_dtype"),
+        ({"init_model": "narrow"}, "has 4 features, X has 5"),
+        ({"init_model": "single"}, "cannot continue a model with input_dtype"),
     ],
 )
 def test_what_does_not_fit_is_told(given, told):

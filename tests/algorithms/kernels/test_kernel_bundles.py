@@ -17,7 +17,7 @@ from algorithms.gbdt.kernels import booster_arrays as hist_layout
 from algorithms.gbdt.kernels.bundling import find_bundles
 from algorithms.gbdt.kernels.sparse_columns import build_listed
 from algorithms.gbdt.params import make_rules
-from algorithms.gbdt.split_table import are_exclusive, entries_of, exclusive_columns, part_table
+from algorithms.gbdt.split_table import are_exclusive, entries_of, exclusive_columns, split_columns
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 from algorithms.runtime.threads import Workers
 
@@ -81,7 +81,7 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
     with Workers(1) as workers:
         wanted = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
         plain = bin_table(filled, wanted, none, all_free(len(none)), workers)
-        table = part_table(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
+        table = split_columns(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
         found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
         bins = bin_table(table, found, none, all_free(len(none)), workers, layout)
     assert all(map(np.array_equal, found.edges, wanted.edges))
@@ -98,7 +98,7 @@ def test_a_conflict_that_is_allowed_costs_one_value():
     X[:10, 0] = X[9:19, 1] = 1.0
     none = np.zeros(2, np.int64)
     with Workers(1) as workers:
-        table = part_table(sparse.csc_array(X))
+        table = split_columns(sparse.csc_array(X))
         binner = find_bins(table, np.zeros(2, bool), 255, 100, 1, workers)
         facts = none, all_free(len(none)), workers
         bins = bin_table(table, binner, *facts, Layout(max_conflict_rate=0.01))
@@ -117,7 +117,7 @@ def test_listed_columns_sum_records(seed, size):
     X = zeros_mostly(rng, n, d, 0.01)
     none = np.zeros(d, np.int64)
     with Workers(1) as workers:
-        table = part_table(sparse.csr_array(X))
+        table = split_columns(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 9, n, 1, workers)
         bins = bin_table(table, binner, none, all_free(len(none)), workers)
     stride = stride_of(bins.places)
@@ -194,7 +194,7 @@ def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bund
     limits = {"num_leaves": 10, "min_child_samples": 4, "reg_lambda": 1e4, "min_child_weight": 0.0}
     model = HistogramBoostingRegressor(**limits)
     with Workers(threads) as workers:
-        table = part_table(sparse.csr_array(X))
+        table = split_columns(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 12, n, 1, workers)
         layout = Layout(bundles=has_bundles)
         bins = bin_table(table, binner, none, all_free(len(none)), workers, layout)

@@ -9,7 +9,7 @@ from kernels import callable_kernel
 from algorithms.distributed.rows import Rows
 from algorithms.estimator.constraints import all_free
 from algorithms.gbdt.binning import bin_table, find_bins
-from algorithms.gbdt.grower import Grower, parting
+from algorithms.gbdt.grower import Grower, make_partition_task
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels import gradient_packing as hist_pack
 from algorithms.gbdt.kernels.booster_arrays import Scale
@@ -106,7 +106,7 @@ def test_rows_are_parted_into_the_leaves_that_growth_put_them_in(categorical):
     found = np.zeros(400, np.uint16)
     of_leaves = grower.leaves["node"][: tree.n_leaves]
     goes_left, places = grower.growth.goes_left, bins.places.column
-    task = parting(tree.nodes, of_leaves, goes_left, bins.columns, places, found)
+    task = make_partition_task(tree.nodes, of_leaves, goes_left, bins.columns, places, found)
     every = np.arange(400, dtype=np.uint32)
     task(every[:0])
     assert not found.any()

@@ -9,7 +9,7 @@ from scipy import sparse
 from algorithms.gbdt import sparse_columns as hist_listed
 from algorithms.gbdt.binning import bin_listed, find_bins, last_rounded, pad_edges, sample_rows
 from algorithms.gbdt.sparse_columns import ByColumn, ByRow
-from algorithms.gbdt.split_table import Parts, part_table
+from algorithms.gbdt.split_table import SplitTable, split_columns
 from algorithms.histogram_boosting import HistogramBoostingClassifier
 from algorithms.newton_boosting import NewtonBoostingRegressor
 from algorithms.runtime.threads import Workers
@@ -28,7 +28,7 @@ def drawn_matrix(seed, dtype):
 
 def parts_of(listed, absent):
     nothing = np.empty((listed.shape[0], 0), listed.matrix.dtype)
-    return Parts(nothing, np.empty(0, np.int64), listed, np.arange(listed.shape[1]), absent)
+    return SplitTable(nothing, np.empty(0, np.int64), listed, np.arange(listed.shape[1]), absent)
 
 
 def entries_in(entries):
@@ -74,10 +74,10 @@ def test_rows_are_brought_into_columns_where_that_is_needed(monkeypatch, reason)
 
 def test_what_stands_twice_is_added_up_first():
     twice = sparse.csr_array(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
-    assert isinstance(part_table(twice).listed, ByColumn)
-    assert part_table(twice).listed.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
+    assert isinstance(split_columns(twice).listed, ByColumn)
+    assert split_columns(twice).listed.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
     twice.sum_duplicates()
-    assert isinstance(part_table(twice).listed, ByRow)
+    assert isinstance(split_columns(twice).listed, ByRow)
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
@@ -95,8 +95,8 @@ def test_the_last_number_that_is_rounded_to_an_edge(edges):
 
 def test_edges_of_wide_values_are_those_of_rounded_ones():
     edges = [np.array([0.1, 0.30000001]), np.empty(0)]
-    narrow = pad_edges(edges, part_table(np.zeros((1, 2), np.float32), bundles=False))
-    wide = pad_edges(edges, part_table(np.zeros((1, 2)), bundles=False, rounds=True))
+    narrow = pad_edges(edges, split_columns(np.zeros((1, 2), np.float32), bundles=False))
+    wide = pad_edges(edges, split_columns(np.zeros((1, 2)), bundles=False, rounds=True))
     assert (narrow[0].dtype, wide[0].dtype) == (np.float32, np.float64)
     assert np.array_equal(narrow[1], wide[1])
     assert (narrow[0] <= wide[0]).all()

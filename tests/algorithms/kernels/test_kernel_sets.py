@@ -13,7 +13,7 @@ from algorithms.gbdt.binning import Binner, bin_table
 from algorithms.gbdt.grower import Grower
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Rules, Scale
 from algorithms.gbdt.kernels.category_codes import add_codes, rebin
-from algorithms.gbdt.split_table import part_table
+from algorithms.gbdt.split_table import split_columns
 from algorithms.newton import categories
 from algorithms.newton.params import Limits
 from algorithms.runtime.threads import ALONE, Workers
@@ -26,7 +26,7 @@ PLAIN = {"ridge": 1.0 * UNIT, "alpha": 0.0, "max_step": 0.0, "min_h": 0.0, "few"
 def split(codes, n_codes, g, h, sizes, rules):
     """Return the root of a tree of one question on codes, and which bins go left."""
     binner = Binner((np.empty(0),), (np.arange(n_codes),), np.array([n_codes]))
-    table = part_table(codes[:, None], bundles=False)
+    table = split_columns(codes[:, None], bundles=False)
     bins = bin_table(table, binner, NO_SIGNS, all_free(1), ALONE)
     if sizes is not None:
         bins.sizes[0, :n_codes] = sizes
@@ -157,7 +157,7 @@ def test_a_column_is_binned_anew_for_each_tree(threads):
     binner = own.put_into(start)
     assert binner.counts.tolist() == [MAX_BINS, 10]
     with Workers(threads) as workers:
-        table = part_table(X, bundles=False)
+        table = split_columns(X, bundles=False)
         bins = bin_table(table, binner, np.zeros(2, np.int64), all_free(2), workers)
         before = bins.columns[1].copy()
         for _ in range(2):

@@ -10,7 +10,7 @@ from algorithms.gbdt.kernels.score_update import (
     add_leaves,
     list_unmarked,
     mark_leaves,
-    part_others,
+    partition_others,
     walk_listed,
 )
 from algorithms.gbdt.model import copy_tree
@@ -40,8 +40,8 @@ class Grower:
 
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_dense = bins.rows.shape
-        n_features, n_columns = len(bins.count), len(bins.places.length)
-        n_values = n_rows * n_dense + len(bins.lists.cells)
+        n_features, n_columns = len(bins.count), len(bins.layout.length)
+        n_values = n_rows * n_dense + len(bins.sparse.cells)
         small = n_values * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # room for more is never used
@@ -55,7 +55,7 @@ class Grower:
         self.team = make_team(self.size)
         self._crew = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        n_cells = stride_of(bins.places) * n_columns
+        n_cells = stride_of(bins.layout) * n_columns
         self.leaves = np.zeros(leaves, booster_arrays.LEAF)
         self.scratch = booster_arrays.Scratch(
             cells=np.zeros((self.size, n_cells), np.int64),
@@ -107,7 +107,7 @@ class Grower:
         n_rows = len(own.rows)
         own.state[booster_arrays.ROWS] = n_rows
         given = EVERY if rows is None else rows
-        if self.size == 1 or self.is_large or features is not None or self.rules.extra:
+        if self.size == 1 or self.is_large or features is not None or self.rules.extra_trees:
             self._share_growing(given, records, own, scale, seed)
         else:
             begin_with(given, own.rows, 0, n_rows)
@@ -141,7 +141,7 @@ class Grower:
 
         Listed columns are always built, as whole rows of them are.
         """
-        places, n_dense = self.bins.places, self.bins.rows.shape[1]
+        places, n_dense = self.bins.layout, self.bins.rows.shape[1]
         allowed = np.zeros(len(self.bins.count), np.uint8)
         allowed[features] = 1
         used = np.unique(places.column[features])
@@ -166,10 +166,10 @@ class Grower:
 
     def _runs(self):
         """Return the last tree's splits as `place_rows` takes them, or None where it cannot."""
-        own, places = self._own, self.bins.places
+        own, places = self._own, self.bins.layout
         are_few = 2 * len(own.rows) > len(self.leaf_of)  # others: parting them costs less
         most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
-        if len(self.bins.lists.cells) or self.n_leaves > most:
+        if len(self.bins.sparse.cells) or self.n_leaves > most:
             return None
         nodes = own.nodes[: 2 * self.n_leaves - 1]
         number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
@@ -180,9 +180,9 @@ class Grower:
         """Return what writes the leaves of rows that the last tree was not grown on."""
         own, bins, leaf_of = self._own, self.bins, self.leaf_of
         nodes, of_leaves = own.nodes[: 2 * self.n_leaves - 1], self.leaves["node"][: self.n_leaves]
-        if not len(bins.lists.cells):
+        if not len(bins.sparse.cells):
             return parting(
-                nodes, of_leaves, own.goes_left, bins.columns, bins.places.column, leaf_of
+                nodes, of_leaves, own.goes_left, bins.columns, bins.layout.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
         return lambda others: walk_listed(bins, own, leaf, others, leaf_of)
@@ -227,8 +227,8 @@ def make_growers(binned, workers, n_trees):
     """
     bins, given = binned.bins, (binned.bins, binned.binner, binned.rules)
     threads = min(workers.threads, count_processors())
-    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.lists.cells)
-    n_cells = stride_of(bins.places) * len(bins.places.length)
+    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.sparse.cells)
+    n_cells = stride_of(bins.layout) * len(bins.layout.length)
     fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
     is_small = n_rows < ROWS_TO_MARK and fits and not binned.crowds
     if 1 < threads <= n_trees and n_values >= FEW_VALUES and is_small:
@@ -278,13 +278,13 @@ def parting(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
     Parameters
     ----------
     leaf_nodes : int64 (n_leaves,), node of each leaf
-    nodes, goes_left, columns, place, leaf_of : as of `part_others`
+    nodes, goes_left, columns, place, leaf_of : as of `partition_others`
     """
     leaf = numbers_of_leaves(len(nodes), leaf_nodes)
 
     def task(others):
         scratch = np.empty_like(others), np.empty((len(nodes), 2), np.int64)
-        part_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
+        partition_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
 
     return task
 

@@ -152,7 +152,7 @@ def give_bins(crowd, numbers, bins, workers):
     counts = np.bincount(numbers, minlength=crowd.room)
     bins.sizes[crowd.feature, : crowd.room] = counts[: crowd.room]
     numbers = np.append(numbers, np.uint8(crowd.room))
-    at = bins.places.column[crowd.feature]
+    at = bins.layout.column[crowd.feature]
 
     def write(first, last):
         rebin(crowd.places, numbers, bins.columns[at], bins.rows, at, first, last)

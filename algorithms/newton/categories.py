@@ -103,7 +103,7 @@ def group_codes(sums, scale, limits):
     """
     h = sums[:, 1] * scale.h
     fits_leaf = (h > 0.0) & (h >= limits.min_child_weight)
-    top, below = limits.shrink(sums[:, 0] * scale.g), h + limits.ridge
+    top, below = limits.shrink(sums[:, 0] * scale.g), h + limits.reg_lambda
     slope = np.divide(top, below, out=np.zeros(len(h)), where=fits_leaf)
     order = np.argsort(slope, kind="stable")
     found = np.empty(len(h), np.uint8)

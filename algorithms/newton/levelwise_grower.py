@@ -52,7 +52,7 @@ class LeveledGrower:
         self.grower = LevelGrower(X, workers, name, close=0.0)
         self.gaps = self.grower.table.missing > 0
         weight = max(limits.min_child_weight, LEAST_H)
-        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.ridge)
+        self.rules = Limits(2, 1, weight, limits.least_gain, 1.0, limits.reg_lambda)
         self.lists = None
 
     def grow(self, g, h, used, draws):
@@ -89,7 +89,7 @@ class LeveledGrower:
         to_left = np.where(self.gaps[feature], own["missing_left"], 1)
         nodes["missing_left"] = np.where(inner, to_left, 0)
         nodes["value"], nodes["cover"] = grown.values, own["weight"]
-        score = grown.values**2 * (own["weight"] + self.limits.ridge)  # G² / (H + λ)
+        score = grown.values**2 * (own["weight"] + self.limits.reg_lambda)  # G² / (H + λ)
         gain = score[own["left"]] + score[own["right"]] - score
         nodes["gain"] = rounded_gain(np.where(inner, gain, 0.0))
         return nodes

@@ -22,7 +22,7 @@ CALLED, TAKEN, DONE, AWAY, CALLS = 0, 8, 16, 24, 32  # likewise, of the calls of
 SPINS = 100  # some three microseconds
 
 
-class Team(NamedTuple):
+class ThreadTeam(NamedTuple):
     """How many threads there are, and the counters by which they meet."""
 
     size: int
@@ -40,7 +40,7 @@ def wait(spins):
 
 
 @linked_kernel
-def meet(team):
+def barrier_wait(team):
     """Return when every member has called this; what they wrote before, all see after it.
 
     A member whose thread was interrupted before it entered the kernel never comes. It says so by

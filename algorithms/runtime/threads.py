@@ -23,7 +23,15 @@ from algorithms.runtime.interrupt_flag import (
     interrupt_flag,
     watch_interrupts,
 )
-from algorithms.runtime.thread_team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
+from algorithms.runtime.thread_team import (
+    ANSWERED,
+    COUNTERS,
+    GONE,
+    HANDED,
+    SIGNS,
+    ThreadTeam,
+    look_out,
+)
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
@@ -184,7 +192,9 @@ class Workers:
 
         self.share(steps, count)
 
-    def share(self, task: Callable[[int, int], None], count: int, team: Team | None = None) -> None:
+    def share(
+        self, task: Callable[[int, int], None], count: int, team: ThreadTeam | None = None
+    ) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
 
         Where all of them meet as a ``team``, an interrupt of the caller's own does not leave the
@@ -231,7 +241,7 @@ class Workers:
             self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
         return self._helpers[:count]
 
-    def _run(self, task: Callable, calls: list[tuple], team: Team | None = None) -> None:
+    def _run(self, task: Callable, calls: list[tuple], team: ThreadTeam | None = None) -> None:
         """Call ``task(*call)`` for all calls at once, the first one in the caller's own thread."""
         own, *others = calls
         busy = []
@@ -251,14 +261,14 @@ class Workers:
                 raise error
 
 
-def leave(team: Team) -> None:
+def leave(team: ThreadTeam) -> None:
     """Tell a team's other members that the caller will not come: they wait no longer."""
     team.counters[GONE] = 1
 
 
-def make_team(size: int) -> Team:
+def make_team(size: int) -> ThreadTeam:
     """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
+    return ThreadTeam(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
 
 
 def count_processors() -> int:

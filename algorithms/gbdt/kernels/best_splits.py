@@ -22,22 +22,28 @@ from algorithms.gbdt.kernels.booster_arrays import (
     TOTAL_G,
     TOTAL_H,
 )
-from algorithms.gbdt.kernels.child_histograms import gather, keep, subtract
+from algorithms.gbdt.kernels.child_histograms import gather, keep_histogram, subtract
 from algorithms.gbdt.kernels.column_scan import search_column, write_sides
-from algorithms.gbdt.kernels.histogram import add_up, build_bounded, build_narrow, build_wide
+from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.narrow_leaf import is_plain, part, scan_sums, subtract_cells, take
+from algorithms.gbdt.kernels.narrow_leaf import (
+    is_plain,
+    scan_sums,
+    subtract_cells,
+    take_cells,
+    unpack_cells,
+)
 from algorithms.gbdt.kernels.sparse_columns import build_listed
-from algorithms.gbdt.kernels.split import beats, clear, facts_of
+from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
 MANY_ROWS = 8192  # of a leaf from which on members share its rows, not its features
 
 
 @inner_kernel
-def survey(team, rank, bins, records, growth, scratch, rules, scale, small, large):
+def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large):
     """Find the best splits of two new leaves, and the leaf to split next.
 
     Parameters
@@ -45,36 +51,36 @@ def survey(team, rank, bins, records, growth, scratch, rules, scale, small, larg
     small : the leaf whose histogram is built
     large : its sibling, whose slot holds their parent's histogram, or −1 for the root
     """
-    clear(scratch.best[rank, 0])
-    clear(scratch.best[rank, 1])
+    reset_split(scratch.best[rank, 0])
+    reset_split(scratch.best[rank, 1])
     full = growth.state[LEAVES] == rules.num_leaves
     some = may_split(growth.leaves[small], rules)
     some = some or (large >= 0 and may_split(growth.leaves[large], rules))
     some = some and not full
     if some:
         build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large)
-    meet(team)
+    barrier_wait(team)
     if rank == 0:
         if some and growth.leaves[small]["wide"]:
             note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
-            settle(team, growth, scratch, large if which else small, which)
-        choose(growth, bins, full or is_interrupted(team.flag))
-    meet(team)
+            reduce_thread_best(team, growth, scratch, large if which else small, which)
+        pick_next_leaf(growth, bins, full or is_interrupted(team.flag))
+    barrier_wait(team)
 
 
 @inner_kernel
 def may_split(leaf, rules):
     """Return whether a leaf is large enough for two, and not too deep."""
     shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
-    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_rows, 2)
+    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_child_samples, 2)
 
 
 @inner_kernel
 def shares_rows(team, leaf, bins, n_columns):
     """Return whether members share the rows of a leaf, and not its columns."""
     many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
-    return team.size > 1 and (many or n_columns < team.size or len(bins.lists.cells) > 0)
+    return team.size > 1 and (many or n_columns < team.size or len(bins.sparse.cells) > 0)
 
 
 @inner_kernel
@@ -86,10 +92,10 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     first, last = share_of(team, rank, 0, n_columns)
     by_rows = shares_rows(team, leaf, bins, n_columns)
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
-    if len(bins.lists.cells) > 0:
-        stride = growth.cells.shape[1] // len(bins.places.length)
+    if len(bins.sparse.cells) > 0:
+        stride = growth.cells.shape[1] // len(bins.layout.length)
         build_listed(
-            bins.lists,
+            bins.sparse,
             records,
             growth.rows,
             begin,
@@ -106,9 +112,11 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
             build(bins, records, growth, scratch, scale, rank, begin, stop, begins, ends, leaf)
             if low == first and large < 0 and scale.room:
-                add_up(bins, records, growth, scratch, rank, begin, stop, growth.columns[begins])
+                sum_totals(
+                    bins, records, growth, scratch, rank, begin, stop, growth.columns[begins]
+                )
             if by_rows:
-                meet(team)
+                barrier_wait(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
 
 
@@ -116,11 +124,11 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
 def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
     """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
-    stride = growth.cells.shape[1] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
     cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
     while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
         high -= 1
-    if high == low and len(bins.lists.cells) > 0:
+    if high == low and len(bins.sparse.cells) > 0:
         sums[FLUSHED] = 0
         return
     if not leaf["wide"]:
@@ -151,7 +159,7 @@ def build(bins, records, growth, scratch, scale, rank, first, last, low, high, l
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
     """Take the cells of some columns, subtract, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
-    stride = growth.cells.shape[1] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
     members = (0, team.size) if by_rows else (rank, rank + 1)
     was_wide = one["wide"]
     spread = sum_of(scratch, members, SPREAD)
@@ -159,34 +167,36 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
     wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
-    one_facts = facts_of(one, g, h, rules, scale)
-    two_facts = facts_of(two, two["g"], two["h"], rules, scale)
+    small_stats = node_stats(one, g, h, rules, scale)
+    large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
     own, slots = scratch.small[rank], (one["slot"], two["slot"])
     for j in range(low, high):
         c = growth.columns[j]
-        n_cells, at = bins.places.length[c], c * stride
+        n_cells, at = bins.layout.length[c], c * stride
         by_sums = is_plain(bins, c, rules)
         if was_wide:
             gather(scratch, members, at, n_cells, own[0], own[1])
             if scan_two:
                 subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
-                keep(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
+                keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
             if scan_one:
-                keep(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
+                keep_histogram(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
         else:
             to = growth.cells[slots[0], at : at + n_cells] if scan_one else own[4]
-            take(scratch, members, at, n_cells, by_sums, to)
+            take_cells(scratch, members, at, n_cells, by_sums, to)
             if scan_two:
                 subtract_cells(growth.cells[slots[1]], at, n_cells, to)
-        for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
-            leaf, facts = (large, two_facts) if which else (small, one_facts)
+        for which in range(
+            0 if scan_one else 1, 2 if scan_two else 1
+        ):  # as `reduce_thread_best` counts them
+            leaf, stats = (large, large_stats) if which else (small, small_stats)
             if not was_wide:
                 cells = growth.cells[slots[which], at : at + n_cells]
                 if by_sums:
-                    scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which)
+                    scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which)
                     continue
-                part(cells, n_cells, own[2 * which], own[2 * which + 1])
+                unpack_cells(cells, n_cells, own[2 * which], own[2 * which + 1])
             search_column(
                 bins,
                 c,
@@ -194,7 +204,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
                 own[2 * which + 1],
                 growth.groups[leaf],
                 growth.allowed,
-                facts,
+                stats,
                 rules,
                 scale,
                 scratch,
@@ -204,14 +214,14 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
 
 
 @inner_kernel
-def scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which):
+def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which):
     """Scan a plain column of a narrow leaf, where the leaf may use its feature."""
-    f = bins.places.members[bins.places.start[c]]
+    f = bins.layout.features[bins.layout.start[c]]
     if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
         best, scores = scratch.best[rank, which], scratch.scores[rank]
         spare = scratch.small[rank, 5]
         n_bins, missing_bin = bins.count[f], bins.missing[f]
-        scan_sums(cells, n_bins, missing_bin, f, facts, rules, spare, scores, best)
+        scan_sums(cells, n_bins, missing_bin, f, stats, rules, spare, scores, best)
 
 
 @inner_kernel
@@ -252,12 +262,12 @@ def is_wide(leaf, spread, h, scale):
 
 
 @inner_kernel
-def settle(team, growth, scratch, leaf, which):
+def reduce_thread_best(team, growth, scratch, leaf, which):
     """Take the best of the splits that members have found for a leaf."""
     best = 0
     for rank in range(1, team.size):
         own = scratch.best[rank, which]
-        if beats(own["gain"], own["feature"], scratch.best[best, which]):
+        if is_better_split(own["gain"], own["feature"], scratch.best[best, which]):
             best = rank
     copy_best(growth.found[leaf], scratch.best[best, which])
     if growth.found[leaf]["is_set"]:
@@ -274,7 +284,7 @@ def copy_best(to, best):
 
 
 @inner_kernel
-def choose(growth, bins, full):
+def pick_next_leaf(growth, bins, full):
     """Name the leaf that is split next, and write which of its bins go left."""
     found = growth.found
     at = NO_FEATURE

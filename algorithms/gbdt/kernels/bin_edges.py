@@ -83,11 +83,11 @@ def find_edges(values, counts, most_bins, fewest_rows, edges):
     rest, bins_left = n_rows - big_rows, most_bins - n_big
     if len(values) <= most_bins:
         mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
-    return part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
+    return close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
 
 
 @inner_kernel
-def part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
+def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
     """Close a bin wherever it has enough rows.
 
     Parameters

@@ -78,7 +78,7 @@ NODE = np.dtype(
 )
 
 
-class Places(NamedTuple):
+class FeatureLayout(NamedTuple):
     """Where the features lie in the columns of the table."""
 
     column: np.ndarray  # int64 (n_features,)
@@ -90,7 +90,7 @@ class Places(NamedTuple):
     length: np.ndarray  # int64 (n_columns,): cells
 
 
-class Lists(NamedTuple):
+class SparseColumns(NamedTuple):
     """The columns that come after those of `Bins.rows`: what is not at the default in each row."""
 
     start: np.ndarray  # int64 (n_rows + 1,), or (1,) where nothing is listed
@@ -107,12 +107,12 @@ class Bins(NamedTuple):
     columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column
     count: np.ndarray  # int64 (n_features,): bins of a feature, that of missing values included
     missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
-    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
+    is_categorical: np.ndarray  # int64 (n_features,): 1 where bins are categories
     sizes: np.ndarray  # int32 (n_features, MAX_BINS): how many categories, of these; (0, …): none
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
     groups: np.ndarray  # uint64 (n_features, n_words): bits, groups that it may interact in
-    places: Places
-    lists: Lists
+    layout: FeatureLayout
+    sparse: SparseColumns
 
 
 class Rules(NamedTuple):
@@ -120,19 +120,19 @@ class Rules(NamedTuple):
 
     num_leaves: int
     max_depth: int
-    min_rows: int
-    min_h: float
-    alpha: float
-    ridge: float
-    min_gain: float
-    max_step: float  # bound on |value|; 0: none
-    smooth: float
-    set_smooth: float
-    set_ridge: float
-    most_in_set: int
-    few_bins: int  # up to as many bins, each category is tried alone
-    min_rows_of_category: int
-    extra: int  # 1: one threshold is drawn for each feature of a node
+    min_child_samples: int
+    min_child_weight: float
+    reg_alpha: float
+    reg_lambda: float
+    min_split_gain: float
+    max_delta_step: float  # bound on |value|; 0: none
+    path_smooth: float
+    cat_smooth: float
+    cat_l2: float
+    max_cat_threshold: int
+    max_cat_to_onehot: int  # up to as many bins, each category is tried alone
+    min_data_per_group: int
+    extra_trees: int  # 1: one threshold is drawn for each feature of a node
     plain: int  # 1: neither alpha, max_step, smooth nor a monotone feature: the fast scan serves
     seed: int
     sets_by_value: int = 0  # 1: sets as of `newton.sets`; 0: as of `hist.careful`
@@ -160,10 +160,12 @@ class Growth(NamedTuple):
     leaves: np.ndarray  # LEAF (num_leaves,)
     groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
     found: np.ndarray  # BEST (num_leaves,): best split of each leaf
-    members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
+    members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_categorical`
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
-    cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, see `hist.narrow`,
+    cells: (
+        np.ndarray
+    )  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, see `hist.restrict_groups`,
     # or g of a wide one
     heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below

@@ -13,14 +13,14 @@ row of, codes that training never saw, and missing values where the leaf has non
 
 import numpy as np
 
-from algorithms.gbdt.kernels.constrained_split import scan_careful
+from algorithms.gbdt.kernels.constrained_split import scan_constrained
 from algorithms.gbdt.kernels.node_score import shrink
 from algorithms.gbdt.kernels.split import scan
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @linked_kernel
-def scan_sorted(g, h, sizes, missing_bin, feature, facts, rules, scale, scratch, best, members):
+def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch, best, members):
     """Try sets of categories, with missing values on either side.
 
     Parameters
@@ -35,37 +35,37 @@ def scan_sorted(g, h, sizes, missing_bin, feature, facts, rules, scale, scratch,
     members : uint8 (MAX_BINS,), written with ``best``: which bins go left
     """
     cells, _, slopes, order = scratch
-    if missing_bin < rules.few_bins:
+    if missing_bin < rules.max_cat_to_onehot:
         for b in range(missing_bin):
             if h[b] > 0:
-                try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members)
+                try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, members)
         return
-    used = sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes)
+    used = sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes)
     if used == 0:
         return
-    n_cells, merged = lay_sorted(g, h, sizes, order, used, rules.most_in_set, cells)
-    if is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
+    n_cells, merged = lay_sorted(g, h, sizes, order, used, rules.max_cat_threshold, cells)
+    if is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch, best):
         n_left = best["bin"] + 1
         if n_left > merged:
             n_left += used - n_cells
         b = order[min(n_left, used - 1)]
-        turned = n_left < used and slope_of(g[b], h[b], facts, rules, scale) < 0.0
+        turned = n_left < used and slope_of(g[b], h[b], stats, rules, scale) < 0.0
         for b in range(missing_bin):
             members[b] = h[b] == 0
         for i in range(used):
             members[order[i]] = (i < n_left) != turned
         if turned:
-            best["g"], best["h"] = facts.g - best["g"], facts.h - best["h"]
+            best["g"], best["h"] = stats.g - best["g"], stats.h - best["h"]
             best["missing_left"] = h[missing_bin] == 0 or not best["missing_left"]
 
 
 @inner_kernel
-def try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members):
+def try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, members):
     """Try one category on the right, all others on the left."""
     cells = scratch[0]
-    cells[0, 0], cells[1, 0] = facts.g - g[b] - g[missing_bin], facts.h - h[b] - h[missing_bin]
+    cells[0, 0], cells[1, 0] = stats.g - g[b] - g[missing_bin], stats.h - h[b] - h[missing_bin]
     cells[0, 1], cells[1, 1] = g[b], h[b]
-    if is_better(g, h, missing_bin, 2, feature, facts, rules, scale, scratch, best):
+    if is_better(g, h, missing_bin, 2, feature, stats, rules, scale, scratch, best):
         for other in range(missing_bin):
             members[other] = 1
         if best["bin"] == 0:
@@ -73,13 +73,15 @@ def try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, m
 
 
 @inner_kernel
-def slope_of(g, h, facts, rules, scale):
+def slope_of(g, h, stats, rules, scale):
     """Return T(G) / (H + λ) of a category, in steps; 0 where it is too light for a leaf."""
-    return shrink(g, rules.alpha / scale.g) / (h + facts.ridge) if h >= facts.least else 0.0
+    return (
+        shrink(g, rules.reg_alpha / scale.g) / (h + stats.reg_lambda) if h >= stats.least else 0.0
+    )
 
 
 @inner_kernel
-def sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes):
+def sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes):
     """Write the bins that a leaf has rows of, sorted stably by slope; return how many there are.
 
     Parameters
@@ -90,7 +92,7 @@ def sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes):
     used = 0
     for b in range(missing_bin):
         if h[b] > 0:
-            slope = slope_of(g[b], h[b], facts, rules, scale)
+            slope = slope_of(g[b], h[b], stats, rules, scale)
             i = used
             while i > 0 and slopes[i - 1] > slope:
                 slopes[i], order[i] = slopes[i - 1], order[i - 1]
@@ -127,16 +129,16 @@ def lay_sorted(g, h, sizes, order, used, most, cells):
 
 
 @inner_kernel
-def is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
+def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch, best):
     """Scan cells as bins, missing values behind them; return whether the best split is now here."""
     cells, sums, scores, _ = scratch
     cells[0, n_cells], cells[1, n_cells] = g[missing_bin], h[missing_bin]
     bins = cells[0], cells[1], n_cells + 1, n_cells
     if rules.plain:
-        scan(*bins, feature, facts, rules, sums, scores, best)
+        scan(*bins, feature, stats, rules, sums, scores, best)
     else:
         direction = np.int64(0)
-        scan_careful(*bins, feature, direction, facts, rules, scale, sums, best)
+        scan_constrained(*bins, feature, direction, stats, rules, scale, sums, best)
     if best["feature"] != feature or best["is_set"]:  # a set of this feature is an earlier one
         return False
     best["is_set"] = 1

@@ -10,8 +10,8 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, LISTED_FLUSHED, LOW
 from algorithms.gbdt.kernels.categorical_split import scan_sorted
-from algorithms.gbdt.kernels.constrained_split import scan_careful, scan_set
-from algorithms.gbdt.kernels.narrow_leaf import add_up
+from algorithms.gbdt.kernels.constrained_split import scan_categorical, scan_constrained
+from algorithms.gbdt.kernels.narrow_leaf import accumulate_cells
 from algorithms.gbdt.kernels.split import scan
 from algorithms.runtime.jit import inner_kernel
 
@@ -44,7 +44,7 @@ def gather(scratch, members, first, n_bins, g, h):
 
 
 @inner_kernel
-def keep(growth, leaf, first, n_bins, wide, by_sums, g, h):
+def keep_histogram(growth, leaf, first, n_bins, wide, by_sums, g, h):
     """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart.
 
     Else they become cells; ``by_sums``, each with all before it.
@@ -57,7 +57,7 @@ def keep(growth, leaf, first, n_bins, wide, by_sums, g, h):
         else:
             cells[np.uint64(first) + b] = (g[b] << HALF) + h[b]
     if by_sums and not wide:
-        add_up(cells[first : first + n_bins], n_bins)
+        accumulate_cells(cells[first : first + n_bins], n_bins)
 
 
 @inner_kernel
@@ -70,26 +70,26 @@ def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
 
 
 @inner_kernel
-def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
+def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
     """Scan a feature of a leaf with the scan that it needs."""
     n_bins, missing_bin = bins.count[f], bins.missing[f]
     best = scratch.best[rank, which]
     sums = scratch.small[rank, 4:]
-    if bins.is_set[f]:
+    if bins.is_categorical[f]:
         order, members = scratch.order[rank], scratch.members[rank, which]
         sizes = bins.sizes[f]
         if rules.sets_by_value:
             own = scratch.small[rank]
             room = own[6:], own[4:6], scratch.scores[rank], order
-            scan_sorted(g, h, sizes, missing_bin, f, facts, rules, scale, room, best, members)
+            scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, members)
             return
         slopes = scratch.scores[rank]
-        scan_set(
-            g, h, n_bins, missing_bin, sizes, f, facts, rules, scale, order, slopes, best, members
+        scan_categorical(
+            g, h, n_bins, missing_bin, sizes, f, stats, rules, scale, order, slopes, best, members
         )
     elif rules.plain:
         scores = scratch.scores[rank]
-        scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)
+        scan(g, h, n_bins, missing_bin, f, stats, rules, sums, scores, best)
     else:
         direction = bins.monotone[f]
-        scan_careful(g, h, n_bins, missing_bin, f, direction, facts, rules, scale, sums, best)
+        scan_constrained(g, h, n_bins, missing_bin, f, direction, stats, rules, scale, sums, best)

@@ -13,12 +13,12 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.child_histograms import search
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.split import beats, improve, score_to_exceed
+from algorithms.gbdt.kernels.split import is_better_split, score_to_exceed, update_best_split
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, rank, which):
+def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, rank, which):
     """Scan all features of a column that a leaf may use.
 
     Parameters
@@ -28,18 +28,18 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
     groups : uint64 (n_words,), of the leaf
     allowed : uint8 (n_features,)
     """
-    places = bins.places
-    first, last = places.start[c], places.start[c + 1]
-    pairs = places.pairs[c] if rules.plain else 0
+    layout = bins.layout
+    first, last = layout.start[c], layout.start[c + 1]
+    pairs = layout.pairs[c] if rules.plain else 0
     own = scratch.small[rank]
     for k in range(first, last - pairs):
-        f = places.members[k]
+        f = layout.features[k]
         if allowed[f] and may_use(groups, bins.groups[f]):
             own_g, own_h = g, h
-            if places.default[f] >= 0:
+            if layout.default[f] >= 0:
                 own_g, own_h = own[6], own[7]
-                unbundle(bins, f, g, h, facts, own_g, own_h)
-            search(bins, f, own_g, own_h, facts, rules, scale, scratch, rank, which)
+                unbundle(bins, f, g, h, stats, own_g, own_h)
+            search(bins, f, own_g, own_h, stats, rules, scale, scratch, rank, which)
     if pairs:
         best = scratch.best[rank, which]
         scan_pairs(
@@ -50,7 +50,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
             h,
             groups,
             allowed,
-            facts,
+            stats,
             rules,
             scratch.scores[rank],
             best,
@@ -58,7 +58,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
 
 
 @inner_kernel
-def unbundle(bins, f, g, h, facts, own_g, own_h):
+def unbundle(bins, f, g, h, stats, own_g, own_h):
     """Write the sums of all bins of a feature.
 
     Parameters
@@ -66,8 +66,8 @@ def unbundle(bins, f, g, h, facts, own_g, own_h):
     g, h : (MAX_BINS,) int64, sums of the column's cells
     own_g, own_h : (MAX_BINS,) int64, written
     """
-    default, cell = bins.places.default[f], bins.places.first[f]
-    rest_g, rest_h = facts.g, facts.h
+    default, cell = bins.layout.default[f], bins.layout.first[f]
+    rest_g, rest_h = stats.g, stats.h
     for b in range(bins.count[f]):
         if b != default:
             own_g[b], own_h[b] = g[cell], h[cell]
@@ -78,7 +78,7 @@ def unbundle(bins, f, g, h, facts, own_g, own_h):
 
 
 @linked_kernel
-def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, best):
+def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, best):
     """Try the one threshold of each feature of two bins, with the plain gain of `hist.split`.
 
     Parameters
@@ -88,28 +88,28 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, b
     scores : float64 (MAX_BINS,), scratch space
     best : BEST, improved where a split is better
     """
-    members, default = bins.places.members, bins.places.default
-    cell = np.uint64(bins.places.first[members[first]])
-    total_g, total_h = np.float64(facts.g), facts.h + 2.0 * facts.ridge
-    least, most = facts.least, facts.h - facts.least
+    members, default = bins.layout.features, bins.layout.default
+    cell = np.uint64(bins.layout.first[members[first]])
+    total_g, total_h = np.float64(stats.g), stats.h + 2.0 * stats.reg_lambda
+    least, most = stats.least, stats.h - stats.least
     for i in range(np.uint64(last - first)):
         entry_left = default[np.uint64(members[np.uint64(first) + i])] == 1
-        g_int = g[cell + i] if entry_left else facts.g - g[cell + i]
-        h_int = h[cell + i] if entry_left else facts.h - h[cell + i]
-        g_left, h_left = np.float64(g_int), h_int + facts.ridge
+        g_int = g[cell + i] if entry_left else stats.g - g[cell + i]
+        h_int = h[cell + i] if entry_left else stats.h - h[cell + i]
+        g_left, h_left = np.float64(g_int), h_int + stats.reg_lambda
         g_right, h_right = total_g - g_left, total_h - h_left
         score = (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
         scores[i] = score if least <= h_int <= most else -1.0
     for i in range(last - first):
-        if scores[i] > score_to_exceed(best, facts):
+        if scores[i] > score_to_exceed(best, stats):
             f = members[first + i]
-            gain = (scores[i] - facts.base) * facts.unit
-            if allowed[f] and may_use(groups, bins.groups[f]) and beats(gain, f, best):
+            gain = (scores[i] - stats.base) * stats.unit
+            if allowed[f] and may_use(groups, bins.groups[f]) and is_better_split(gain, f, best):
                 at = np.int64(cell) + i
                 left = default[f] == 1
-                g_left = g[at] if left else facts.g - g[at]
-                h_left = h[at] if left else facts.h - h[at]
-                improve(best, gain, f, 0, 0, g_left, h_left, rules.ridge)
+                g_left = g[at] if left else stats.g - g[at]
+                h_left = h[at] if left else stats.h - h[at]
+                update_best_split(best, gain, f, 0, 0, g_left, h_left, rules.reg_lambda)
 
 
 @inner_kernel
@@ -122,14 +122,14 @@ def write_sides(bins, best, members, goes_left):
     goes_left : uint8 (MAX_BINS,), written
     """
     f = best["feature"]
-    default, missing = bins.places.default[f], bins.missing[f]
+    default, missing = bins.layout.default[f], bins.missing[f]
     if default < 0:
         for b in range(MAX_BINS):
             goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
         if missing >= 0:
             goes_left[missing] = best["missing_left"]
         return
-    cell = bins.places.first[f]
+    cell = bins.layout.first[f]
     all_left = best["missing_left"] if default == missing else default <= best["bin"]
     for b in range(MAX_BINS):
         goes_left[b] = all_left

@@ -18,21 +18,27 @@ Second-order boosting has sets of its own: see `newton.sets`.
 import numpy as np
 
 from algorithms.gbdt.kernels.leaf_values import value_of
-from algorithms.gbdt.kernels.split import beats, draw_one, improve, parts_of_score, sum_left
+from algorithms.gbdt.kernels.split import (
+    draw_one,
+    is_better_split,
+    parts_of_score,
+    sum_left,
+    update_best_split,
+)
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller, rounded or not
 
 
 @inner_kernel
-def gain_of(g, h, ridge, value, rules):
+def gain_of(g, h, reg_lambda, value, rules):
     """Return the gain of a leaf that has a value."""
-    first = g * value + rules.alpha * abs(value)
-    return -(2.0 * first + (h + ridge) * value * value)
+    first = g * value + rules.reg_alpha * abs(value)
+    return -(2.0 * first + (h + reg_lambda) * value * value)
 
 
 @linked_kernel
-def gain_of_sides(g, h, ridge, direction, facts, rules, scale):
+def gain_of_sides(g, h, reg_lambda, direction, stats, rules, scale):
     """Return the gain of a split, or −inf where a monotone feature forbids it.
 
     Parameters
@@ -41,23 +47,23 @@ def gain_of_sides(g, h, ridge, direction, facts, rules, scale):
     ridge : λ
     direction : −1, 0, 1: how values must lie
     """
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     g_left, h_left = g * scale.g, h * scale.h
-    g_right, h_right = (facts.g - g) * scale.g, (facts.h - h) * scale.h
-    bounds = facts.value, facts.lower, facts.upper
-    left = value_of(g_left, h_left, h * share, ridge, *bounds, rules)
-    right = value_of(g_right, h_right, (facts.h - h) * share, ridge, *bounds, rules)
+    g_right, h_right = (stats.g - g) * scale.g, (stats.h - h) * scale.h
+    bounds = stats.value, stats.lower, stats.upper
+    left = value_of(g_left, h_left, h * share, reg_lambda, *bounds, rules)
+    right = value_of(g_right, h_right, (stats.h - h) * share, reg_lambda, *bounds, rules)
     if direction * (right - left) < 0.0:
         return -np.inf
-    sides = gain_of(g_left, h_left, ridge, left, rules)
-    sides += gain_of(g_right, h_right, ridge, right, rules)
-    g_all, h_all = facts.g * scale.g, facts.h * scale.h
-    return sides - gain_of(g_all, h_all, rules.ridge, facts.value, rules)
+    sides = gain_of(g_left, h_left, reg_lambda, left, rules)
+    sides += gain_of(g_right, h_right, reg_lambda, right, rules)
+    g_all, h_all = stats.g * scale.g, stats.h * scale.h
+    return sides - gain_of(g_all, h_all, rules.reg_lambda, stats.value, rules)
 
 
 @linked_kernel
-def scan_careful(
-    cells_g, cells_h, n_bins, missing_bin, feature, direction, facts, rules, scale, sums, best
+def scan_constrained(
+    cells_g, cells_h, n_bins, missing_bin, feature, direction, stats, rules, scale, sums, best
 ):
     """Try every threshold of a feature with the gain of its values.
 
@@ -70,24 +76,28 @@ def scan_careful(
         g = cells_g[missing_bin] if to_left else 0
         h = cells_h[missing_bin] if to_left else 0
         last = values if missing and not to_left else values - 1
-        low, high = sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
+        low, high = sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
         for b in range(low, high):
-            found = gain_of_sides(sums_g[b], sums_h[b], rules.ridge, direction, facts, rules, scale)
-            if found > facts.floor * facts.unit and beats(found, feature, best):
-                improve(best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.ridge)
+            found = gain_of_sides(
+                sums_g[b], sums_h[b], rules.reg_lambda, direction, stats, rules, scale
+            )
+            if found > stats.floor * stats.unit and is_better_split(found, feature, best):
+                update_best_split(
+                    best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
+                )
 
 
 @linked_kernel
-def scan_set(
+def scan_categorical(
     cells_g,
     cells_h,
     n_bins,
     missing_bin,
     sizes,
     feature,
-    facts,
+    stats,
     rules,
     scale,
     order,
@@ -103,10 +113,10 @@ def scan_set(
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     one, used = np.int64(1), np.int64(0)
-    if n_bins <= rules.few_bins:
+    if n_bins <= rules.max_cat_to_onehot:
         low, high = np.int64(0), np.int64(values)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
         for b in range(low, high):
             order[0] = b
             try_set(
@@ -115,39 +125,50 @@ def scan_set(
                 order,
                 one,
                 one,
-                rules.ridge,
+                rules.reg_lambda,
                 feature,
-                facts,
+                stats,
                 rules,
                 scale,
                 best,
                 members,
             )
         return
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     for b in range(values):
-        if cells_h[b] * share + 0.5 >= rules.set_smooth * sizes[b] and cells_h[b] > 0:
+        if cells_h[b] * share + 0.5 >= rules.cat_smooth * sizes[b] and cells_h[b] > 0:
             order[used] = b
             used += 1
-    smooth = rules.set_smooth / scale.h
-    sort_by_slope(cells_g, cells_h, smooth, order, slopes, used)
-    most = min(rules.most_in_set, (used + 1) // 2)
-    ridge = rules.ridge + rules.set_ridge
+    cat_smooth_steps = rules.cat_smooth / scale.h
+    sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used)
+    most = min(rules.max_cat_threshold, (used + 1) // 2)
+    reg_lambda = rules.reg_lambda + rules.cat_l2
     for backward in range(2):
         if backward:
             for i in range(used // 2):
                 order[i], order[used - 1 - i] = order[used - 1 - i], order[i]
         try_set(
-            cells_g, cells_h, order, used, most, ridge, feature, facts, rules, scale, best, members
+            cells_g,
+            cells_h,
+            order,
+            used,
+            most,
+            reg_lambda,
+            feature,
+            stats,
+            rules,
+            scale,
+            best,
+            members,
         )
 
 
 @inner_kernel
-def sort_by_slope(cells_g, cells_h, smooth, order, slopes, used):
+def sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used):
     """Sort bins by G / (H + s), stably; ``slopes`` is float64 (MAX_BINS,), written."""
     for i in range(used):
         b = order[i]
-        slope = cells_g[b] / (cells_h[b] + smooth)
+        slope = cells_g[b] / (cells_h[b] + cat_smooth_steps)
         j = i
         while j > 0 and slopes[j - 1] > slope:
             order[j], slopes[j] = order[j - 1], slopes[j - 1]
@@ -156,52 +177,52 @@ def sort_by_slope(cells_g, cells_h, smooth, order, slopes, used):
 
 
 @inner_kernel
-def least_score(best, floor, facts, rules, scale):
+def least_score(best, floor, stats, rules, scale):
     """Return what two sides must score, in units of gains, to be better than the best split."""
-    g, h = facts.g * scale.g, facts.h * scale.h
-    own = gain_of(g, h, rules.ridge, facts.value, rules)
-    return (max(best["gain"], floor) + own) / facts.unit * NEARLY
+    g, h = stats.g * scale.g, stats.h * scale.h
+    own = gain_of(g, h, rules.reg_lambda, stats.value, rules)
+    return (max(best["gain"], floor) + own) / stats.unit * NEARLY
 
 
 @inner_kernel
-def falls_short(top, g, h, ridge, facts):
+def falls_short(top, g, h, reg_lambda, stats):
     """Return whether two sides score less than ``top``: a product tells it of most, undivided."""
-    over, under = parts_of_score(g, h, ridge, facts)
+    over, under = parts_of_score(g, h, reg_lambda, stats)
     return over < under * top
 
 
 @linked_kernel
 def try_set(
-    cells_g, cells_h, order, used, most, ridge, feature, facts, rules, scale, best, members
+    cells_g, cells_h, order, used, most, reg_lambda, feature, stats, rules, scale, best, members
 ):
     """Try the first 1, 2, … bins of an order, up to ``most``, as the left side."""
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     g = h = group = 0
     at = 0
     drawn, end = np.int64(0), np.int64(min(used, most))
-    if rules.extra and end > 0:
-        drawn, _ = draw_one(drawn, end, feature, facts, rules)
-    floor = facts.floor * facts.unit
-    top = least_score(best, floor, facts, rules, scale)
+    if rules.extra_trees and end > 0:
+        drawn, _ = draw_one(drawn, end, feature, stats, rules)
+    floor = stats.floor * stats.unit
+    top = least_score(best, floor, stats, rules, scale)
     for i in range(end):
         g += cells_g[order[i]]
         h += cells_h[order[i]]
         group += cells_h[order[i]]
-        if facts.h - h < facts.least:
+        if stats.h - h < stats.least:
             break
-        few = most > 1 and group * share + 0.5 < rules.min_rows_of_category
-        if h < facts.least or few:
+        few = most > 1 and group * share + 0.5 < rules.min_data_per_group
+        if h < stats.least or few:
             continue
         group = 0
-        if rules.extra and i != drawn:
+        if rules.extra_trees and i != drawn:
             continue
-        if rules.plain and falls_short(top, g, h, ridge / scale.h, facts):
+        if rules.plain and falls_short(top, g, h, reg_lambda / scale.h, stats):
             continue
-        found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
-        if found > floor and beats(found, feature, best):
+        found = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
+        if found > floor and is_better_split(found, feature, best):
             at = i + 1
-            improve(best, found, feature, 0, 0, g, h, ridge)
-            top = least_score(best, floor, facts, rules, scale)
+            update_best_split(best, found, feature, 0, 0, g, h, reg_lambda)
+            top = least_score(best, floor, stats, rules, scale)
     if at:
         best["is_set"] = 1
         members[:] = 0

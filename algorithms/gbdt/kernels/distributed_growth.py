@@ -12,10 +12,10 @@ import numpy as np
 from algorithms.gbdt.kernels.best_splits import copy_best, may_split
 from algorithms.gbdt.kernels.booster_arrays import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
 from algorithms.gbdt.kernels.child_histograms import search
-from algorithms.gbdt.kernels.grow_tree import divide
+from algorithms.gbdt.kernels.grow_tree import split_leaf
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.partition import part_alone
-from algorithms.gbdt.kernels.split import beats, clear, facts_of
+from algorithms.gbdt.kernels.partition import partition_alone
+from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
 from algorithms.runtime.jit import inner_kernel, kernel
 
 # Places in `state` beside LEAVES and NEXT, written by `next_split`: the leaf's own rows that go
@@ -30,13 +30,13 @@ class Features(NamedTuple):
 
     count: np.ndarray
     missing: np.ndarray
-    is_set: np.ndarray
+    is_categorical: np.ndarray
     sizes: np.ndarray
     monotone: np.ndarray
     groups: np.ndarray
 
 
-class Board(NamedTuple):
+class GlobalTree(NamedTuple):
     """A tree as every rank knows it; rows are those of the whole table."""
 
     leaves: np.ndarray  # LEAF (num_leaves,); start and end count rows of all ranks
@@ -48,7 +48,7 @@ class Board(NamedTuple):
     state: np.ndarray  # int64
 
 
-class Share(NamedTuple):
+class FeatureShare(NamedTuple):
     """The features that a rank scans, and their histograms."""
 
     features: np.ndarray  # int64, ascending
@@ -56,7 +56,7 @@ class Share(NamedTuple):
     planes: np.ndarray  # int64 (num_leaves, 2, n_cells): g and h of each leaf, by slot
 
 
-class Desk(NamedTuple):
+class SplitScratch(NamedTuple):
     """Scratch space of a scan."""
 
     small: np.ndarray  # int64 (1, 8, MAX_BINS)
@@ -94,7 +94,7 @@ def export_cells(cells, wide, flushed, features, count, stride, first, out):
 
 
 @kernel
-def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rules):
+def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, rules):
     """Take the best splits of two new leaves, choose the next one, and part a rank's own rows.
 
     Parameters
@@ -107,22 +107,22 @@ def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rul
     small, large : the leaves, or −1 where nothing was scanned
     """
     if small >= 0:
-        take_best(board, desk, small, np.int64(0))
+        take_best(tree, scratch, small, np.int64(0))
     if large >= 0:
-        take_best(board, desk, large, np.int64(1))
-    state, new = board.state, board.state[LEAVES]
+        take_best(tree, scratch, large, np.int64(1))
+    state, new = tree.state, tree.state[LEAVES]
     at, top = NO_FEATURE, 0.0
     for leaf in range(0 if new == rules.num_leaves else new):
-        if board.found[leaf]["gain"] > top:
-            at, top = leaf, board.found[leaf]["gain"]
+        if tree.found[leaf]["gain"] > top:
+            at, top = leaf, tree.found[leaf]["gain"]
     state[NEXT] = at
     if at < 0:
         return
-    leaf, best = board.leaves[at], board.found[at]
-    goes_left = board.goes_left[leaf["node"]]
-    write_sides(bins, best, board.members[at], goes_left)
+    leaf, best = tree.leaves[at], tree.found[at]
+    goes_left = tree.goes_left[leaf["node"]]
+    write_sides(bins, best, tree.members[at], goes_left)
     start, end = spans[at, 0], spans[at, 1]
-    n_left = part_alone(rows, spare, columns[best["feature"]], goes_left, start, end)
+    n_left = partition_alone(rows, spare, columns[best["feature"]], goes_left, start, end)
     middle = start + n_left
     spans[at, 1], spans[new, 0], spans[new, 1] = middle, middle, end
     left_is_small = 2 * best["h"] <= leaf["h"]
@@ -135,12 +135,12 @@ def next_split(desk, board, bins, columns, rows, spare, spans, small, large, rul
 
 
 @inner_kernel
-def take_best(board, desk, leaf, which):
+def take_best(tree, scratch, leaf, which):
     """Write down the best split of a leaf."""
-    copy_best(board.found[leaf], desk.best[0, which])
-    if board.found[leaf]["is_set"]:
+    copy_best(tree.found[leaf], scratch.best[0, which])
+    if tree.found[leaf]["is_set"]:
         for b in range(MAX_BINS):
-            board.members[leaf, b] = desk.members[0, which, b]
+            tree.members[leaf, b] = scratch.members[0, which, b]
 
 
 @inner_kernel
@@ -154,7 +154,7 @@ def write_sides(bins, best, members, goes_left):
 
 
 @kernel
-def take_better(desk, best, members):
+def take_better(scratch, best, members):
     """Take those of another rank's best splits that are better.
 
     Parameters
@@ -164,14 +164,16 @@ def take_better(desk, best, members):
     members : uint8 (1, 2, MAX_BINS)
     """
     for which in range(2):
-        if beats(best[0, which]["gain"], best[0, which]["feature"], desk.best[0, which]):
-            copy_best(desk.best[0, which], best[0, which])
+        if is_better_split(
+            best[0, which]["gain"], best[0, which]["feature"], scratch.best[0, which]
+        ):
+            copy_best(scratch.best[0, which], best[0, which])
             for b in range(MAX_BINS):
-                desk.members[0, which, b] = members[0, which, b]
+                scratch.members[0, which, b] = members[0, which, b]
 
 
 @kernel
-def split_leaf(n_left, spread, bins, board, rules, scale):
+def split_global_leaf(n_left, spread, bins, tree, rules, scale):
     """Put the children of the leaf that was parted in its place; return the small and the large.
 
     Parameters
@@ -179,19 +181,19 @@ def split_leaf(n_left, spread, bins, board, rules, scale):
     n_left : rows of all ranks that go left
     spread : Σ|g| of the child whose histogram was built, in steps
     """
-    at, new, left_is_small = board.state[NEXT], board.state[LEAVES], board.state[LEFT_IS_SMALL]
-    slot, whole = board.leaves[at]["slot"], board.leaves[at]["spread"]
-    divide(at, new, n_left, bins, board, rules, scale)
+    at, new, left_is_small = tree.state[NEXT], tree.state[LEAVES], tree.state[LEFT_IS_SMALL]
+    slot, whole = tree.leaves[at]["slot"], tree.leaves[at]["spread"]
+    split_leaf(at, new, n_left, bins, tree, rules, scale)
     small, large = (at, new) if left_is_small else (new, at)
-    board.leaves[small]["slot"], board.leaves[large]["slot"] = new, slot
-    board.leaves[small]["spread"], board.leaves[large]["spread"] = spread, whole - spread
-    clear(board.found[at])
-    clear(board.found[new])
+    tree.leaves[small]["slot"], tree.leaves[large]["slot"] = new, slot
+    tree.leaves[small]["spread"], tree.leaves[large]["spread"] = spread, whole - spread
+    reset_split(tree.found[at])
+    reset_split(tree.found[new])
     return small, large
 
 
 @kernel
-def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
+def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, small, large):
     """Find a rank's best splits of two new leaves among its own features.
 
     Parameters
@@ -200,15 +202,20 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
     desk : Desk, its `best` and `members` are written
     small, large : the leaves; large is −1 for the root
     """
-    one, two = board.leaves[small], board.leaves[max(large, 0)]
+    one, two = tree.leaves[small], tree.leaves[max(large, 0)]
     for which in range(2):
-        forget(desk.best[0, which], desk.members[0, which])
+        reset_all_fields(scratch.best[0, which], scratch.members[0, which])
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
-    facts = facts_of(one, one["g"], one["h"], rules, scale)
-    rest_facts = facts_of(two, two["g"], two["h"], rules, scale)
+    stats = node_stats(one, one["g"], one["h"], rules, scale)
+    large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     zero, first, second = np.int64(0), np.int64(0), np.int64(1)
     kept, rest = share.planes[one["slot"]], share.planes[two["slot"]]
-    g, h, rest_g, rest_h = desk.small[0, 0], desk.small[0, 1], desk.small[0, 2], desk.small[0, 3]
+    g, h, rest_g, rest_h = (
+        scratch.small[0, 0],
+        scratch.small[0, 1],
+        scratch.small[0, 2],
+        scratch.small[0, 3],
+    )
     for j in range(len(share.features)):
         f, begin = share.features[j], share.first[j]
         for b in range(np.uint64(bins.count[f])):
@@ -218,14 +225,14 @@ def survey_share(bins, board, share, sums, desk, rules, scale, small, large):
                 rest_g[b], rest_h[b] = rest[0, cell] - g[b], rest[1, cell] - h[b]
                 rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
             kept[0, cell], kept[1, cell] = g[b], h[b]
-        if scan_two and may_use(board.groups[large], bins.groups[f]):
-            search(bins, f, rest_g, rest_h, rest_facts, rules, scale, desk, zero, second)
-        if scan_one and may_use(board.groups[small], bins.groups[f]):
-            search(bins, f, g, h, facts, rules, scale, desk, zero, first)
+        if scan_two and may_use(tree.groups[large], bins.groups[f]):
+            search(bins, f, rest_g, rest_h, large_stats, rules, scale, scratch, zero, second)
+        if scan_one and may_use(tree.groups[small], bins.groups[f]):
+            search(bins, f, g, h, stats, rules, scale, scratch, zero, first)
 
 
 @kernel
-def propose(bins, own, groups, features, first, planes, sums, desk, rules, scale, may, gains):
+def propose(bins, own, groups, features, first, planes, sums, scratch, rules, scale, may, gains):
     """Find how much the best split of each feature gains by a rank's own rows (PV-Tree's votes).
 
     Parameters
@@ -242,10 +249,15 @@ def propose(bins, own, groups, features, first, planes, sums, desk, rules, scale
     gains : float64 (2, len(features)), written; 0 where no split gains
     """
     zero = np.int64(0)
-    facts = facts_of(own[0], own[0]["g"], own[0]["h"], rules, scale)
-    rest_facts = facts_of(own[1], own[1]["g"], own[1]["h"], rules, scale)
+    stats = node_stats(own[0], own[0]["g"], own[0]["h"], rules, scale)
+    large_stats = node_stats(own[1], own[1]["g"], own[1]["h"], rules, scale)
     kept, rest = planes[own[0]["slot"]], planes[own[1]["slot"]]
-    g, h, rest_g, rest_h = desk.small[0, 0], desk.small[0, 1], desk.small[0, 2], desk.small[0, 3]
+    g, h, rest_g, rest_h = (
+        scratch.small[0, 0],
+        scratch.small[0, 1],
+        scratch.small[0, 2],
+        scratch.small[0, 3],
+    )
     for j in range(len(features)):
         f, begin = features[j], first[j]
         gains[0, j] = gains[1, j] = 0.0
@@ -257,17 +269,19 @@ def propose(bins, own, groups, features, first, planes, sums, desk, rules, scale
                 rest[0, cell], rest[1, cell] = rest_g[b], rest_h[b]
             kept[0, cell], kept[1, cell] = g[b], h[b]
         if may[0] and may_use(groups[0], bins.groups[f]):
-            clear(desk.best[0, 0])
-            search(bins, f, g, h, facts, rules, scale, desk, zero, zero)
-            gains[0, j] = desk.best[0, 0]["gain"]
+            reset_split(scratch.best[0, 0])
+            search(bins, f, g, h, stats, rules, scale, scratch, zero, zero)
+            gains[0, j] = scratch.best[0, 0]["gain"]
         if may[1] and may_use(groups[1], bins.groups[f]):
-            clear(desk.best[0, 0])
-            search(bins, f, rest_g, rest_h, rest_facts, rules, scale, desk, zero, zero)
-            gains[1, j] = desk.best[0, 0]["gain"]
+            reset_split(scratch.best[0, 0])
+            search(bins, f, rest_g, rest_h, large_stats, rules, scale, scratch, zero, zero)
+            gains[1, j] = scratch.best[0, 0]["gain"]
 
 
 @kernel
-def survey_merged(bins, board, leaf, features, first, sums, desk, rules, scale, which):
+def find_best_splits_of_features(
+    bins, tree, leaf, features, first, sums, scratch, rules, scale, which
+):
     """Find the best split of a leaf among some features whose sums over all ranks are known.
 
     Parameters
@@ -276,24 +290,24 @@ def survey_merged(bins, board, leaf, features, first, sums, desk, rules, scale, 
     features, first, sums : int64, ascending; where their cells begin; (2, n_cells)
     desk : Desk, its `best` and `members` of ``which`` (0 or 1) are written
     """
-    zero, one = np.int64(0), board.leaves[leaf]
-    forget(desk.best[0, which], desk.members[0, which])
+    zero, one = np.int64(0), tree.leaves[leaf]
+    reset_all_fields(scratch.best[0, which], scratch.members[0, which])
     if not may_split(one, rules):
         return
-    facts = facts_of(one, one["g"], one["h"], rules, scale)
-    g, h = desk.small[0, 0], desk.small[0, 1]
+    stats = node_stats(one, one["g"], one["h"], rules, scale)
+    g, h = scratch.small[0, 0], scratch.small[0, 1]
     for j in range(len(features)):
         f, begin = features[j], first[j]
         for b in range(np.uint64(bins.count[f])):
             g[b], h[b] = sums[0, np.uint64(begin) + b], sums[1, np.uint64(begin) + b]
-        if may_use(board.groups[leaf], bins.groups[f]):
-            search(bins, f, g, h, facts, rules, scale, desk, zero, which)
+        if may_use(tree.groups[leaf], bins.groups[f]):
+            search(bins, f, g, h, stats, rules, scale, scratch, zero, which)
 
 
 @inner_kernel
-def forget(best, members):
+def reset_all_fields(best, members):
     """Forget a best split, every field of it: what ranks tell each other has no leftovers."""
-    clear(best)
+    reset_split(best)
     best["bin"], best["missing_left"], best["is_set"] = 0, 0, 0
     best["g"], best["h"], best["ridge"] = 0, 0, 0.0
     for b in range(MAX_BINS):

@@ -22,7 +22,7 @@ from algorithms.runtime.exact_sum_kernels import (
 )
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
 H_SEED = np.uint32(0x85EBCA6B)
 MEAN_BITS = 15  # the mean |g| is about 2¹⁵ steps
@@ -104,13 +104,13 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
     if n_kinds > 1:
         add_sizes(h, begin, first, last, stride, tables[rank, 1])
         add_sizes_at(h, sized, from_, to, tables[rank, 1])
-    if not meet(team):
+    if not barrier_wait(team):
         return
     if rank == 0:
         for kind in range(n_kinds):
             merge_sizes(tables[:, kind])
             steps[kind], bounds[kind] = step_of_sizes(tables[0, kind], stride, n)
-    meet(team)
+    barrier_wait(team)
     if not (np.isnan(steps[0]) or np.isnan(steps[1])):
         pack(g, h, 1.0 / steps[0], 1.0 / steps[1], seed, number, records, first, last)
 

@@ -13,14 +13,14 @@ by columns; those of large leaves by rows, so that no row's bins are fetched twi
 
 import numpy as np
 
-from algorithms.gbdt.kernels.best_splits import survey
+from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
-from algorithms.gbdt.kernels.interaction_groups import leave_all, narrow
+from algorithms.gbdt.kernels.interaction_groups import leave_all, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.runtime.thread_team import is_called, meet
+from algorithms.runtime.thread_team import barrier_wait, is_called
 
 
 @kernel
@@ -58,36 +58,36 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     """
     if rank == 0:
         make_root(growth)
-    if not meet(team):
+    if not barrier_wait(team):
         return
     small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
     while True:
-        survey(team, rank, bins, records, growth, scratch, rules, scale, small, large)
+        find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large)
         at, new = growth.state[NEXT], growth.state[LEAVES]
         if at < 0:
             return
         leaf, best = growth.leaves[at], growth.found[at]
         f = best["feature"]
-        c = bins.places.column[f]
+        c = bins.layout.column[f]
         is_listed = c >= len(bins.columns)
         column = growth.column
         if not is_listed:
             column = bins.columns[c]
         elif rank == 0:
-            spread_column(bins.lists, f, column)
+            spread_column(bins.sparse, f, column)
         if is_listed:
-            meet(team)
+            barrier_wait(team)
         goes_left = growth.goes_left[leaf["node"]]
         start, end = leaf["start"], leaf["end"]
         n_left = partition(
             team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
         )
-        meet(team)
+        barrier_wait(team)
         if rank == 0:
             if is_listed:
-                clear_column(bins.lists, f, column)
-            divide(at, new, n_left, bins, growth, rules, scale)
-        meet(team)
+                clear_column(bins.sparse, f, column)
+            split_leaf(at, new, n_left, bins, growth, rules, scale)
+        barrier_wait(team)
         left_is_small = n_left <= end - start - n_left
         small, large = (at, new) if left_is_small else (new, at)
 
@@ -114,7 +114,7 @@ def make_leaf(node, leaf):
 
 
 @inner_kernel
-def divide(at, new, n_left, bins, growth, rules, scale):
+def split_leaf(at, new, n_left, bins, growth, rules, scale):
     """Put the children of a leaf in its place: the left one there, the right one at the end."""
     leaf, best = growth.leaves[at], growth.found[at]
     node = growth.nodes[leaf["node"]]
@@ -137,7 +137,7 @@ def divide(at, new, n_left, bins, growth, rules, scale):
     if n_left <= leaf["end"] - leaf["start"] - n_left:  # the larger child keeps the histogram
         right["slot"], leaf["slot"] = leaf["slot"], right["slot"]
         right["plane"], leaf["plane"] = leaf["plane"], right["plane"]
-    narrow(growth.groups, at, new, bins.groups[best["feature"]])
+    restrict_groups(growth.groups, at, new, bins.groups[best["feature"]])
     leaf["end"], leaf["g"], leaf["h"] = leaf["start"] + n_left, g_left, h_left
     leaf["node"] = 2 * new - 1
     for side in (at, new):

@@ -228,7 +228,7 @@ def flush(cells, wide, features, low, high, stride):
 
 
 @inner_kernel
-def add_up(bins, records, growth, scratch, rank, first, last, column):
+def sum_totals(bins, records, growth, scratch, rank, first, last, column):
     """Write Σg and Σh of a member's rows, which are those of all cells of a dense column.
 
     Parameters
@@ -241,8 +241,8 @@ def add_up(bins, records, growth, scratch, rank, first, last, column):
         _, sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, first, last)
         return
     total_g = total_h = np.int64(0)
-    at = np.uint64(column * (growth.cells.shape[1] // len(bins.places.length)))
-    for i in range(at, at + np.uint64(bins.places.length[column])):
+    at = np.uint64(column * (growth.cells.shape[1] // len(bins.layout.length)))
+    for i in range(at, at + np.uint64(bins.layout.length[column])):
         total_g += cells[i] >> HALF
         total_h += cells[i] & LOW
         if sums[FLUSHED]:

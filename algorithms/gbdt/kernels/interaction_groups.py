@@ -34,7 +34,7 @@ def leave_all(left):
 
 
 @inner_kernel
-def narrow(groups, at, new, own):
+def restrict_groups(groups, at, new, own):
     """Leave to both children of leaf ``at`` the groups that the split's feature is in."""
     for w in range(groups.shape[1]):
         groups[at, w] &= own[w]

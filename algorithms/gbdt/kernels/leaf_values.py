@@ -1,4 +1,4 @@
-"""Values of leaves: −T(G) / (H + λ), held back by `max_step`, by the parent's, and by bounds."""
+"""Leaf values: −T(G) / (H + λ), limited by `max_delta_step`, path smoothing and bounds."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @linked_kernel
-def value_of(g, h, n_rows, ridge, parent, lower, upper, rules):
+def value_of(g, h, n_rows, reg_lambda, parent, lower, upper, rules):
     """Return the value of a leaf whose sums are g and h, in units of their own.
 
     Parameters
@@ -16,12 +16,12 @@ def value_of(g, h, n_rows, ridge, parent, lower, upper, rules):
     parent : value of the leaf that it came from
     lower, upper : bounds
     """
-    shrunk = np.sign(g) * max(abs(g) - rules.alpha, 0.0)  # T(G)
-    value = -shrunk / (h + ridge)
-    if rules.max_step > 0.0:
-        value = min(max(value, -rules.max_step), rules.max_step)
-    if rules.smooth > 0.0:
-        share = n_rows / (n_rows + rules.smooth)
+    shrunk = np.sign(g) * max(abs(g) - rules.reg_alpha, 0.0)  # T(G)
+    value = -shrunk / (h + reg_lambda)
+    if rules.max_delta_step > 0.0:
+        value = min(max(value, -rules.max_delta_step), rules.max_delta_step)
+    if rules.path_smooth > 0.0:
+        share = n_rows / (n_rows + rules.path_smooth)
         value = share * value + (1.0 - share) * parent
     return min(max(value, lower), upper)
 
@@ -36,4 +36,4 @@ def standing_value(leaf, g, h, rules, scale):
         return leaf["value"]
     n_rows = np.float64(leaf["end"] - leaf["start"])
     bounds = leaf["lower"], leaf["upper"]
-    return value_of(g * scale.g, h * scale.h, n_rows, rules.ridge, 0.0, *bounds, rules)
+    return value_of(g * scale.g, h * scale.h, n_rows, rules.reg_lambda, 0.0, *bounds, rules)

@@ -18,19 +18,19 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
 from algorithms.gbdt.kernels.split import (
     allowed,
-    beats,
     draw_one,
     find_highest,
-    improve,
+    is_better_split,
     parts_of_score,
     score_of,
     score_to_exceed,
+    update_best_split,
 )
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def take(scratch, members, first, n_bins, by_sums, cells):
+def take_cells(scratch, members, first, n_bins, by_sums, cells):
     """Write the cells that members have summed of a column, and clear them for the next histogram.
 
     Parameters
@@ -48,11 +48,11 @@ def take(scratch, members, first, n_bins, by_sums, cells):
             cells[b] = cell + (cells[b] if member > members[0] else 0)
             summed[np.uint64(first) + b] = 0
     if by_sums:
-        add_up(cells, n_bins)
+        accumulate_cells(cells, n_bins)
 
 
 @inner_kernel
-def add_up(cells, n_bins):
+def accumulate_cells(cells, n_bins):
     """Make cells the sums of all up to them."""
     total = np.int64(0)
     for b in range(np.uint64(n_bins)):
@@ -68,7 +68,7 @@ def subtract_cells(plane, first, n_bins, cells):
 
 
 @inner_kernel
-def part(cells, n_bins, g, h):
+def unpack_cells(cells, n_bins, g, h):
     """Write the two sums of each cell; ``g`` and ``h`` are int64 (MAX_BINS,)."""
     for b in range(np.uint64(n_bins)):
         g[b] = cells[b] >> HALF
@@ -78,14 +78,14 @@ def part(cells, n_bins, g, h):
 @inner_kernel
 def is_plain(bins, c, rules):
     """Return whether a column is one feature, to be scanned by thresholds with the plain gain."""
-    places = bins.places
-    f = places.members[places.start[c]]
-    alone = places.start[c + 1] == places.start[c] + 1 and places.default[f] < 0
-    return alone and rules.plain and not bins.is_set[f]
+    layout = bins.layout
+    f = layout.features[layout.start[c]]
+    alone = layout.start[c + 1] == layout.start[c] + 1 and layout.default[f] < 0
+    return alone and rules.plain and not bins.is_categorical[f]
 
 
 @linked_kernel
-def scan_sums(left, n_bins, missing_bin, feature, facts, rules, spare, scores, best):
+def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, best):
     """Try every threshold of a feature, as `hist.split.scan` does.
 
     Parameters
@@ -108,24 +108,24 @@ def scan_sums(left, n_bins, missing_bin, feature, facts, rules, spare, scores, b
             sums = spare
             for b in range(np.uint64(last)):
                 sums[b] = left[b] + lost
-        low, high = allowed(sums, last, LOW, facts)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
-        top = score_to_exceed(best, facts)
-        if not may_exceed(sums, low, high, facts, top):
+        low, high = allowed(sums, last, LOW, stats)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
+        top = score_to_exceed(best, stats)
+        if not may_exceed(sums, low, high, stats, top):
             continue
         for b in range(np.uint64(low), np.uint64(high)):
-            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, facts)
+            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, stats)
         at = find_highest(scores, low, high, top)
         if at >= 0:
-            gain = (scores[at] - facts.base) * facts.unit
-            if beats(gain, feature, best):
+            gain = (scores[at] - stats.base) * stats.unit
+            if is_better_split(gain, feature, best):
                 g, h = sums[at] >> HALF, sums[at] & LOW
-                improve(best, gain, feature, at, to_left, g, h, rules.ridge)
+                update_best_split(best, gain, feature, at, to_left, g, h, rules.reg_lambda)
 
 
 @inner_kernel
-def may_exceed(sums, low, high, facts, top):
+def may_exceed(sums, low, high, stats, top):
     """Return whether a score of the thresholds low … high − 1 may be above ``top``.
 
     A fraction above it, rounded, has a numerator of at least its denominator times ``top``,
@@ -133,6 +133,6 @@ def may_exceed(sums, low, high, facts, top):
     """
     found = False
     for b in range(np.uint64(low), np.uint64(high)):
-        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, facts.ridge, facts)
+        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, stats.reg_lambda, stats)
         found |= over >= under * top
     return found

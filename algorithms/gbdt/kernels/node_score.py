@@ -15,22 +15,22 @@ from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
-def shrink(g, alpha):
+def shrink(g, reg_alpha):
     """Return T(G)."""
-    return np.sign(g) * max(abs(g) - alpha, 0.0)
+    return np.sign(g) * max(abs(g) - reg_alpha, 0.0)
 
 
 @inner_kernel
 def weigh(g, h, lower, upper, rules):
     """Return w*."""
-    value = -shrink(g, rules.alpha) / (h + rules.ridge)
-    if rules.max_step > 0.0:
-        value = min(max(value, -rules.max_step), rules.max_step)
+    value = -shrink(g, rules.reg_alpha) / (h + rules.reg_lambda)
+    if rules.max_delta_step > 0.0:
+        value = min(max(value, -rules.max_delta_step), rules.max_delta_step)
     return min(max(value, lower), upper)
 
 
 @inner_kernel
 def gain_of(g, h, value, rules):
     """Return the gain of a node that has a value."""
-    first = g * value + rules.alpha * abs(value)
-    return -(2.0 * first + (h + rules.ridge) * value * value)
+    first = g * value + rules.reg_alpha * abs(value)
+    return -(2.0 * first + (h + rules.reg_lambda) * value * value)

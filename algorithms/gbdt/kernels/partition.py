@@ -11,7 +11,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import TO_LEFT
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
 FEW = 4096  # rows that one member parts alone
 
@@ -34,7 +34,7 @@ def begin_with(given, rows, first, last):
 
 
 @linked_kernel
-def part(rows, lefts, spare, column, goes_left, first, last):
+def partition_rows(rows, lefts, spare, column, goes_left, first, last):
     """Part rows[first : last]; return how many go left.
 
     Parameters
@@ -58,7 +58,7 @@ def part(rows, lefts, spare, column, goes_left, first, last):
 
 
 @linked_kernel
-def part_backwards(rows, spare, column, goes_left, first, last):
+def partition_backwards(rows, spare, column, goes_left, first, last):
     """Part rows[first : last] from the last one on; return how many go left.
 
     Right ones stay at the back of ``rows``, left ones are at the back of the share in ``spare``.
@@ -91,9 +91,9 @@ def move_left(rows, spare, begin, n_left, to_left):
 
 
 @inner_kernel
-def part_alone(rows, spare, column, goes_left, start, end):
-    """Part rows[start : end] in place; return how many go left. Parameters are those of `part`."""
-    n_left = part(rows, rows, spare, column, goes_left, start, end)
+def partition_alone(rows, spare, column, goes_left, start, end):
+    """Partition rows[start : end] in place, as `partition_rows`; return how many go left."""
+    n_left = partition_rows(rows, rows, spare, column, goes_left, start, end)
     move_right(rows, spare, start, end, n_left, start + n_left)
     return n_left
 
@@ -108,19 +108,19 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     """
     if team.size == 1 or end - start <= FEW:
         if rank == 0:
-            sums[0, TO_LEFT] = part_alone(rows, spare, column, goes_left, start, end)
-        meet(team)
+            sums[0, TO_LEFT] = partition_alone(rows, spare, column, goes_left, start, end)
+        barrier_wait(team)
         return sums[0, TO_LEFT]
     first, last = share_of(team, rank, start, end)
     is_first, is_last = rank == 0, rank == team.size - 1
     if is_last:
-        own = part_backwards(rows, spare, column, goes_left, first, last)
+        own = partition_backwards(rows, spare, column, goes_left, first, last)
     elif is_first:
-        own = part(rows, rows, spare, column, goes_left, first, last)
+        own = partition_rows(rows, rows, spare, column, goes_left, first, last)
     else:
-        own = part(rows, spare, spare, column, goes_left, first, last)
+        own = partition_rows(rows, spare, spare, column, goes_left, first, last)
     sums[rank, TO_LEFT] = own
-    meet(team)
+    barrier_wait(team)
     before = n_left = 0
     for other in range(team.size):
         if other < rank:
@@ -130,5 +130,5 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
         move_left(rows, spare, last - own if is_last else first, own, start + before)
     if not is_last:
         move_right(rows, spare, first, last, own, start + n_left + (first - start - before))
-    meet(team)
+    barrier_wait(team)
     return n_left

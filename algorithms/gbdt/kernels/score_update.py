@@ -6,7 +6,7 @@ that the tree was not grown on are parted likewise.
 
 import numpy as np
 
-from algorithms.gbdt.kernels.partition import part_alone
+from algorithms.gbdt.kernels.partition import partition_alone
 from algorithms.gbdt.kernels.sparse_columns import cell_of
 from algorithms.runtime.jit import kernel
 
@@ -37,7 +37,7 @@ def list_unmarked(leaf_of, mark, first, last, out):
 
 
 @kernel
-def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
+def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
     """Write the number of its leaf for each of some rows, by parting them as growth did its own.
 
     It takes a third of the time of walking down the tree: columns are read in order.
@@ -62,21 +62,21 @@ def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf
                 leaf_of[np.uint64(rows[i])] = leaf[at]
             continue
         column = columns[place[nodes[at]["feature"]]]
-        n_left = part_alone(rows, spare, column, goes_left[at], start, end)
+        n_left = partition_alone(rows, spare, column, goes_left[at], start, end)
         spans[left, 0], spans[left, 1] = start, start + n_left
         spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
 
 
 @kernel
 def walk_listed(bins, growth, leaf, others, leaf_of):
-    """Do as `part_others` where some columns are listed: walk down the tree.
+    """Do as `partition_others` where some columns are listed: walk down the tree.
 
     Parameters
     ----------
     leaf : int64 (n_nodes,), number of the leaf that a node is
     """
     nodes = growth.nodes
-    stride = growth.cells.shape[1] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
     for i in range(np.uint64(len(others))):
         row = np.uint64(others[i])
         at = 0

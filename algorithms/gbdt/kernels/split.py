@@ -1,6 +1,6 @@
 """Find the best split of a leaf in its histogram.
 
-With G, H the sums of a leaf's g and h, L and R its two sides, λ `ridge` and α `alpha`:
+With G, H the sums of a leaf's g and h, L and R its two sides, λ `reg_lambda` and α `reg_alpha`:
 
     T(G) = sign(G) max(|G| − α, 0)
     value v = −T(G) / (H + λ)
@@ -30,7 +30,7 @@ ALL = -1  # bits of a number
 NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains, rounded or not
 
 
-class Facts(NamedTuple):
+class NodeStats(NamedTuple):
     """What a scan must know of a leaf."""
 
     g: int  # sums, in steps
@@ -39,7 +39,7 @@ class Facts(NamedTuple):
     least: int  # fewest steps of h on a side
     base: float  # T(G)² / (H + λ), in units of gains
     floor: float  # gain to exceed, in units
-    ridge: float  # λ in steps of h
+    reg_lambda: float  # λ in steps of h
     unit: float  # Δg² / Δh
     lower: float  # bounds on values
     upper: float
@@ -48,42 +48,42 @@ class Facts(NamedTuple):
 
 
 @inner_kernel
-def facts_of(leaf, g, h, rules, scale):
+def node_stats(leaf, g, h, rules, scale):
     """Return the facts of a leaf whose sums are g and h."""
     n_rows = leaf["end"] - leaf["start"]
     unit = scale.g * scale.g / scale.h
-    ridge = rules.ridge / scale.h
-    by_rows = (rules.min_rows - 0.5) * h / n_rows
-    asked = np.ceil(max(by_rows, rules.min_h / scale.h))
+    reg_lambda = rules.reg_lambda / scale.h
+    by_rows = (rules.min_child_samples - 0.5) * h / n_rows
+    asked = np.ceil(max(by_rows, rules.min_child_weight / scale.h))
     least = max(np.int64(min(asked, h + 1.0)), 1)  # more than all there is cannot overflow
-    base = np.float64(g) * np.float64(g) / (h + ridge)
-    floor = max(rules.min_gain / unit, rules.noise * n_rows / h)
+    base = np.float64(g) * np.float64(g) / (h + reg_lambda)
+    floor = max(rules.min_split_gain / unit, rules.noise * n_rows / h)
     bounds = leaf["lower"], leaf["upper"], standing_value(leaf, g, h, rules, scale)
-    return Facts(g, h, n_rows, least, base, floor, ridge, unit, *bounds, leaf["node"])
+    return NodeStats(g, h, n_rows, least, base, floor, reg_lambda, unit, *bounds, leaf["node"])
 
 
 @inner_kernel
-def clear(best):
+def reset_split(best):
     """Forget the best split."""
     best["gain"] = 0.0
     best["feature"] = NO_FEATURE
 
 
 @inner_kernel
-def beats(gain, feature, best):
+def is_better_split(gain, feature, best):
     """Return whether a split is better than the best one."""
     return gain > best["gain"] or (gain == best["gain"] and feature < best["feature"])
 
 
 @inner_kernel
-def score_to_exceed(best, facts):
+def score_to_exceed(best, stats):
     """Return a score below which no split can be the best one."""
-    known = (facts.base + best["gain"] / facts.unit) * NEAR
-    return max(known, facts.base + facts.floor)
+    known = (stats.base + best["gain"] / stats.unit) * NEAR
+    return max(known, stats.base + stats.floor)
 
 
 @inner_kernel
-def improve(best, gain, feature, last_bin, missing_left, g, h, ridge):
+def update_best_split(best, gain, feature, last_bin, missing_left, g, h, reg_lambda):
     """Take a split on a threshold as the best one."""
     best["gain"] = gain
     best["feature"] = feature
@@ -91,12 +91,12 @@ def improve(best, gain, feature, last_bin, missing_left, g, h, ridge):
     best["missing_left"] = missing_left
     best["g"] = np.int64(g)
     best["h"] = np.int64(h)
-    best["ridge"] = ridge
+    best["ridge"] = reg_lambda
     best["is_set"] = 0
 
 
 @inner_kernel
-def sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h):
+def sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h):
     """Write the left side's sums for each threshold; return the first and last + 1 allowed.
 
     Parameters
@@ -109,11 +109,11 @@ def sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h):
         h += cells_h[b]
         sums_g[b] = g
         sums_h[b] = h
-    return allowed(sums_h, last, ALL, facts)
+    return allowed(sums_h, last, ALL, stats)
 
 
 @inner_kernel
-def allowed(sums, last, bits, facts):
+def allowed(sums, last, bits, stats):
     """Return the first and last + 1 of the thresholds that leave enough h on both sides.
 
     Parameters
@@ -122,8 +122,8 @@ def allowed(sums, last, bits, facts):
     last : number of thresholds
     bits : of a sum, those that hold h
     """
-    low = count_below(sums, last, bits, facts.least)
-    high = count_below(sums, last, bits, facts.h - facts.least + 1)
+    low = count_below(sums, last, bits, stats.least)
+    high = count_below(sums, last, bits, stats.h - stats.least + 1)
     return min(low, high), high
 
 
@@ -146,24 +146,24 @@ def count_below(ascending, last, bits, bound):
 
 
 @inner_kernel
-def rate(sums_g, sums_h, low, high, facts, scores):
+def score_splits(sums_g, sums_h, low, high, stats, scores):
     """Write G_L² / (H_L + λ) + G_R² / (H_R + λ) for the thresholds low … high − 1."""
     for b in range(np.uint64(low), np.uint64(high)):
-        scores[b] = score_of(sums_g[b], sums_h[b], facts)
+        scores[b] = score_of(sums_g[b], sums_h[b], stats)
 
 
 @inner_kernel
-def score_of(g, h, facts):
+def score_of(g, h, stats):
     """Return G_L² / (H_L + λ) + G_R² / (H_R + λ) of a left side whose sums are g and h."""
-    over, under = parts_of_score(g, h, facts.ridge, facts)
+    over, under = parts_of_score(g, h, stats.reg_lambda, stats)
     return over / under
 
 
 @inner_kernel
-def parts_of_score(g, h, ridge, facts):
+def parts_of_score(g, h, reg_lambda, stats):
     """Return the numerator and the denominator of `score_of`, with λ in steps."""
-    g_left, h_left = np.float64(g), h + ridge
-    g_right, h_right = np.float64(facts.g) - g_left, (facts.h + 2.0 * ridge) - h_left
+    g_left, h_left = np.float64(g), h + reg_lambda
+    g_right, h_right = np.float64(stats.g) - g_left, (stats.h + 2.0 * reg_lambda) - h_left
     return g_left * g_left * h_right + g_right * g_right * h_left, h_left * h_right
 
 
@@ -192,7 +192,7 @@ def find_highest(scores, low, high, top):
 
 
 @linked_kernel
-def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, scores, best):
+def scan(cells_g, cells_h, n_bins, missing_bin, feature, stats, rules, sums, scores, best):
     """Try every threshold of a feature, with the plain gain.
 
     Parameters
@@ -212,20 +212,22 @@ def scan(cells_g, cells_h, n_bins, missing_bin, feature, facts, rules, sums, sco
         g = cells_g[missing_bin] if to_left else 0
         h = cells_h[missing_bin] if to_left else 0
         last = values if missing and not to_left else values - 1
-        low, high = sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
-        rate(sums_g, sums_h, low, high, facts, scores)
-        at = find_highest(scores, low, high, score_to_exceed(best, facts))
+        low, high = sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
+        score_splits(sums_g, sums_h, low, high, stats, scores)
+        at = find_highest(scores, low, high, score_to_exceed(best, stats))
         if at >= 0:
-            gain = (scores[at] - facts.base) * facts.unit
-            if beats(gain, feature, best):
-                improve(best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.ridge)
+            gain = (scores[at] - stats.base) * stats.unit
+            if is_better_split(gain, feature, best):
+                update_best_split(
+                    best, gain, feature, at, to_left, sums_g[at], sums_h[at], rules.reg_lambda
+                )
 
 
 @inner_kernel
-def draw_one(low, high, feature, facts, rules):
+def draw_one(low, high, feature, stats, rules):
     """Return the range of one threshold drawn for a node and a feature."""
-    drawn = hash_of(rules.seed ^ facts.node, feature)
+    drawn = hash_of(rules.seed ^ stats.node, feature)
     at = low + np.int64(drawn) % (high - low)
     return at, at + 1

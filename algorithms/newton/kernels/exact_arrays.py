@@ -84,8 +84,8 @@ class Rules(NamedTuple):
     """How splits are rated."""
 
     least_h: float  # least H of a side, above 0
-    ridge: float  # λ
-    alpha: float
-    max_step: float  # bound on |w|; 0: none
+    reg_lambda: float  # λ
+    reg_alpha: float
+    max_delta_step: float  # bound on |w|; 0: none
     step: float  # ε: thresholds are tried ε H apart; 0: all are
     plain: int  # 1: neither alpha, max_step nor a monotone column

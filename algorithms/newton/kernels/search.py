@@ -114,7 +114,7 @@ def fetch_ahead(lists, rows, i, end):
 @inner_kernel
 def scan_full(lists, rows, rules, states, start, end):
     """Try the thresholds of a column in which nothing is missing, with the plain score."""
-    ridge = rules.ridge
+    reg_lambda = rules.reg_lambda
     for i in range(np.uint64(start), np.uint64(end)):
         fetch_ahead(lists, rows, i, end)
         row = rows[np.uint64(lists.order[i])]
@@ -125,7 +125,7 @@ def scan_full(lists, rows, rules, states, start, end):
         g, h = s["g"], s["h"]
         if x > s["last"] and h >= s["next"]:
             rest, above = s["total_g"] - g, s["total_h"] - h
-            a, c = h + ridge, above + ridge
+            a, c = h + reg_lambda, above + reg_lambda
             top = g * g * c + rest * rest * a
             if top >= s["score"] * (a * c) and above >= rules.least_h:
                 score = top / (a * c)
@@ -182,7 +182,7 @@ def rate(s, g, h, rules, direction):
     if h < rules.least_h or above < rules.least_h:
         return -np.inf
     if rules.plain:
-        return g * g / (h + rules.ridge) + rest * rest / (above + rules.ridge)
+        return g * g / (h + rules.reg_lambda) + rest * rest / (above + rules.reg_lambda)
     left = weigh(g, h, s["lower"], s["upper"], rules)
     right = weigh(rest, above, s["lower"], s["upper"], rules)
     if direction * (right - left) < 0.0:

@@ -76,7 +76,7 @@ class RankGrower:
             leaves=self.leaves,
             groups=np.zeros((n_leaves, bins.groups.shape[1]), np.uint64),
             found=np.zeros(n_leaves, booster_arrays.BEST),
-            members=np.zeros((n_leaves, booster_arrays.MAX_BINS), np.uint8),
+            left_bins=np.zeros((n_leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(n_nodes, booster_arrays.NODE),
             goes_left=np.zeros((n_nodes, booster_arrays.MAX_BINS), np.uint8),
             state=np.zeros(distributed_growth.STATES, np.int64),
@@ -89,7 +89,7 @@ class RankGrower:
             scores=np.zeros((1, booster_arrays.MAX_BINS)),
             order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
             best=self.told[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
-            members=self.told[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
+            left_bins=self.told[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
         )
         self.heard = np.zeros_like(self.told)
         self.heard_best = self.heard[:BESTS].view(booster_arrays.BEST).reshape(1, 2)

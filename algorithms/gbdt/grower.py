@@ -65,7 +65,7 @@ class Grower:
             scores=np.zeros((self.size, booster_arrays.MAX_BINS)),
             order=np.zeros((self.size, booster_arrays.MAX_BINS), np.int64),
             best=np.zeros((self.size, 2), booster_arrays.BEST),
-            members=np.zeros((self.size, 2, booster_arrays.MAX_BINS), np.uint8),
+            left_bins=np.zeros((self.size, 2, booster_arrays.MAX_BINS), np.uint8),
         )
         self.growth = booster_arrays.Growth(
             rows=np.empty(n_rows, np.uint32),
@@ -76,7 +76,7 @@ class Grower:
             leaves=self.leaves,
             groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
             found=np.zeros(leaves, booster_arrays.BEST),
-            members=np.zeros((leaves, booster_arrays.MAX_BINS), np.uint8),
+            left_bins=np.zeros((leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(2 * leaves - 1, booster_arrays.NODE),
             goes_left=np.zeros((2 * leaves - 1, booster_arrays.MAX_BINS), np.uint8),
             cells=np.empty((leaves, n_cells), np.int64),

@@ -1,8 +1,8 @@
 """Find the best splits of the two new leaves, and the leaf that is split next.
 
-Histograms of most leaves are shared by columns: each member builds and scans its own, and no
-member waits for another. Those of large leaves are shared by rows, so that a row's bins are
-fetched once; then the members' cells are added up. Sums are whole numbers, so both ways give the
+Histograms of most leaves are shared by columns: each thread builds and scans its own, and no
+thread waits for another. Those of large leaves are shared by rows, so that a row's bins are
+fetched once; then the threads' cells are added up. Sums are whole numbers, so both ways give the
 same. Where columns are listed, all leaves are shared by rows.
 """
 
@@ -39,7 +39,7 @@ from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
-MANY_ROWS = 8192  # of a leaf from which on members share its rows, not its features
+MANY_ROWS = 8192  # of a leaf from which on threads share its rows, not its features
 
 
 @inner_kernel
@@ -78,14 +78,14 @@ def may_split(leaf, rules):
 
 @inner_kernel
 def shares_rows(team, leaf, bins, n_columns):
-    """Return whether members share the rows of a leaf, and not its columns."""
+    """Return whether threads share the rows of a leaf, and not its columns."""
     many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
     return team.size > 1 and (many or n_columns < team.size or len(bins.sparse.cells) > 0)
 
 
 @inner_kernel
 def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
-    """Build the smaller leaf's histogram, and scan both leaves, for a member's columns."""
+    """Build the smaller leaf's histogram, and scan both leaves, for a thread's columns."""
     leaf = growth.leaves[small]
     n_columns = len(growth.columns)
     start, end = leaf["start"], leaf["end"]
@@ -106,7 +106,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    for low in range(first, max(last, first + 1), TILE):  # a member without a column builds, too
+    for low in range(first, max(last, first + 1), TILE):  # a thread without a column builds, too
         high = min(low + TILE, last)
         if low == first or not by_rows:
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
@@ -122,7 +122,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
 
 @inner_kernel
 def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
-    """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
+    """Add rows to a thread's own cells, of the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
     stride = growth.cells.shape[1] // len(bins.layout.length)
     cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
@@ -160,11 +160,11 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     """Take the cells of some columns, subtract, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
     stride = growth.cells.shape[1] // len(bins.layout.length)
-    members = (0, team.size) if by_rows else (rank, rank + 1)
+    threads = (0, team.size) if by_rows else (rank, rank + 1)
     was_wide = one["wide"]
-    spread = sum_of(scratch, members, SPREAD)
-    g = one["g"] if large >= 0 else sum_of(scratch, members, TOTAL_G)
-    h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
+    spread = sum_of(scratch, threads, SPREAD)
+    g = one["g"] if large >= 0 else sum_of(scratch, threads, TOTAL_G)
+    h = one["h"] if large >= 0 else sum_of(scratch, threads, TOTAL_H)
     wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
     small_stats = node_stats(one, g, h, rules, scale)
@@ -176,7 +176,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
         n_cells, at = bins.layout.length[c], c * stride
         by_sums = is_plain(bins, c, rules)
         if was_wide:
-            gather(scratch, members, at, n_cells, own[0], own[1])
+            gather(scratch, threads, at, n_cells, own[0], own[1])
             if scan_two:
                 subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
                 keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
@@ -184,7 +184,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
                 keep_histogram(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
         else:
             to = growth.cells[slots[0], at : at + n_cells] if scan_one else own[4]
-            take_cells(scratch, members, at, n_cells, by_sums, to)
+            take_cells(scratch, threads, at, n_cells, by_sums, to)
             if scan_two:
                 subtract_cells(growth.cells[slots[1]], at, n_cells, to)
         for which in range(
@@ -225,11 +225,11 @@ def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which
 
 
 @inner_kernel
-def sum_of(scratch, members, what):
-    """Return the sum of a number over members."""
+def sum_of(scratch, threads, what):
+    """Return the sum of a number over threads."""
     total = 0
-    for member in range(members[0], members[1]):
-        total += scratch.sums[member, what]
+    for thread in range(threads[0], threads[1]):
+        total += scratch.sums[thread, what]
     return total
 
 
@@ -238,8 +238,8 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
     """Write down what building the histogram of a wide leaf's child has told of both children."""
     one = growth.leaves[small]
     by_rows = shares_rows(team, one, bins, len(growth.columns))
-    members = (0, team.size) if by_rows else (0, 1)
-    one["spread"] = sum_of(scratch, members, SPREAD)
+    threads = (0, team.size) if by_rows else (0, 1)
+    one["spread"] = sum_of(scratch, threads, SPREAD)
     if large >= 0:
         two = growth.leaves[large]
         two["spread"] -= one["spread"]
@@ -247,8 +247,8 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
         if not is_wide(one, one["spread"], one["h"], scale):
             growth.state[PLANES] -= 1  # its plane was the last one taken
     else:
-        one["g"] = sum_of(scratch, members, TOTAL_G)
-        one["h"] = sum_of(scratch, members, TOTAL_H)
+        one["g"] = sum_of(scratch, threads, TOTAL_G)
+        one["h"] = sum_of(scratch, threads, TOTAL_H)
         growth.nodes[0]["h"] = one["h"] * scale.h
     one["wide"] = is_wide(one, one["spread"], one["h"], scale)
 
@@ -263,7 +263,7 @@ def is_wide(leaf, spread, h, scale):
 
 @inner_kernel
 def reduce_thread_best(team, growth, scratch, leaf, which):
-    """Take the best of the splits that members have found for a leaf."""
+    """Take the best of the splits that threads have found for a leaf."""
     best = 0
     for rank in range(1, team.size):
         own = scratch.best[rank, which]
@@ -272,7 +272,7 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
     copy_best(growth.found[leaf], scratch.best[best, which])
     if growth.found[leaf]["is_set"]:
         for b in range(MAX_BINS):
-            growth.members[leaf, b] = scratch.members[best, which, b]
+            growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
 
 
 @inner_kernel
@@ -297,4 +297,4 @@ def pick_next_leaf(growth, bins, full):
     if at < 0:
         return
     node = growth.leaves[at]["node"]
-    write_sides(bins, found[at], growth.members[at], growth.goes_left[node])
+    write_sides(bins, found[at], growth.left_bins[at], growth.goes_left[node])

@@ -59,7 +59,7 @@ BEST = np.dtype(
         ("g", np.int64),  # of the left side, in steps
         ("h", np.int64),
         ("ridge", np.float64),  # λ of its sides
-        ("is_set", np.int64),  # 1: `members` says which bins go left
+        ("is_set", np.int64),  # 1: `left_bins` says which bins go left
     ]
 )
 NODE = np.dtype(
@@ -84,8 +84,8 @@ class FeatureLayout(NamedTuple):
     column: np.ndarray  # int64 (n_features,)
     first: np.ndarray  # int64 (n_features,): cell, in its column, of its first bin that has one
     default: np.ndarray  # int64 (n_features,): bin without a cell, or −1: each bin is a cell
-    start: np.ndarray  # int64 (n_columns + 1,): where the features of a column begin in `members`
-    members: np.ndarray  # int64 (n_features,): features by column, those with `pairs` last
+    start: np.ndarray  # int64 (n_columns + 1,): where the features of a column begin in `features`
+    features: np.ndarray  # int64 (n_features,): features by column, those with `pairs` last
     pairs: np.ndarray  # int64 (n_columns,): features of a column with two bins and one cell
     length: np.ndarray  # int64 (n_columns,): cells
 
@@ -160,7 +160,7 @@ class Growth(NamedTuple):
     leaves: np.ndarray  # LEAF (num_leaves,)
     groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
     found: np.ndarray  # BEST (num_leaves,): best split of each leaf
-    members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_categorical`
+    left_bins: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_categorical`
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
     cells: (
@@ -182,7 +182,7 @@ class Scratch(NamedTuple):
     scores: np.ndarray  # float64 (size, MAX_BINS)
     order: np.ndarray  # int64 (size, MAX_BINS)
     best: np.ndarray  # BEST (size, 2): of the smaller and of the larger child
-    members: np.ndarray  # uint8 (size, 2, MAX_BINS), likewise
+    left_bins: np.ndarray  # uint8 (size, 2, MAX_BINS), likewise
 
 
 # Places in `state` and in `sums`.

@@ -90,7 +90,7 @@ def count_hits(taken, rows, enough):
 
 
 @kernel
-def fill_bundle(start, end, rows, bins, default, first, members, column):
+def fill_bundle(start, end, rows, bins, default, first, features, column):
     """Write the cells of a bundle's features; where two want a row, the first one has it.
 
     Parameters
@@ -99,11 +99,11 @@ def fill_bundle(start, end, rows, bins, default, first, members, column):
     bins : uint8, of the entries
     default : int64 (n_features,), bin of the other rows, or −1: bins are cells
     first : int64 (n_features,), the first cell of each
-    members : int64, features
+    features : int64, features
     column : uint8 (n_rows,), the cell of rows that are all at the default; written
     """
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             row = np.uint64(rows[k])
             if default[f] < 0 or column[row] == 0:
@@ -118,20 +118,20 @@ def cell_in(b, default, first):
 
 
 @kernel
-def list_entries(start, end, rows, bins, default, first, members, base, place, cells, own):
+def list_entries(start, end, rows, bins, default, first, features, base, place, cells, own):
     """Write the cells of listed features, row by row, and those of each feature's entries.
 
     Parameters
     ----------
-    members : int64, the listed features, ascending
+    features : int64, the listed features, ascending
     base : int64 (n_features,), the first cell of a feature's column
     place : int64 (n_rows,), where a row's next entry is written; moved on
     cells : uint32, written
     own : uint8, written: cells in the column, feature by feature
     """
     at = np.uint64(0)
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             row = np.uint64(rows[k])
             cell = cell_in(bins[k], default[f], first[f])
@@ -142,14 +142,14 @@ def list_entries(start, end, rows, bins, default, first, members, base, place, c
 
 
 @kernel
-def count_entries(start, end, rows, members, counts):
+def count_entries(start, end, rows, features, counts):
     """Add to each row's count the entries that it has of some features.
 
     Parameters
     ----------
     counts : int64 (n_rows,), added to
     """
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             counts[np.uint64(rows[k])] += 1

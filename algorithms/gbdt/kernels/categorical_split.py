@@ -20,7 +20,7 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @linked_kernel
-def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch, best, members):
+def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch, best, left_bins):
     """Try sets of categories, with missing values on either side.
 
     Parameters
@@ -32,13 +32,15 @@ def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch,
     scratch : cells, sums, scores and order: int64 (2, MAX_BINS) twice, then float64 (MAX_BINS,) and
         int64 (MAX_BINS,)
     best : BEST, improved where a split is better
-    members : uint8 (MAX_BINS,), written with ``best``: which bins go left
+    left_bins : uint8 (MAX_BINS,), written with ``best``: which bins go left
     """
     cells, _, slopes, order = scratch
     if missing_bin < rules.max_cat_to_onehot:
         for b in range(missing_bin):
             if h[b] > 0:
-                try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, members)
+                try_one(
+                    g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, left_bins
+                )
         return
     used = sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes)
     if used == 0:
@@ -51,25 +53,25 @@ def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch,
         b = order[min(n_left, used - 1)]
         turned = n_left < used and slope_of(g[b], h[b], stats, rules, scale) < 0.0
         for b in range(missing_bin):
-            members[b] = h[b] == 0
+            left_bins[b] = h[b] == 0
         for i in range(used):
-            members[order[i]] = (i < n_left) != turned
+            left_bins[order[i]] = (i < n_left) != turned
         if turned:
             best["g"], best["h"] = stats.g - best["g"], stats.h - best["h"]
             best["missing_left"] = h[missing_bin] == 0 or not best["missing_left"]
 
 
 @inner_kernel
-def try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, members):
+def try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, left_bins):
     """Try one category on the right, all others on the left."""
     cells = scratch[0]
     cells[0, 0], cells[1, 0] = stats.g - g[b] - g[missing_bin], stats.h - h[b] - h[missing_bin]
     cells[0, 1], cells[1, 1] = g[b], h[b]
     if is_better(g, h, missing_bin, 2, feature, stats, rules, scale, scratch, best):
         for other in range(missing_bin):
-            members[other] = 1
+            left_bins[other] = 1
         if best["bin"] == 0:
-            members[b] = 0
+            left_bins[b] = 0
 
 
 @inner_kernel

@@ -17,25 +17,25 @@ from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
-def gather(scratch, members, first, n_bins, g, h):
-    """Write what members have summed of a column, and clear it for the next histogram.
+def gather(scratch, threads, first, n_bins, g, h):
+    """Write what threads have summed of a column, and clear it for the next histogram.
 
     Parameters
     ----------
-    members : (first, last + 1)
+    threads : (first, last + 1)
     first : the column's first cell
     n_bins : how many cells it has
     g, h : (MAX_BINS,) int64, written
     """
-    for member in range(members[0], members[1]):
-        cells = scratch.cells[member]
+    for thread in range(threads[0], threads[1]):
+        cells = scratch.cells[thread]
         for b in range(np.uint64(n_bins)):
             cell = cells[np.uint64(first) + b]
-            g[b] = (cell >> HALF) + (g[b] if member > members[0] else 0)
-            h[b] = (cell & LOW) + (h[b] if member > members[0] else 0)
+            g[b] = (cell >> HALF) + (g[b] if thread > threads[0] else 0)
+            h[b] = (cell & LOW) + (h[b] if thread > threads[0] else 0)
             cells[np.uint64(first) + b] = 0
-        if scratch.sums[member, FLUSHED] or scratch.sums[member, LISTED_FLUSHED]:
-            wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
+        if scratch.sums[thread, FLUSHED] or scratch.sums[thread, LISTED_FLUSHED]:
+            wide_g, wide_h = scratch.wide[thread, 0], scratch.wide[thread, 1]
             for b in range(np.uint64(n_bins)):
                 g[b] += wide_g[np.uint64(first) + b]
                 h[b] += wide_h[np.uint64(first) + b]
@@ -76,16 +76,16 @@ def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
     best = scratch.best[rank, which]
     sums = scratch.small[rank, 4:]
     if bins.is_categorical[f]:
-        order, members = scratch.order[rank], scratch.members[rank, which]
+        order, left_bins = scratch.order[rank], scratch.left_bins[rank, which]
         sizes = bins.sizes[f]
         if rules.sets_by_value:
             own = scratch.small[rank]
             room = own[6:], own[4:6], scratch.scores[rank], order
-            scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, members)
+            scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, left_bins)
             return
         slopes = scratch.scores[rank]
         scan_categorical(
-            g, h, n_bins, missing_bin, sizes, f, stats, rules, scale, order, slopes, best, members
+            g, h, n_bins, missing_bin, sizes, f, stats, rules, scale, order, slopes, best, left_bins
         )
     elif rules.plain:
         scores = scratch.scores[rank]

@@ -83,17 +83,17 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, b
 
     Parameters
     ----------
-    first, last : members[first : last] are the features; their cells follow each other
+    first, last : features[first : last] are the features; their cells follow each other
     g, h : (MAX_BINS,) int64, sums of the column's cells
     scores : float64 (MAX_BINS,), scratch space
     best : BEST, improved where a split is better
     """
-    members, default = bins.layout.features, bins.layout.default
-    cell = np.uint64(bins.layout.first[members[first]])
+    features, default = bins.layout.features, bins.layout.default
+    cell = np.uint64(bins.layout.first[features[first]])
     total_g, total_h = np.float64(stats.g), stats.h + 2.0 * stats.reg_lambda
     least, most = stats.least, stats.h - stats.least
     for i in range(np.uint64(last - first)):
-        entry_left = default[np.uint64(members[np.uint64(first) + i])] == 1
+        entry_left = default[np.uint64(features[np.uint64(first) + i])] == 1
         g_int = g[cell + i] if entry_left else stats.g - g[cell + i]
         h_int = h[cell + i] if entry_left else stats.h - h[cell + i]
         g_left, h_left = np.float64(g_int), h_int + stats.reg_lambda
@@ -102,7 +102,7 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, b
         scores[i] = score if least <= h_int <= most else -1.0
     for i in range(last - first):
         if scores[i] > score_to_exceed(best, stats):
-            f = members[first + i]
+            f = features[first + i]
             gain = (scores[i] - stats.base) * stats.unit
             if allowed[f] and may_use(groups, bins.groups[f]) and is_better_split(gain, f, best):
                 at = np.int64(cell) + i
@@ -113,19 +113,19 @@ def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, b
 
 
 @inner_kernel
-def write_sides(bins, best, members, goes_left):
+def write_sides(bins, best, left_bins, goes_left):
     """Write which cells of a split's column go left.
 
     Parameters
     ----------
-    members : uint8 (MAX_BINS,), bins that go left where the split is a set
+    left_bins : uint8 (MAX_BINS,), bins that go left where the split is a set
     goes_left : uint8 (MAX_BINS,), written
     """
     f = best["feature"]
     default, missing = bins.layout.default[f], bins.missing[f]
     if default < 0:
         for b in range(MAX_BINS):
-            goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
+            goes_left[b] = left_bins[b] if best["is_set"] else b <= best["bin"]
         if missing >= 0:
             goes_left[missing] = best["missing_left"]
         return

@@ -103,13 +103,13 @@ def scan_categorical(
     order,
     slopes,
     best,
-    members,
+    left_bins,
 ):
     """Try sets of categories.
 
     Parameters are those of `hist.split.scan`; ``sizes`` int32 (MAX_BINS,) tells how many categories
     a bin holds, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
-    ``members`` uint8 (MAX_BINS,) is written with ``best``.
+    ``left_bins`` uint8 (MAX_BINS,) is written with ``best``.
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     one, used = np.int64(1), np.int64(0)
@@ -131,7 +131,7 @@ def scan_categorical(
                 rules,
                 scale,
                 best,
-                members,
+                left_bins,
             )
         return
     share = stats.n_rows / np.float64(stats.h)
@@ -159,7 +159,7 @@ def scan_categorical(
             rules,
             scale,
             best,
-            members,
+            left_bins,
         )
 
 
@@ -193,7 +193,7 @@ def falls_short(top, g, h, reg_lambda, stats):
 
 @linked_kernel
 def try_set(
-    cells_g, cells_h, order, used, most, reg_lambda, feature, stats, rules, scale, best, members
+    cells_g, cells_h, order, used, most, reg_lambda, feature, stats, rules, scale, best, left_bins
 ):
     """Try the first 1, 2, … bins of an order, up to ``most``, as the left side."""
     share = stats.n_rows / np.float64(stats.h)
@@ -225,6 +225,6 @@ def try_set(
             top = least_score(best, floor, stats, rules, scale)
     if at:
         best["is_set"] = 1
-        members[:] = 0
+        left_bins[:] = 0
         for i in range(at):
-            members[order[i]] = 1
+            left_bins[order[i]] = 1

@@ -42,7 +42,7 @@ class GlobalTree(NamedTuple):
     leaves: np.ndarray  # LEAF (num_leaves,); start and end count rows of all ranks
     groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
     found: np.ndarray  # BEST (num_leaves,)
-    members: np.ndarray  # uint8 (num_leaves, MAX_BINS)
+    left_bins: np.ndarray  # uint8 (num_leaves, MAX_BINS)
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS)
     state: np.ndarray  # int64
@@ -63,7 +63,7 @@ class SplitScratch(NamedTuple):
     scores: np.ndarray  # float64 (1, MAX_BINS)
     order: np.ndarray  # int64 (1, MAX_BINS)
     best: np.ndarray  # BEST (1, 2): of the smaller and of the larger child
-    members: np.ndarray  # uint8 (1, 2, MAX_BINS), likewise
+    left_bins: np.ndarray  # uint8 (1, 2, MAX_BINS), likewise
 
 
 @kernel
@@ -120,7 +120,7 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
         return
     leaf, best = tree.leaves[at], tree.found[at]
     goes_left = tree.goes_left[leaf["node"]]
-    write_sides(bins, best, tree.members[at], goes_left)
+    write_sides(bins, best, tree.left_bins[at], goes_left)
     start, end = spans[at, 0], spans[at, 1]
     n_left = partition_alone(rows, spare, columns[best["feature"]], goes_left, start, end)
     middle = start + n_left
@@ -140,28 +140,28 @@ def take_best(tree, scratch, leaf, which):
     copy_best(tree.found[leaf], scratch.best[0, which])
     if tree.found[leaf]["is_set"]:
         for b in range(MAX_BINS):
-            tree.members[leaf, b] = scratch.members[0, which, b]
+            tree.left_bins[leaf, b] = scratch.left_bins[0, which, b]
 
 
 @inner_kernel
-def write_sides(bins, best, members, goes_left):
+def write_sides(bins, best, left_bins, goes_left):
     """Write which bins go left."""
     for b in range(MAX_BINS):
-        goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
+        goes_left[b] = left_bins[b] if best["is_set"] else b <= best["bin"]
     missing = bins.missing[best["feature"]]
     if missing >= 0:
         goes_left[missing] = best["missing_left"]
 
 
 @kernel
-def take_better(scratch, best, members):
+def take_better(scratch, best, left_bins):
     """Take those of another rank's best splits that are better.
 
     Parameters
     ----------
     desk : Desk, written
     best : BEST (1, 2)
-    members : uint8 (1, 2, MAX_BINS)
+    left_bins : uint8 (1, 2, MAX_BINS)
     """
     for which in range(2):
         if is_better_split(
@@ -169,7 +169,7 @@ def take_better(scratch, best, members):
         ):
             copy_best(scratch.best[0, which], best[0, which])
             for b in range(MAX_BINS):
-                scratch.members[0, which, b] = members[0, which, b]
+                scratch.left_bins[0, which, b] = left_bins[0, which, b]
 
 
 @kernel
@@ -199,12 +199,12 @@ def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, sm
     Parameters
     ----------
     sums : int64 (2, n_cells), of the smaller leaf, over all ranks
-    desk : Desk, its `best` and `members` are written
+    desk : Desk, its `best` and `left_bins` are written
     small, large : the leaves; large is −1 for the root
     """
     one, two = tree.leaves[small], tree.leaves[max(large, 0)]
     for which in range(2):
-        reset_all_fields(scratch.best[0, which], scratch.members[0, which])
+        reset_all_fields(scratch.best[0, which], scratch.left_bins[0, which])
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
     stats = node_stats(one, one["g"], one["h"], rules, scale)
     large_stats = node_stats(two, two["g"], two["h"], rules, scale)
@@ -288,10 +288,10 @@ def find_best_splits_of_features(
     ----------
     leaf : its number
     features, first, sums : int64, ascending; where their cells begin; (2, n_cells)
-    desk : Desk, its `best` and `members` of ``which`` (0 or 1) are written
+    desk : Desk, its `best` and `left_bins` of ``which`` (0 or 1) are written
     """
     zero, one = np.int64(0), tree.leaves[leaf]
-    reset_all_fields(scratch.best[0, which], scratch.members[0, which])
+    reset_all_fields(scratch.best[0, which], scratch.left_bins[0, which])
     if not may_split(one, rules):
         return
     stats = node_stats(one, one["g"], one["h"], rules, scale)
@@ -305,10 +305,10 @@ def find_best_splits_of_features(
 
 
 @inner_kernel
-def reset_all_fields(best, members):
+def reset_all_fields(best, left_bins):
     """Forget a best split, every field of it: what ranks tell each other has no leftovers."""
     reset_split(best)
     best["bin"], best["missing_left"], best["is_set"] = 0, 0, 0
     best["g"], best["h"], best["ridge"] = 0, 0, 0.0
     for b in range(MAX_BINS):
-        members[b] = 0
+        left_bins[b] = 0

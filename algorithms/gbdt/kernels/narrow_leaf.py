@@ -30,22 +30,22 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def take_cells(scratch, members, first, n_bins, by_sums, cells):
-    """Write the cells that members have summed of a column, and clear them for the next histogram.
+def take_cells(scratch, threads, first, n_bins, by_sums, cells):
+    """Write the cells that threads have summed of a column, and clear them for the next histogram.
 
     Parameters
     ----------
-    members : (first, last + 1)
+    threads : (first, last + 1)
     first : the column's first cell
     n_bins : how many cells it has
     by_sums : whether each is written with all before it
     cells : (n_bins,) int64, written
     """
-    for member in range(members[0], members[1]):
-        summed = scratch.cells[member]
+    for thread in range(threads[0], threads[1]):
+        summed = scratch.cells[thread]
         for b in range(np.uint64(n_bins)):
             cell = summed[np.uint64(first) + b]
-            cells[b] = cell + (cells[b] if member > members[0] else 0)
+            cells[b] = cell + (cells[b] if thread > threads[0] else 0)
             summed[np.uint64(first) + b] = 0
     if by_sums:
         accumulate_cells(cells, n_bins)

@@ -167,7 +167,7 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
         scores=np.zeros((1, booster_arrays.MAX_BINS)),
         order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
         best=np.zeros((1, 2), booster_arrays.BEST),
-        members=np.zeros((1, 2, booster_arrays.MAX_BINS), np.uint8),
+        left_bins=np.zeros((1, 2, booster_arrays.MAX_BINS), np.uint8),
     )
     planes = np.stack([small + large, np.zeros_like(small)])
     features, gains, scale = np.arange(3), np.full((2, 3), -1.0), Scale(1.0, 1.0)
@@ -181,7 +181,7 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     assert np.allclose(gains, wanted)
     nothing = np.zeros(0, np.uint8)
     board = GlobalTree(
-        leaves, left, desk.best[0], desk.members[0], nothing, nothing, np.zeros(1, np.int64)
+        leaves, left, desk.best[0], desk.left_bins[0], nothing, nothing, np.zeros(1, np.int64)
     )
     for which, sums in enumerate((small, large)):
         find_best_splits_of_features(

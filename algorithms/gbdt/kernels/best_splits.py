@@ -1,9 +1,10 @@
-"""Find the best splits of the two new leaves, and the leaf that is split next.
+"""Find the best splits of the two newest leaves, and the leaf to split next.
 
-Histograms of most leaves are shared by columns: each thread builds and scans its own, and no
-thread waits for another. Those of large leaves are shared by rows, so that a row's bins are
-fetched once; then the threads' cells are added up. Sums are whole numbers, so both ways give the
-same. Where columns are listed, all leaves are shared by rows.
+For most leaves the threads divide the columns: each thread builds and scans the histograms of its
+own columns, without waiting for the others. For large leaves the threads divide the rows, so that
+the bins of a row are loaded once; then the histograms of the threads are added. Sums are integers,
+so both ways give the same result. If the table has sparse columns, the threads divide the rows of
+every leaf.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
-MANY_ROWS = 8192  # of a leaf from which on threads share its rows, not its features
+MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
 
 
 @inner_kernel
@@ -71,21 +72,21 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
 
 @inner_kernel
 def may_split(leaf, rules):
-    """Return whether a leaf is large enough for two, and not too deep."""
+    """Return whether a leaf has enough rows for two children and is not too deep."""
     shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
     return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_child_samples, 2)
 
 
 @inner_kernel
 def shares_rows(team, leaf, bins, n_columns):
-    """Return whether threads share the rows of a leaf, and not its columns."""
+    """Return whether the threads divide the rows of a leaf instead of the columns."""
     many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
     return team.size > 1 and (many or n_columns < team.size or len(bins.sparse.cells) > 0)
 
 
 @inner_kernel
 def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
-    """Build the smaller leaf's histogram, and scan both leaves, for a thread's columns."""
+    """Build the smaller leaf's histogram and scan both leaves, for the columns of one thread."""
     leaf = growth.leaves[small]
     n_columns = len(growth.columns)
     start, end = leaf["start"], leaf["end"]
@@ -106,7 +107,7 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    for low in range(first, max(last, first + 1), TILE):  # a thread without a column builds, too
+    for low in range(first, max(last, first + 1), TILE):  # threads without columns build, too
         high = min(low + TILE, last)
         if low == first or not by_rows:
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
@@ -122,11 +123,11 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
 
 @inner_kernel
 def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
-    """Add rows to a thread's own cells, of the dense columns at low … high − 1 of the list."""
+    """Add rows to a thread's histogram, for the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
     stride = growth.cells.shape[1] // len(bins.layout.length)
     cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
-    while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
+    while high > low and columns[high - 1] >= bins.rows.shape[1]:  # a sparse column
         high -= 1
     if high == low and len(bins.sparse.cells) > 0:
         sums[FLUSHED] = 0
@@ -157,7 +158,7 @@ def build(bins, records, growth, scratch, scale, rank, first, last, low, high, l
 
 @inner_kernel
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
-    """Take the cells of some columns, subtract, and scan both leaves."""
+    """Read the histograms of some columns, subtract them from the parent, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
     stride = growth.cells.shape[1] // len(bins.layout.length)
     threads = (0, team.size) if by_rows else (rank, rank + 1)
@@ -165,7 +166,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     spread = sum_of(scratch, threads, SPREAD)
     g = one["g"] if large >= 0 else sum_of(scratch, threads, TOTAL_G)
     h = one["h"] if large >= 0 else sum_of(scratch, threads, TOTAL_H)
-    wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
+    wide = was_wide and is_wide(one, spread, h, scale)  # the same test as in `note_sums`
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
     small_stats = node_stats(one, g, h, rules, scale)
     large_stats = node_stats(two, two["g"], two["h"], rules, scale)
@@ -215,7 +216,7 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
 
 @inner_kernel
 def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which):
-    """Scan a plain column of a narrow leaf, where the leaf may use its feature."""
+    """Scan a column with one numeric feature of a narrow leaf, if the leaf may use the feature."""
     f = bins.layout.features[bins.layout.start[c]]
     if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
         best, scores = scratch.best[rank, which], scratch.scores[rank]
@@ -226,7 +227,7 @@ def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which
 
 @inner_kernel
 def sum_of(scratch, threads, what):
-    """Return the sum of a number over threads."""
+    """Return the sum of one entry of `Scratch.sums` over a range of threads."""
     total = 0
     for thread in range(threads[0], threads[1]):
         total += scratch.sums[thread, what]
@@ -235,7 +236,7 @@ def sum_of(scratch, threads, what):
 
 @inner_kernel
 def note_sums(team, bins, growth, scratch, scale, small, large):
-    """Write down what building the histogram of a wide leaf's child has told of both children."""
+    """Store the sums of both children, which are known after the histogram of the small one."""
     one = growth.leaves[small]
     by_rows = shares_rows(team, one, bins, len(growth.columns))
     threads = (0, team.size) if by_rows else (0, 1)
@@ -245,7 +246,7 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
         two["spread"] -= one["spread"]
         two["wide"] = is_wide(two, two["spread"], two["h"], scale)
         if not is_wide(one, one["spread"], one["h"], scale):
-            growth.state[PLANES] -= 1  # its plane was the last one taken
+            growth.state[PLANES] -= 1  # release its plane, the one allocated last
     else:
         one["g"] = sum_of(scratch, threads, TOTAL_G)
         one["h"] = sum_of(scratch, threads, TOTAL_H)
@@ -255,7 +256,7 @@ def note_sums(team, bins, growth, scratch, scale, small, large):
 
 @inner_kernel
 def is_wide(leaf, spread, h, scale):
-    """Return whether the cells of a leaf of these sums might overflow."""
+    """Return whether packed histogram entries of a leaf with these sums could overflow."""
     if scale.room:
         return leaf["end"] - leaf["start"] > scale.room
     return spread > MOST_G or h > MOST_H
@@ -263,7 +264,7 @@ def is_wide(leaf, spread, h, scale):
 
 @inner_kernel
 def reduce_thread_best(team, growth, scratch, leaf, which):
-    """Take the best of the splits that threads have found for a leaf."""
+    """Store the best of all threads' splits of a leaf."""
     best = 0
     for rank in range(1, team.size):
         own = scratch.best[rank, which]
@@ -277,7 +278,7 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
 
 @inner_kernel
 def copy_best(to, best):
-    """Copy a split, field by field: numba copies whole records only with help from Python."""
+    """Copy a split field by field, because numba copies structured scalars through Python."""
     to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
     to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
     to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
@@ -285,7 +286,7 @@ def copy_best(to, best):
 
 @inner_kernel
 def pick_next_leaf(growth, bins, full):
-    """Name the leaf that is split next, and write which of its bins go left."""
+    """Select the leaf with the largest gain, and write which of its bins go left."""
     found = growth.found
     at = NO_FEATURE
     top = 0.0

@@ -1,14 +1,14 @@
-"""Find the best set of categories as second-order boosting does: by the values of their leaves.
+"""Find the best categorical split of a leaf in second-order (XGBoost-like) boosting.
 
-The categories of a leaf's rows are sorted by T(G) / (H + λ): what a leaf of one alone would be
-worth, but for the sign. One that is too light for a leaf stands at 0, and so does one that the leaf
-has no row of. Sorted, they are scanned as the bins of a number are (Fisher 1958: the best part of
-all is among them), so missing values learn their side. Where there are few categories, each is held
+The categories of the rows of a leaf are sorted by T(G) / (H + λ), the value of a leaf of one
+category, with the opposite sign. Categories whose H is too small for a leaf count as 0. The sorted
+categories are scanned like the bins of a numeric feature (Fisher 1958: the best partition is among
+these), so the side of missing values is learned. If there are few categories, each one is tried
 against all others.
 
-What a leaf has no row of, but meets later, is no reason for a value as far from 0 as can be. So the
-side where 0 belongs is the left one, and there go the categories of the table that the leaf has no
-row of, codes that training never saw, and missing values where the leaf has none.
+Categories without a row in the leaf should not get an extreme value at prediction. Therefore the
+left side is the one where the value 0 belongs; categories without a row in the leaf, codes unseen
+in training, and missing values, if the leaf has none, go left.
 """
 
 import numpy as np
@@ -26,13 +26,13 @@ def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch,
     Parameters
     ----------
     g, h : (MAX_BINS,) int64, sums of each bin, in steps
-    sizes : int32 (MAX_BINS,), how many categories each bin holds
-    missing_bin : the last bin of the feature, as many as it has bins for categories
-    facts, rules, scale : of the leaf
+    sizes : int32 (MAX_BINS,), number of categories in each bin
+    missing_bin : the last bin of the feature; equals the number of bins of categories
+    stats, rules, scale : `NodeStats` of the leaf, `Rules`, `Scale`
     scratch : cells, sums, scores and order: int64 (2, MAX_BINS) twice, then float64 (MAX_BINS,) and
         int64 (MAX_BINS,)
-    best : BEST, improved where a split is better
-    left_bins : uint8 (MAX_BINS,), written with ``best``: which bins go left
+    best : BEST, updated if a split is better
+    left_bins : uint8 (MAX_BINS,), written with ``best``: 1 for the bins that go left
     """
     cells, _, slopes, order = scratch
     if missing_bin < rules.max_cat_to_onehot:
@@ -76,7 +76,7 @@ def try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, l
 
 @inner_kernel
 def slope_of(g, h, stats, rules, scale):
-    """Return T(G) / (H + λ) of a category, in steps; 0 where it is too light for a leaf."""
+    """Return T(G) / (H + λ) of a category, in steps; 0 if its H is too small for a leaf."""
     return (
         shrink(g, rules.reg_alpha / scale.g) / (h + stats.reg_lambda) if h >= stats.least else 0.0
     )
@@ -84,12 +84,12 @@ def slope_of(g, h, stats, rules, scale):
 
 @inner_kernel
 def sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes):
-    """Write the bins that a leaf has rows of, sorted stably by slope; return how many there are.
+    """Write the bins with rows in the leaf, sorted stably by slope; return their number.
 
     Parameters
     ----------
     order : int64 (MAX_BINS,), written
-    slopes : float64 (MAX_BINS,), written: those of the sorted bins
+    slopes : float64 (MAX_BINS,), written: T(G) / (H + λ) of the sorted bins
     """
     used = 0
     for b in range(missing_bin):
@@ -106,10 +106,10 @@ def sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes):
 
 @inner_kernel
 def lay_sorted(g, h, sizes, order, used, most, cells):
-    """Write the sums of sorted bins; return of how many cells, and which holds several bins.
+    """Write the sums of sorted bins; return the number of cells and the cell with several bins.
 
-    One side of a split may have ``most`` categories at the most, or one bin. So all bins that are
-    further from both ends share a cell.
+    The smaller side of a split has at most ``most`` categories, or one bin. Therefore all bins
+    further from both ends are merged into one cell.
     """
     n_cells, merged = 0, used
     before, behind = np.int64(0), np.int64(0)
@@ -132,7 +132,7 @@ def lay_sorted(g, h, sizes, order, used, most, cells):
 
 @inner_kernel
 def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch, best):
-    """Scan cells as bins, missing values behind them; return whether the best split is now here."""
+    """Scan cells and then missing values as bins; return whether this updated the best split."""
     cells, sums, scores, _ = scratch
     cells[0, n_cells], cells[1, n_cells] = g[missing_bin], h[missing_bin]
     bins = cells[0], cells[1], n_cells + 1, n_cells
@@ -141,7 +141,7 @@ def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch,
     else:
         direction = np.int64(0)
         scan_constrained(*bins, feature, direction, stats, rules, scale, sums, best)
-    if best["feature"] != feature or best["is_set"]:  # a set of this feature is an earlier one
+    if best["feature"] != feature or best["is_set"]:  # not updated
         return False
     best["is_set"] = 1
     if h[missing_bin] == 0:

@@ -1,9 +1,8 @@
-"""The histograms of a split leaf's two children: one is built, the other is what remains.
+"""Histograms of the two children of a leaf: one is built, the other one is obtained by subtraction.
 
     cells of the larger child = cells of the leaf − cells of the smaller child
 
-Both are scanned column by column as soon as a column's cells are there, while the first-level
-cache still holds them.
+Both are scanned column by column, while the cells of a column are still in the first-level cache.
 """
 
 import numpy as np
@@ -18,13 +17,13 @@ from algorithms.runtime.jit import inner_kernel
 
 @inner_kernel
 def gather(scratch, threads, first, n_bins, g, h):
-    """Write what threads have summed of a column, and clear it for the next histogram.
+    """Add up the threads' sums of a column, and clear them for the next histogram.
 
     Parameters
     ----------
-    threads : (first, last + 1)
-    first : the column's first cell
-    n_bins : how many cells it has
+    threads : (first, last + 1), range of ranks
+    first : index of the column's first cell
+    n_bins : number of its cells
     g, h : (MAX_BINS,) int64, written
     """
     for thread in range(threads[0], threads[1]):
@@ -45,9 +44,10 @@ def gather(scratch, threads, first, n_bins, g, h):
 
 @inner_kernel
 def keep_histogram(growth, leaf, first, n_bins, wide, by_sums, g, h):
-    """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart.
+    """Store the sums of a column in a leaf's histogram.
 
-    Else they become cells; ``by_sums``, each with all before it.
+    If ``wide``, g and h are stored in two planes, else as packed cells; with ``by_sums``, each cell
+    is the sum of all cells up to it.
     """
     cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
@@ -62,7 +62,7 @@ def keep_histogram(growth, leaf, first, n_bins, wide, by_sums, g, h):
 
 @inner_kernel
 def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
-    """Write what a wide leaf's histogram has more than g and h: its other child's sums."""
+    """Write a wide leaf's histogram minus g and h: the sums of its other child."""
     cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
         rest_g[b] = cells[np.uint64(first) + b] - g[b]
@@ -71,7 +71,7 @@ def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
 
 @inner_kernel
 def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
-    """Scan a feature of a leaf with the scan that it needs."""
+    """Find the best split of a feature with the scan for its kind."""
     n_bins, missing_bin = bins.count[f], bins.missing[f]
     best = scratch.best[rank, which]
     sums = scratch.small[rank, 4:]

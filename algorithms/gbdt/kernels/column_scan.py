@@ -1,11 +1,11 @@
-"""Scan the features of a column: one feature, or the bundle of several that lie in it.
+"""Scan the features of a column: a single feature, or a bundle of several features.
 
-The cells of a bundled feature lack its default bin, whose sums are those of the leaf less those of
-all its other bins. Sums are whole numbers, so nothing is lost: a bundled feature's bins are those
-that it would have alone.
+The cells of a bundled feature do not contain its default bin. The sums of that bin are the sums of
+the leaf minus those of all other bins. Sums are integers, so the result is exact: a bundled feature
+has the same bins as without bundling.
 
-A feature of two bins has one threshold. Columns of one-hot tables consist of such pairs, hundreds
-of them, so these are scanned together, a cell each.
+A feature of two bins has one threshold. Bundles of one-hot columns consist of hundreds of such
+features, which are scanned together, one cell per feature.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, 
 
     Parameters
     ----------
-    c : column
+    c : index of the column
     g, h : (MAX_BINS,) int64, sums of its cells
-    groups : uint64 (n_words,), of the leaf
+    groups : uint64 (n_words,), interaction groups of the leaf
     allowed : uint8 (n_features,)
     """
     layout = bins.layout
@@ -79,14 +79,14 @@ def unbundle(bins, f, g, h, stats, own_g, own_h):
 
 @linked_kernel
 def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, best):
-    """Try the one threshold of each feature of two bins, with the plain gain of `hist.split`.
+    """Try the only threshold of each feature of two bins, with the plain gain of `split`.
 
     Parameters
     ----------
-    first, last : features[first : last] are the features; their cells follow each other
+    first, last : the features are features[first : last] of the layout; their cells are consecutive
     g, h : (MAX_BINS,) int64, sums of the column's cells
     scores : float64 (MAX_BINS,), scratch space
-    best : BEST, improved where a split is better
+    best : BEST, updated if a split is better
     """
     features, default = bins.layout.features, bins.layout.default
     cell = np.uint64(bins.layout.first[features[first]])
@@ -118,7 +118,7 @@ def write_sides(bins, best, left_bins, goes_left):
 
     Parameters
     ----------
-    left_bins : uint8 (MAX_BINS,), bins that go left where the split is a set
+    left_bins : uint8 (MAX_BINS,), bins that go left if the split is categorical
     goes_left : uint8 (MAX_BINS,), written
     """
     f = best["feature"]

@@ -1,18 +1,18 @@
-"""Find the best split where values are bounded, shrunk or moved, and of categories.
+"""Find the best split with constrained or regularised leaf values, and the best categorical split.
 
-A side's value is what its leaf would get (`value_of`); with it
+With v the value that the leaf of a side would get (`value_of`),
 
     gain of a side = −(2 G v + 2 α |v| + (H + λ) v²)
 
-which is T(G)² / (H + λ) where nothing holds v back, T as in `hist.split`. Where a feature is
-monotone, a split whose values lie the wrong way round is not taken.
+which is T(G)² / (H + λ) if v is not constrained, with T as in `split`. A split that violates the
+monotone constraint of its feature is not taken.
 
-Categories are sorted by G / (H + s), and every start and every end of that order is tried as the
-left side (Fisher 1958: the best part of all is among them); where there are few categories,
-each alone. What training has never seen, or seldom, goes right, and so do missing values. Where a
-bin holds several categories (`hist.crowds`), seldom is said of their mean. Of extra trees one
-category is drawn, or how many the set has that is tried at either end, where it is allowed.
-Second-order boosting has sets of its own: see `newton.sets`.
+Categories are sorted by G / (H + s), s = `cat_smooth`. Every prefix and every suffix of this order
+is tried as the left side (Fisher 1958: the best partition is among them); if there are few
+categories, each one alone. Categories that training has not seen, or rarely, go right, and so do
+missing values. If a bin holds several categories (`high_cardinality`), "rarely" refers to their
+mean count. Extra trees draw one category, or draw the size of the set that is tried at either end.
+Second-order boosting uses other categorical splits, see `categorical_split`.
 """
 
 import numpy as np
@@ -27,25 +27,25 @@ from algorithms.gbdt.kernels.split import (
 )
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
-NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller, rounded or not
+NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller in spite of rounding
 
 
 @inner_kernel
 def gain_of(g, h, reg_lambda, value, rules):
-    """Return the gain of a leaf that has a value."""
+    """Return the gain of a leaf with a given value."""
     first = g * value + rules.reg_alpha * abs(value)
     return -(2.0 * first + (h + reg_lambda) * value * value)
 
 
 @linked_kernel
 def gain_of_sides(g, h, reg_lambda, direction, stats, rules, scale):
-    """Return the gain of a split, or −inf where a monotone feature forbids it.
+    """Return the gain of a split, or −inf if it violates a monotone constraint.
 
     Parameters
     ----------
     g, h : sums of the left side, in steps
-    ridge : λ
-    direction : −1, 0, 1: how values must lie
+    reg_lambda : λ
+    direction : −1, 0, 1: values must decrease, are free, must increase
     """
     share = stats.n_rows / np.float64(stats.h)
     g_left, h_left = g * scale.g, h * scale.h
@@ -65,9 +65,9 @@ def gain_of_sides(g, h, reg_lambda, direction, stats, rules, scale):
 def scan_constrained(
     cells_g, cells_h, n_bins, missing_bin, feature, direction, stats, rules, scale, sums, best
 ):
-    """Try every threshold of a feature with the gain of its values.
+    """Try every threshold of a feature, with the gain of constrained values.
 
-    Parameters are those of `hist.split.scan`; ``direction`` is that of a monotone feature.
+    Parameters are those of `split.scan`; ``direction`` is the feature's monotone constraint.
     """
     missing = missing_bin >= 0 and cells_h[missing_bin] > 0
     values = n_bins - 1 if missing_bin >= 0 else n_bins
@@ -107,8 +107,8 @@ def scan_categorical(
 ):
     """Try sets of categories.
 
-    Parameters are those of `hist.split.scan`; ``sizes`` int32 (MAX_BINS,) tells how many categories
-    a bin holds, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
+    Parameters are those of `split.scan`; ``sizes`` int32 (MAX_BINS,) holds the number of categories
+    of each bin, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
     ``left_bins`` uint8 (MAX_BINS,) is written with ``best``.
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
@@ -178,7 +178,7 @@ def sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used):
 
 @inner_kernel
 def least_score(best, floor, stats, rules, scale):
-    """Return what two sides must score, in units of gains, to be better than the best split."""
+    """Return the score, in units of gains, above which a split is better than the best one."""
     g, h = stats.g * scale.g, stats.h * scale.h
     own = gain_of(g, h, rules.reg_lambda, stats.value, rules)
     return (max(best["gain"], floor) + own) / stats.unit * NEARLY
@@ -186,7 +186,7 @@ def least_score(best, floor, stats, rules, scale):
 
 @inner_kernel
 def falls_short(top, g, h, reg_lambda, stats):
-    """Return whether two sides score less than ``top``: a product tells it of most, undivided."""
+    """Return whether a split scores less than ``top``; a product avoids the division."""
     over, under = parts_of_score(g, h, reg_lambda, stats)
     return over < under * top
 

@@ -99,7 +99,7 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
 
     Parameters
     ----------
-    desk : Desk, with the best splits of all ranks
+    scratch : SplitScratch, with the best splits of all ranks
     bins : Features
     columns : uint8 (n_features, n_rows)
     rows, spare : uint32, a rank's own rows, those of a leaf together
@@ -159,7 +159,7 @@ def take_better(scratch, best, left_bins):
 
     Parameters
     ----------
-    desk : Desk, written
+    scratch : SplitScratch, written
     best : BEST (1, 2)
     left_bins : uint8 (1, 2, MAX_BINS)
     """
@@ -199,7 +199,7 @@ def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, sm
     Parameters
     ----------
     sums : int64 (2, n_cells), of the smaller leaf, over all ranks
-    desk : Desk, its `best` and `left_bins` are written
+    scratch : SplitScratch, its `best` and `left_bins` are written
     small, large : the leaves; large is −1 for the root
     """
     one, two = tree.leaves[small], tree.leaves[max(large, 0)]
@@ -243,7 +243,7 @@ def propose(bins, own, groups, features, first, planes, sums, scratch, rules, sc
     first : int64: where a feature's cells begin
     planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's own rows, by slot, written
     sums : int64 (2, n_cells), of the smaller leaf's own rows
-    desk : Desk, scratch space
+    scratch : SplitScratch, scratch space
     rules : with what a rank's share of the rows needs
     may : int64 (3,): whether each leaf may be split, and whether there is a larger one
     gains : float64 (2, len(features)), written; 0 where no split gains
@@ -288,7 +288,7 @@ def find_best_splits_of_features(
     ----------
     leaf : its number
     features, first, sums : int64, ascending; where their cells begin; (2, n_cells)
-    desk : Desk, its `best` and `left_bins` of ``which`` (0 or 1) are written
+    scratch : SplitScratch, its `best` and `left_bins` of ``which`` (0 or 1) are written
     """
     zero, one = np.int64(0), tree.leaves[leaf]
     reset_all_fields(scratch.best[0, which], scratch.left_bins[0, which])

@@ -80,7 +80,7 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
 
     Parameters
     ----------
-    team : Team
+    team : ThreadTeam
     rank : of the caller, 0 … size − 1
     g, h, seed, records : as of `pack`
     stride : every how many rows give the mean; a divisor of BLOCK

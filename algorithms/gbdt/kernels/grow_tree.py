@@ -47,7 +47,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
 
     Parameters
     ----------
-    team : Team
+    team : ThreadTeam
     rank : of the caller, 0 … size − 1
     bins : Bins
     records : int64 (n_rows,), of all rows of the table

@@ -12,7 +12,7 @@ def value_of(g, h, n_rows, reg_lambda, parent, lower, upper, rules):
     Parameters
     ----------
     n_rows : of the leaf, perhaps estimated
-    ridge : λ
+    reg_lambda : λ
     parent : value of the leaf that it came from
     lower, upper : bounds
     """

@@ -93,7 +93,7 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
     left : (n_bins,) int64, cells of a narrow leaf's bins, each with all before it
     n_bins : of the feature, that of missing values included
     missing_bin : the last bin, or −1
-    facts : of the leaf
+    stats : of the leaf
     spare : int64 (MAX_BINS,), scratch space
     scores : float64 (MAX_BINS,), scratch space
     best : BEST, improved where a split is better

@@ -46,7 +46,7 @@ def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin,
 
     Parameters
     ----------
-    lists : Lists
+    sparse : SparseColumns
     records : (n_rows,) int64
     rows : uint32
     wide : whether cells might overflow; then they are moved to the wide planes in time

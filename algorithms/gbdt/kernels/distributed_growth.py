@@ -1,8 +1,9 @@
-"""The steps of growing a tree on many machines: a rank scans its share of the features.
+"""Steps of growing a tree on several machines, where each rank scans its share of the features.
 
-`hist.grow` composes the same steps on one machine. Here a reduction stands between building a
-histogram and scanning it: each rank builds its rows' histogram of all features, and gets the sums
-over all ranks for its own share. What is scanned is the same integers, so every split is as well.
+`grow_tree` composes the same steps on one machine. Here a reduction comes between building a
+histogram and scanning it: each rank builds the histogram of all features for its own rows, and
+receives the sums over all ranks for its share of the features. The sums are the same integers as
+on one machine, so the splits are the same.
 """
 
 from typing import NamedTuple
@@ -18,15 +19,15 @@ from algorithms.gbdt.kernels.partition import partition_alone
 from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
 from algorithms.runtime.jit import inner_kernel, kernel
 
-# Places in `state` beside LEAVES and NEXT, written by `next_split`: the leaf's own rows that go
-# left, where the small child's own rows begin and end, whether that is the left one, whether no
-# child may be split, a bound on |Σg| and on rows, and Σh of the small child.
+# Indices into `state` beside LEAVES and NEXT, written by `next_split`: how many of the rank's rows
+# go left, start and end of the small child's own rows, whether the small child is the left
+# one, whether no child may be split, a bound on |Σg| and on rows, and Σh of the small child.
 N_LEFT, START, END, LEFT_IS_SMALL, IS_LAST, LARGEST, H_SMALL = range(2, 9)
 STATES = 16
 
 
 class Features(NamedTuple):
-    """What steps must know of the features; the names are those of `hist.layout.Bins`."""
+    """Properties of the features; the names are those of `booster_arrays.Bins`."""
 
     count: np.ndarray
     missing: np.ndarray
@@ -37,10 +38,10 @@ class Features(NamedTuple):
 
 
 class GlobalTree(NamedTuple):
-    """A tree as every rank knows it; rows are those of the whole table."""
+    """State of a growing tree that is the same on every rank."""
 
     leaves: np.ndarray  # LEAF (num_leaves,); start and end count rows of all ranks
-    groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
+    groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use
     found: np.ndarray  # BEST (num_leaves,)
     left_bins: np.ndarray  # uint8 (num_leaves, MAX_BINS)
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
@@ -49,10 +50,10 @@ class GlobalTree(NamedTuple):
 
 
 class FeatureShare(NamedTuple):
-    """The features that a rank scans, and their histograms."""
+    """Features that a rank scans, and their histograms."""
 
     features: np.ndarray  # int64, ascending
-    first: np.ndarray  # int64: where a feature's cells begin
+    first: np.ndarray  # int64: start of each feature's cells
     planes: np.ndarray  # int64 (num_leaves, 2, n_cells): g and h of each leaf, by slot
 
 
@@ -62,21 +63,21 @@ class SplitScratch(NamedTuple):
     small: np.ndarray  # int64 (1, 8, MAX_BINS)
     scores: np.ndarray  # float64 (1, MAX_BINS)
     order: np.ndarray  # int64 (1, MAX_BINS)
-    best: np.ndarray  # BEST (1, 2): of the smaller and of the larger child
-    left_bins: np.ndarray  # uint8 (1, 2, MAX_BINS), likewise
+    best: np.ndarray  # BEST (1, 2): best splits of the smaller and of the larger child
+    left_bins: np.ndarray  # uint8 (1, 2, MAX_BINS): bins that go left in these splits
 
 
 @kernel
 def export_cells(cells, wide, flushed, features, count, stride, first, out):
-    """Write a rank's sums side by side, and clear them for the next histogram.
+    """Copy a rank's sums into one contiguous array, and clear them for the next histogram.
 
     Parameters
     ----------
-    cells, wide, flushed : as `hist.build.build_wide` leaves them
+    cells, wide, flushed : the result of `histogram.build_wide`
     features : int64
-    count : int64 (n_features,), bins
-    stride : cells between two features
-    first : int64 (len(features),), where each feature's sums go
+    count : int64 (n_features,), number of bins
+    stride : number of cells from one feature to the next
+    first : int64 (len(features),), position of each feature's sums
     out : int64 (2, n), written: g and h
     """
     for j in range(len(features)):
@@ -95,16 +96,16 @@ def export_cells(cells, wide, flushed, features, count, stride, first, out):
 
 @kernel
 def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, rules):
-    """Take the best splits of two new leaves, choose the next one, and part a rank's own rows.
+    """Store the best splits of two new leaves, pick the next one, and partition the rank's rows.
 
     Parameters
     ----------
     scratch : SplitScratch, with the best splits of all ranks
     bins : Features
     columns : uint8 (n_features, n_rows)
-    rows, spare : uint32, a rank's own rows, those of a leaf together
-    spans : int64 (num_leaves, 2), where those of each leaf begin and end
-    small, large : the leaves, or −1 where nothing was scanned
+    rows, spare : uint32, the rank's own rows, grouped by leaf, and scratch space
+    spans : int64 (num_leaves, 2), start and end of each leaf's rows
+    small, large : the leaves, or −1 if nothing was scanned
     """
     if small >= 0:
         take_best(tree, scratch, small, np.int64(0))
@@ -136,7 +137,7 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
 
 @inner_kernel
 def take_best(tree, scratch, leaf, which):
-    """Write down the best split of a leaf."""
+    """Store the best split of a leaf."""
     copy_best(tree.found[leaf], scratch.best[0, which])
     if tree.found[leaf]["is_set"]:
         for b in range(MAX_BINS):
@@ -155,7 +156,7 @@ def write_sides(bins, best, left_bins, goes_left):
 
 @kernel
 def take_better(scratch, best, left_bins):
-    """Take those of another rank's best splits that are better.
+    """Replace best splits by those of another rank where these are better.
 
     Parameters
     ----------
@@ -174,11 +175,11 @@ def take_better(scratch, best, left_bins):
 
 @kernel
 def split_global_leaf(n_left, spread, bins, tree, rules, scale):
-    """Put the children of the leaf that was parted in its place; return the small and the large.
+    """Replace the partitioned leaf by its children; return the small child and the large one.
 
     Parameters
     ----------
-    n_left : rows of all ranks that go left
+    n_left : number of rows of all ranks that go left
     spread : Σ|g| of the child whose histogram was built, in steps
     """
     at, new, left_is_small = tree.state[NEXT], tree.state[LEAVES], tree.state[LEFT_IS_SMALL]
@@ -194,11 +195,11 @@ def split_global_leaf(n_left, spread, bins, tree, rules, scale):
 
 @kernel
 def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, small, large):
-    """Find a rank's best splits of two new leaves among its own features.
+    """Find the best splits of two new leaves among the features of a rank.
 
     Parameters
     ----------
-    sums : int64 (2, n_cells), of the smaller leaf, over all ranks
+    sums : int64 (2, n_cells), sums of the smaller leaf over all ranks
     scratch : SplitScratch, its `best` and `left_bins` are written
     small, large : the leaves; large is −1 for the root
     """
@@ -233,20 +234,20 @@ def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, sm
 
 @kernel
 def propose(bins, own, groups, features, first, planes, sums, scratch, rules, scale, may, gains):
-    """Find how much the best split of each feature gains by a rank's own rows (PV-Tree's votes).
+    """Find the gain of each feature's best split on a rank's own rows, for the votes of PV-Tree.
 
     Parameters
     ----------
     own : LEAF (2,), the smaller and the larger new leaf, with the rank's own rows and sums
-    groups : uint64 (2, n_words), what they may still use
+    groups : uint64 (2, n_words), the interaction groups they may still use
     features : int64, ascending
-    first : int64: where a feature's cells begin
+    first : int64: start of each feature's cells
     planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's own rows, by slot, written
-    sums : int64 (2, n_cells), of the smaller leaf's own rows
+    sums : int64 (2, n_cells), sums of the smaller leaf's own rows
     scratch : SplitScratch, scratch space
-    rules : with what a rank's share of the rows needs
-    may : int64 (3,): whether each leaf may be split, and whether there is a larger one
-    gains : float64 (2, len(features)), written; 0 where no split gains
+    rules : Rules, with minima scaled to the rank's share of the rows
+    may : int64 (3,): whether each leaf may be split, and whether there is a larger leaf
+    gains : float64 (2, len(features)), written; 0 for features without a split
     """
     zero = np.int64(0)
     stats = node_stats(own[0], own[0]["g"], own[0]["h"], rules, scale)
@@ -282,12 +283,12 @@ def propose(bins, own, groups, features, first, planes, sums, scratch, rules, sc
 def find_best_splits_of_features(
     bins, tree, leaf, features, first, sums, scratch, rules, scale, which
 ):
-    """Find the best split of a leaf among some features whose sums over all ranks are known.
+    """Find the best split of a leaf among some features, given their sums over all ranks.
 
     Parameters
     ----------
-    leaf : its number
-    features, first, sums : int64, ascending; where their cells begin; (2, n_cells)
+    leaf : index of the leaf
+    features, first, sums : int64; features, ascending; start of their cells; (2, n_cells)
     scratch : SplitScratch, its `best` and `left_bins` of ``which`` (0 or 1) are written
     """
     zero, one = np.int64(0), tree.leaves[leaf]
@@ -306,7 +307,7 @@ def find_best_splits_of_features(
 
 @inner_kernel
 def reset_all_fields(best, left_bins):
-    """Forget a best split, every field of it: what ranks tell each other has no leftovers."""
+    """Reset every field of a split, so that ranks send no stale data to each other."""
     reset_split(best)
     best["bin"], best["missing_left"], best["is_set"] = 0, 0, 0
     best["g"], best["h"], best["ridge"] = 0, 0, 0.0

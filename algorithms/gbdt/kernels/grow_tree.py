@@ -1,14 +1,15 @@
-"""Grow a tree leaf by leaf: the driver that composes the other kernels on one machine.
+"""Grow a tree leaf-wise (best-first) on one machine; this kernel calls all others.
 
-Until there are `num_leaves` leaves, the leaf whose best split gains the most is split (Shi 2007):
+Until there are `num_leaves` leaves, the leaf whose best split has the largest gain is split
+(Shi 2007):
 
-    1. part its rows                                                     (partition)
-    2. make its children: sums, bounds, values
-    3. build the smaller child's histogram, subtract, and scan both      (build, sides)
+    1. partition its rows                                                (partition)
+    2. create its children: sums, bounds, values                         (split_leaf)
+    3. build the smaller child's histogram, subtract, and scan both      (best_splits)
 
-All members of a team run this together. Each follows the same steps; rank 0 alone writes what is
-decided, and a meeting stands between its writing and the others' reading. Histograms are shared
-by columns; those of large leaves by rows, so that no row's bins are fetched twice.
+All threads of a team run this kernel and follow the same steps. Only rank 0 writes the decisions,
+and a barrier separates its writes from the reads of the others. Threads divide the histograms by
+columns, and those of large leaves by rows, so that the bins of a row are loaded only once.
 """
 
 import numpy as np
@@ -27,14 +28,14 @@ from algorithms.runtime.thread_team import barrier_wait, is_called
 def grow_when_called(
     signs, place, until, looks, call, steps, team, rank, bins, records, growth, scratch, rules
 ):
-    """Grow a tree whenever one is called for; else look out as `look_out` does, and return.
+    """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
 
     Parameters
     ----------
-    signs, place, until, looks : as of `look_out`
-    call : int64 (CALLS,), as of `is_called`
+    signs, place, until, looks : as in `look_out`
+    call : int64 (CALLS,), as in `is_called`
     steps : float64 (3,), the `Scale` of the tree
-    team, rank, bins, records, growth, scratch, rules : as of `grow`
+    team, rank, bins, records, growth, scratch, rules : as in `grow`
     """
     while is_called(call, signs, place, until, looks):
         scale = Scale(steps[0], steps[1], np.int64(steps[2]))
@@ -43,12 +44,12 @@ def grow_when_called(
 
 @inner_kernel
 def grow(team, rank, bins, records, growth, scratch, rules, scale):
-    """Grow a tree on the first ROWS of ``growth.rows``; every member of the team calls this.
+    """Grow a tree on the first ROWS of ``growth.rows``; every thread of the team calls this.
 
     Parameters
     ----------
     team : ThreadTeam
-    rank : of the caller, 0 … size − 1
+    rank : rank of the calling thread, 0 … size − 1
     bins : Bins
     records : int64 (n_rows,), of all rows of the table
     growth : Growth; its nodes, leaves and rows are written
@@ -60,7 +61,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         make_root(growth)
     if not barrier_wait(team):
         return
-    small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
+    small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
     while True:
         find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large)
         at, new = growth.state[NEXT], growth.state[LEAVES]
@@ -94,7 +95,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
 
 @inner_kernel
 def make_root(growth):
-    """Start with one leaf of all rows; its sums are not known yet."""
+    """Create the root, a leaf of all rows; its sums are not known yet."""
     root = growth.leaves[0]
     root["start"], root["end"], root["depth"], root["node"] = 0, growth.state[ROWS], 0, 0
     root["wide"], root["slot"], root["plane"] = 1, 0, 0
@@ -115,7 +116,7 @@ def make_leaf(node, leaf):
 
 @inner_kernel
 def split_leaf(at, new, n_left, bins, growth, rules, scale):
-    """Put the children of a leaf in its place: the left one there, the right one at the end."""
+    """Replace a leaf by its children: the left one takes its place, the right one is appended."""
     leaf, best = growth.leaves[at], growth.found[at]
     node = growth.nodes[leaf["node"]]
     node["left"], node["right"] = 2 * new - 1, 2 * new

@@ -1,7 +1,7 @@
-"""Which features may meet on a way from the root: those that share a group, of those still left.
+"""Interaction constraints: features on a path from the root must have a group in common.
 
-Groups are bits. A leaf begins with all of them, and a split leaves those that its feature is in.
-Without a word of bits every feature may be used.
+Groups are bit sets. The root may use all groups; a split keeps those groups that contain its
+feature. With zero words of bits there are no constraints.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def may_use(left, own):
 
     Parameters
     ----------
-    left : uint64 (n_words,), groups that the leaf has left
+    left : uint64 (n_words,), groups that the leaf may still use
     own : uint64 (n_words,), groups of the feature
     """
     for w in range(len(left)):
@@ -28,14 +28,14 @@ def may_use(left, own):
 
 @inner_kernel
 def leave_all(left):
-    """Let a leaf use every group."""
+    """Allow a leaf to use every group."""
     for w in range(len(left)):
         left[w] = ALL
 
 
 @inner_kernel
 def restrict_groups(groups, at, new, own):
-    """Leave to both children of leaf ``at`` the groups that the split's feature is in."""
+    """Restrict both children of leaf ``at`` to the groups that contain the split's feature."""
     for w in range(groups.shape[1]):
         groups[at, w] &= own[w]
         groups[new, w] = groups[at, w]

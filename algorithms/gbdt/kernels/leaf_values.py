@@ -7,14 +7,14 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 @linked_kernel
 def value_of(g, h, n_rows, reg_lambda, parent, lower, upper, rules):
-    """Return the value of a leaf whose sums are g and h, in units of their own.
+    """Return the value of a leaf with sums g and h (not in steps).
 
     Parameters
     ----------
-    n_rows : of the leaf, perhaps estimated
+    n_rows : number of rows of the leaf, or an estimate of it
     reg_lambda : λ
-    parent : value of the leaf that it came from
-    lower, upper : bounds
+    parent : value of the parent, for path smoothing
+    lower, upper : bounds on the value
     """
     shrunk = np.sign(g) * max(abs(g) - rules.reg_alpha, 0.0)  # T(G)
     value = -shrunk / (h + reg_lambda)
@@ -28,9 +28,9 @@ def value_of(g, h, n_rows, reg_lambda, parent, lower, upper, rules):
 
 @inner_kernel
 def standing_value(leaf, g, h, rules, scale):
-    """Return the value that a leaf has before it is split; ``g`` and ``h`` are its sums, in steps.
+    """Return the value of a leaf before it is split; ``g`` and ``h`` are its sums, in steps.
 
-    Nobody has given the root one: it is what its sums ask for, as in LightGBM.
+    The root stores no value; it is computed from the sums, as in LightGBM.
     """
     if leaf["depth"] > 0:
         return leaf["value"]

@@ -1,10 +1,10 @@
-"""Bring the rows of a leaf's two sides together, each side in the order it had.
+"""Partition the rows of a leaf into left and right rows; the partition is stable.
 
-Every member of a team parts a share of the rows. What is already where it may stay is not copied:
-the first member leaves left rows at the front of the list itself, as those before them are read;
-the last one goes backwards and leaves right rows at its end. All else goes to the spare list, and
-when all know how many went left, each copies that to where it belongs. So the result does not
-depend on how many members there are.
+Each thread partitions a share of the rows. To save copies, the first thread writes left rows
+directly to the front of the list, and the last thread goes backwards and writes right rows directly
+to its end. All other rows go to the spare list. Once the number of left rows of every thread is
+known, each thread copies its rows from the spare list to their positions. The result does not
+depend on the number of threads.
 """
 
 import numpy as np
@@ -13,17 +13,17 @@ from algorithms.gbdt.kernels.booster_arrays import TO_LEFT
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
-FEW = 4096  # rows that one member parts alone
+FEW = 4096  # up to this many rows, one thread partitions alone
 
 
 @kernel
 def begin_with(given, rows, first, last):
-    """Write some of the rows that a tree is grown on.
+    """Write a range of the rows that a tree is grown on.
 
     Parameters
     ----------
-    given : uint32, these rows; (0,): the numbers of all
-    rows : uint32, of which those from first to last − 1 are written
+    given : uint32, the rows; (0,): all rows
+    rows : uint32; rows[first : last] are written
     """
     if len(given):
         for i in range(np.uint64(first), np.uint64(last)):
@@ -35,12 +35,12 @@ def begin_with(given, rows, first, last):
 
 @linked_kernel
 def partition_rows(rows, lefts, spare, column, goes_left, first, last):
-    """Part rows[first : last]; return how many go left.
+    """Partition rows[first : last]; return how many go left.
 
     Parameters
     ----------
-    lefts : where left ones are written, from the front on: ``spare``, or ``rows`` itself
-    spare : where right ones are written, from the back on
+    lefts : receives the left rows, from the front: ``spare``, or ``rows`` itself
+    spare : receives the right rows, from the back
     column : (n_rows,) uint8, the bins of the splitting feature
     goes_left : (256,) uint8, 0 or 1 for each bin
     """
@@ -59,9 +59,9 @@ def partition_rows(rows, lefts, spare, column, goes_left, first, last):
 
 @linked_kernel
 def partition_backwards(rows, spare, column, goes_left, first, last):
-    """Part rows[first : last] from the last one on; return how many go left.
+    """Partition rows[first : last], starting with the last row; return how many go left.
 
-    Right ones stay at the back of ``rows``, left ones are at the back of the share in ``spare``.
+    Right rows go to the back of ``rows``, left rows to the back of the share in ``spare``.
     """
     one = np.uint64(1)
     first, last = np.uint64(first), np.uint64(last)
@@ -78,14 +78,14 @@ def partition_backwards(rows, spare, column, goes_left, first, last):
 
 @inner_kernel
 def move_right(rows, spare, first, last, n_left, to_right):
-    """Copy the right side of a share, which was written backwards, to its place."""
+    """Copy the right rows of a share, which are in reverse order, to their positions."""
     for i in range(np.uint64(last - first - n_left)):
         rows[np.uint64(to_right) + i] = spare[np.uint64(last - 1) - i]
 
 
 @inner_kernel
 def move_left(rows, spare, begin, n_left, to_left):
-    """Copy the left side of a share to its place."""
+    """Copy the left rows of a share to their positions."""
     for i in range(np.uint64(n_left)):
         rows[np.uint64(to_left) + i] = spare[np.uint64(begin) + i]
 
@@ -100,11 +100,11 @@ def partition_alone(rows, spare, column, goes_left, start, end):
 
 @linked_kernel
 def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
-    """Part rows[start : end], together; return how many go left.
+    """Partition rows[start : end] with all threads of a team; return how many go left.
 
     Parameters
     ----------
-    sums : int64 (size, N_SUMS), the members' own numbers
+    sums : int64 (size, N_SUMS), numbers of each thread; TO_LEFT is written
     """
     if team.size == 1 or end - start <= FEW:
         if rank == 0:

@@ -1,7 +1,7 @@
 """Add a grown tree to the scores of all rows.
 
-The rows of a leaf stand together after growth, so each row's leaf is known without a walk; rows
-that the tree was not grown on are parted likewise.
+After growth the rows of each leaf are contiguous, so the leaves of training rows are known without
+a traversal. Rows that the tree was not grown on are partitioned in the same way.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from algorithms.runtime.jit import kernel
 
 @kernel
 def mark_leaves(growth, n_leaves, leaf_of, first, last):
-    """Write the number of its leaf for each of growth.rows[first : last].
+    """Write the leaf index of each of growth.rows[first : last].
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def mark_leaves(growth, n_leaves, leaf_of, first, last):
 
 @kernel
 def list_unmarked(leaf_of, mark, first, last, out):
-    """Write those of the rows first … last − 1 whose leaf is ``mark``; return how many."""
+    """Write the rows among first … last − 1 whose leaf is ``mark``; return how many."""
     count = np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         out[count] = np.uint32(i)
@@ -38,20 +38,20 @@ def list_unmarked(leaf_of, mark, first, last, out):
 
 @kernel
 def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
-    """Write the number of its leaf for each of some rows, by parting them as growth did its own.
+    """Write the leaf index of each of some rows, by partitioning them along the tree.
 
-    It takes a third of the time of walking down the tree: columns are read in order.
+    This takes a third of the time of a traversal by row, because columns are read in order.
 
     Parameters
     ----------
-    nodes : NODE (n_nodes,), parents before their children, right children behind left ones
+    nodes : NODE (n_nodes,), parents before their children, each right child after its left sibling
     goes_left : uint8 (n_nodes, MAX_BINS)
     columns : uint8 (n_columns, n_rows)
     place : int64 (n_features,), column of each feature
-    leaf : int64 (n_nodes,), number of the leaf that a node is
-    rows : uint32, rows of the table; brought into another order
-    spare : uint32, as long, scratch space
-    spans : int64 (n_nodes, 2), scratch space: where a node's rows begin and end
+    leaf : int64 (n_nodes,), index of the leaf that a node is
+    rows : uint32, rows of the table; reordered
+    spare : uint32, of the same length, scratch space
+    spans : int64 (n_nodes, 2), scratch space: start and end of each node's rows
     leaf_of : (n_rows,) uint16 or uint32, written
     """
     spans[0, 0], spans[0, 1] = 0, len(rows)
@@ -73,7 +73,7 @@ def walk_listed(bins, growth, leaf, others, leaf_of):
 
     Parameters
     ----------
-    leaf : int64 (n_nodes,), number of the leaf that a node is
+    leaf : int64 (n_nodes,), index of the leaf that a node is
     """
     nodes = growth.nodes
     stride = growth.cells.shape[1] // len(bins.layout.length)

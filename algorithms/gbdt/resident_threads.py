@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
-from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, call_all, wait_for_all
+from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, post_job, wait_until_done
 from algorithms.runtime.threads import leave, make_team
 
 SLOWER = 1.2  # times as long as one thread: then a tree has not been shared for good
@@ -80,11 +80,11 @@ class Crew:
         helpers = self._workers.stand_by(self._watches)
         self._steps[:] = scale
         try:
-            woken = helpers if call_all(self._calls) else []
+            woken = helpers if post_job(self._calls) else []
             for helper in woken:
                 helper.hand(int)  # nothing: it then stands by again, and finds that it is called
             grow(scale, team, 0, *rest)
-            wait_for_all(self._calls)  # the next tree may be one that they have no part in
+            wait_until_done(self._calls)  # the next tree may be one that they have no part in
         except BaseException:
             leave(team)
             raise

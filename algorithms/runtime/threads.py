@@ -30,7 +30,7 @@ from algorithms.runtime.thread_team import (
     HANDED,
     SIGNS,
     ThreadTeam,
-    look_out,
+    spin_until,
 )
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
@@ -95,7 +95,7 @@ class Helper:
         self._signs = np.zeros(SIGNS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
-        self._watch: list[Callable] = [look_out]  # a list, as the thread must not refer to this
+        self._watch: list[Callable] = [spin_until]  # a list, as the thread must not refer to this
         given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
         self._thread = Thread(target=serve, args=given, daemon=True)
         self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
@@ -108,11 +108,11 @@ class Helper:
 
     def wait(self) -> BaseException | None:
         """Return, when the task has ended, what it raised."""
-        look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
+        spin_until(self._signs, ANSWERED, self._signs[HANDED], self._looks)
         return self._answers.get()
 
     def stand_by(self, watch: Callable) -> None:
-        """Have ``watch(signs, place, until, looks=…)`` look out from now on, as `look_out` does."""
+        """Use ``watch(signs, place, until, looks=…)`` instead of `spin_until` to wait for tasks."""
         self.hand(self._watch.__setitem__, 0, watch)
         self.wait()
 

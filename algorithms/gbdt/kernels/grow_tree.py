@@ -21,7 +21,7 @@ from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.runtime.thread_team import barrier_wait, is_called
+from algorithms.runtime.thread_team import barrier_wait, wait_for_job
 
 
 @kernel
@@ -32,12 +32,12 @@ def grow_when_called(
 
     Parameters
     ----------
-    signs, place, until, looks : as in `look_out`
-    call : int64 (CALLS,), as in `is_called`
+    signs, place, until, looks : as in `spin_until`
+    call : int64 (CALLS,), as in `wait_for_job`
     steps : float64 (3,), the `Scale` of the tree
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     """
-    while is_called(call, signs, place, until, looks):
+    while wait_for_job(call, signs, place, until, looks):
         scale = Scale(steps[0], steps[1], np.int64(steps[2]))
         grow(team, rank, bins, records, growth, scratch, rules, scale)
 

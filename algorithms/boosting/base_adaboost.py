@@ -19,7 +19,6 @@ from algorithms.estimator.bootstrap import SEEDS
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
-from algorithms.estimator.sample_weight import drop_unweighted
 from algorithms.estimator.validation import check_array
 from algorithms.trees.base_tree import BaseDecisionTree
 from algorithms.trees.presorted_table import check_sparse
@@ -53,8 +52,6 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
         )
-        if numeric and self.parity is None:  # else the draws would count rows of weight 0
-            weight, X, y = drop_unweighted(weight, X, y)
         weight /= weight.sum()
         self.estimator_ = self._choose_model()
         warn_of_other_version(self.parity, stacklevel=3)

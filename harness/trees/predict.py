@@ -119,8 +119,22 @@ def _dense(X: Any, rows: slice, ensemble: TreeEnsemble) -> np.ndarray:
         values = np.full(listed.shape, fill)
         values[listed.row, listed.col] = listed.data
     else:
-        values = np.asarray(X[rows], dtype=np.float64)
+        part = np.asarray(X[rows])
+        values = _objects_as_numbers(part) if part.dtype == object else part.astype(np.float64)
     return _read(values, ensemble, _asked_for_categories(ensemble))
+
+
+def _equals_itself(value: Any) -> bool:
+    """Return whether a value is not NaN, NaT or NA: of these ``==`` is False or NA."""
+    equal = value == value  # noqa: PLR0124
+    return isinstance(equal, (bool, np.bool_)) and bool(equal)
+
+
+def _objects_as_numbers(part: np.ndarray) -> np.ndarray:
+    """Return an array of objects as float64; None, NaN and pandas' NA become NaN."""
+    is_known = [value is not None and _equals_itself(value) for value in part.flat]
+    known = np.reshape(is_known, part.shape)
+    return np.where(known, part, np.nan).astype(np.float64)
 
 
 def _asked_for_categories(ensemble: TreeEnsemble) -> np.ndarray:

@@ -11,7 +11,7 @@ import time
 from types import SimpleNamespace
 from numba.core import event
 import algorithms.runtime.threads
-from algorithms._common import compile_notice
+from algorithms.runtime import compile_notice
 
 compile_notice.IDLE, compile_notice.EVERY = 0.5, 1.0
 def kernel():
@@ -26,7 +26,7 @@ for _ in range(2):
 """
 
 
-def said(seconds, module="algorithms._kernels.x", **variables):
+def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
     env = {name: value for name, value in os.environ.items() if name != "HARNESS_COMPILE_NOTICE"}
     code = CODE.format(seconds=seconds, module=module)
     command = [sys.executable, "-W", "error", "-c", code]

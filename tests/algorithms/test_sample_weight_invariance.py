@@ -228,8 +228,15 @@ PROPERTIES = (
 )
 
 
-@pytest.mark.parametrize("property_", PROPERTIES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "property_"),
+    [
+        (name, property_)
+        for name, model in MODELS.items()
+        for property_ in PROPERTIES  # AdaBoostRegressor draws rows: see EXCEPTIONS
+        if not (isinstance(model, AdaBoostRegressor) and property_ == PROPERTIES[2])
+    ],
+)
 def test_predictions_are_the_same(name, property_):
     seed = sum(name.encode())
     table = draw_table(name, MODELS[name], seed)
@@ -256,7 +263,7 @@ EXCEPTIONS = [  # (library whose rule it is, estimator, what it counts, properti
     ("scikit-learn", FOREST, {"bootstrap": True}, (EQUAL, ABSENT)),
     ("scikit-learn", BaggingRegressor, {"bootstrap": True}, (EQUAL, ABSENT)),
     ("scikit-learn", BaggingRegressor, {"bootstrap": True, "max_samples": 0.5}, (EQUAL, SCALED)),
-    ("scikit-learn", AdaBoostRegressor, {"parity": "scikit-learn"}, (ABSENT,)),
+    ("scikit-learn", AdaBoostRegressor, {}, (ABSENT,)),  # draws as many rows as there are
     ("scikit-learn", StackingRegressor, {"estimators": TREES}, (ABSENT, SCALED)),
     ("scikit-learn", StackingClassifier, {"estimators": CLASS_TREES}, (ABSENT, EQUAL, SCALED)),
     ("ours", GradientBoostingRegressor, {"leaf_penalty": 5.0}, (EQUAL, SCALED)),

@@ -46,7 +46,7 @@ def test_digest_changes_with_any_file(tmp_path, change):
         case "edit":
             file.write_text(file.read_text() + "\n# another comment\n")
         case "add":
-            (tmp_path / "new.py").write_text("")
+            (tmp_path / "trees" / "kernels" / "new.py").write_text("")
         case "remove":
             file.unlink()
         case "rename":

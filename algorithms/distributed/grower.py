@@ -75,7 +75,7 @@ class RankGrower:
         self.board = GlobalTree(
             leaves=self.leaves,
             groups=np.zeros((n_leaves, bins.groups.shape[1]), np.uint64),
-            found=np.zeros(n_leaves, booster_arrays.BEST),
+            best=np.zeros(n_leaves, booster_arrays.BEST),
             left_bins=np.zeros((n_leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(n_nodes, booster_arrays.NODE),
             goes_left=np.zeros((n_nodes, booster_arrays.MAX_BINS), np.uint8),

@@ -75,7 +75,7 @@ class Grower:
             column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
             leaves=self.leaves,
             groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
-            found=np.zeros(leaves, booster_arrays.BEST),
+            best=np.zeros(leaves, booster_arrays.BEST),
             left_bins=np.zeros((leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(2 * leaves - 1, booster_arrays.NODE),
             goes_left=np.zeros((2 * leaves - 1, booster_arrays.MAX_BINS), np.uint8),

@@ -146,7 +146,7 @@ def give_bins(crowd, numbers, bins, workers):
     Parameters
     ----------
     numbers : uint8 (n_codes,), the bin of each category; ``crowd.room``: that of missing values
-    bins : hist.layout.Bins, whose column is written
+    bins : Bins, whose column is written
     workers : Workers
     """
     counts = np.bincount(numbers, minlength=crowd.room)

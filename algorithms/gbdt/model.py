@@ -14,7 +14,7 @@ LARGEST = np.finfo(np.float64).max  # where missing values stand alone, all othe
 class GrownTree:
     """One tree: its nodes as the kernels wrote them, and the sets of its splits on categories."""
 
-    nodes: np.ndarray  # hist.layout.NODE, the root first
+    nodes: np.ndarray  # booster_arrays.NODE, the root first
     sets: dict  # node → ascending codes that go left
 
     @property

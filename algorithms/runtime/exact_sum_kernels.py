@@ -72,7 +72,7 @@ def add_sizes_at(values, places, first, last, table):
 @inner_kernel
 def add_size(bits, table):
     """Add the absolute value of one number, given by its bits."""
-    own = np.int64(bits & ABSOLUTE)
-    exponent = own >> 23
-    mantissa = own & SINGLE_FRACTION
+    magnitude = np.int64(bits & ABSOLUTE)
+    exponent = magnitude >> 23
+    mantissa = magnitude & SINGLE_FRACTION
     table[exponent] += mantissa | (SINGLE_FRACTION + 1) if exponent else mantissa

@@ -82,9 +82,9 @@ def post_job(calls):
     """
     away = 0
     for thread in range(len(calls)):
-        own = calls[thread]
-        add_atomic(own, CALLED, 1)
-        away += load_atomic(own, AWAY)
+        call = calls[thread]
+        add_atomic(call, CALLED, 1)
+        away += load_atomic(call, AWAY)
     return away
 
 

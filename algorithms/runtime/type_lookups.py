@@ -113,20 +113,20 @@ def fast_variable_lists() -> Iterator[None]:
 
 def variables_in(parts):
     """Return the variables in parts of a statement in the order of numba's own method."""
-    found = []
+    variables = []
     for part in parts:
         kind = type(part)
         if kind is ir.Var:
-            found.append(part)
+            variables.append(part)
         elif kind in WITHOUT_VARIABLES:
             continue
         elif isinstance(part, ir.Inst):
-            found += part.list_vars()
+            variables += part.list_vars()
         elif isinstance(part, (list, tuple)):
-            found += variables_in(part)
+            variables += variables_in(part)
         elif isinstance(part, dict):
-            found += variables_in(part.values())
-    return found
+            variables += variables_in(part.values())
+    return variables
 
 
 @contextmanager

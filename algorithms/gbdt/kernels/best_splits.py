@@ -171,20 +171,20 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
     small_stats = node_stats(one, g, h, rules, scale)
     large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
-    own, slots = scratch.small[rank], (one["slot"], two["slot"])
+    buffers, slots = scratch.small[rank], (one["slot"], two["slot"])
     for j in range(low, high):
         c = growth.columns[j]
         n_cells, at = bins.layout.length[c], c * stride
         by_sums = is_plain(bins, c, rules)
         if was_wide:
-            gather(scratch, threads, at, n_cells, own[0], own[1])
+            gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
             if scan_two:
-                subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
-                keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
+                subtract(growth, two, at, n_cells, buffers[0], buffers[1], buffers[2], buffers[3])
+                keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, buffers[2], buffers[3])
             if scan_one:
-                keep_histogram(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
+                keep_histogram(growth, one, at, n_cells, wide, by_sums, buffers[0], buffers[1])
         else:
-            to = growth.cells[slots[0], at : at + n_cells] if scan_one else own[4]
+            to = growth.cells[slots[0], at : at + n_cells] if scan_one else buffers[4]
             take_cells(scratch, threads, at, n_cells, by_sums, to)
             if scan_two:
                 subtract_cells(growth.cells[slots[1]], at, n_cells, to)
@@ -197,12 +197,12 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
                 if by_sums:
                     scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which)
                     continue
-                unpack_cells(cells, n_cells, own[2 * which], own[2 * which + 1])
+                unpack_cells(cells, n_cells, buffers[2 * which], buffers[2 * which + 1])
             search_column(
                 bins,
                 c,
-                own[2 * which],
-                own[2 * which + 1],
+                buffers[2 * which],
+                buffers[2 * which + 1],
                 growth.groups[leaf],
                 growth.allowed,
                 stats,
@@ -267,11 +267,11 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
     """Store the best of all threads' splits of a leaf."""
     best = 0
     for rank in range(1, team.size):
-        own = scratch.best[rank, which]
-        if is_better_split(own["gain"], own["feature"], scratch.best[best, which]):
+        split = scratch.best[rank, which]
+        if is_better_split(split["gain"], split["feature"], scratch.best[best, which]):
             best = rank
-    copy_best(growth.found[leaf], scratch.best[best, which])
-    if growth.found[leaf]["is_set"]:
+    copy_best(growth.best[leaf], scratch.best[best, which])
+    if growth.best[leaf]["is_set"]:
         for b in range(MAX_BINS):
             growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
 
@@ -287,15 +287,15 @@ def copy_best(to, best):
 @inner_kernel
 def pick_next_leaf(growth, bins, full):
     """Select the leaf with the largest gain, and write which of its bins go left."""
-    found = growth.found
+    splits = growth.best
     at = NO_FEATURE
     top = 0.0
     for leaf in range(0 if full else growth.state[LEAVES]):
-        if found[leaf]["gain"] > top:
-            top = found[leaf]["gain"]
+        if splits[leaf]["gain"] > top:
+            top = splits[leaf]["gain"]
             at = leaf
     growth.state[NEXT] = at
     if at < 0:
         return
     node = growth.leaves[at]["node"]
-    write_sides(bins, found[at], growth.left_bins[at], growth.goes_left[node])
+    write_sides(bins, splits[at], growth.left_bins[at], growth.goes_left[node])

@@ -33,8 +33,8 @@ def bin_rows(X, features, number, edges, indptr, missing, rows, columns, at, val
         for f in range(np.uint64(len(features))):
             of = np.uint64(features[f])
             read_values(X, of, number, start, n, values)
-            own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
-            search(values, own, at, n)
+            feature_edges = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
+            search(values, feature_edges, at, n)
             for i in range(n):
                 columns[f, start + i] = np.uint8(at[i])
             if missing[f] >= 0:
@@ -74,12 +74,12 @@ def bin_entries(data, rows, start, edges, indptr, missing, default, kept, bins, 
     at : uint64 (ROWS_AT_ONCE,), scratch space
     f : index of the column
     """
-    own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + 1])]
+    feature_edges = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + 1])]
     to, end = np.uint64(start[f]), np.uint64(start[f + 1])
     for first in range(to, end, np.uint64(ROWS_AT_ONCE)):
         n = min(np.uint64(ROWS_AT_ONCE), end - first)
         values = data[first : first + n]
-        search(values, own, at, n)
+        search(values, feature_edges, at, n)
         for i in range(n):
             b = missing[f] if np.isnan(values[i]) else np.int64(at[i])
             kept[to] = np.uint32(rows[first + i])

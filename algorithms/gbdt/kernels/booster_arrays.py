@@ -162,7 +162,7 @@ class Growth(NamedTuple):
     column: np.ndarray  # uint8 (n_rows,): a sparse column made dense for a partition, else zeros
     leaves: np.ndarray  # LEAF (num_leaves,)
     groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use
-    found: np.ndarray  # BEST (num_leaves,): best split of each leaf
+    best: np.ndarray  # BEST (num_leaves,): best split of each leaf
     left_bins: (
         np.ndarray
     )  # uint8 (num_leaves, MAX_BINS): bins that go left, if the split is categorical

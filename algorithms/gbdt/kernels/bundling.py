@@ -16,17 +16,17 @@ IN_WORD = np.uint64(63)
 
 
 @kernel
-def find_exclusive(words, found):
+def find_exclusive(words, is_exclusive):
     """Mark the columns for which another column exists that is nonzero in none of the same rows.
 
     Parameters
     ----------
     words : uint64 (n_columns, n_words): bit set of the rows in which a column is not zero
-    found : uint8 (n_columns,), zeros; written: 1 or 0
+    is_exclusive : uint8 (n_columns,), zeros; written: 1 or 0
     """
     for a in range(len(words)):
         for b in range(len(words)):
-            if found[a]:
+            if is_exclusive[a]:
                 break
             if a == b:
                 continue
@@ -34,7 +34,7 @@ def find_exclusive(words, found):
             while k < words.shape[1] and not words[a, k] & words[b, k]:
                 k += 1
             if k == words.shape[1]:
-                found[a] = found[b] = 1
+                is_exclusive[a] = is_exclusive[b] = 1
 
 
 @kernel
@@ -56,11 +56,11 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
     for j in range(len(order)):
         f = order[j]
         bundle[f] = -1
-        own = rows[np.uint64(start[f]) : np.uint64(end[f])]
+        feature_rows = rows[np.uint64(start[f]) : np.uint64(end[f])]
         for b in range(n_bundles):
             if used[b] + needed[f] > MAX_BINS:
                 continue
-            hits = count_hits(taken[b], own, most - conflicts[b])
+            hits = count_hits(taken[b], feature_rows, most - conflicts[b])
             if conflicts[b] + hits <= most:
                 bundle[f] = b
                 conflicts[b] += hits
@@ -72,8 +72,10 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
         if bundle[f] >= 0:
             b = bundle[f]
             used[b] += needed[f]
-            for i in range(np.uint64(len(own))):
-                taken[b, np.uint64(own[i]) >> WORD] |= ONE << (np.uint64(own[i]) & IN_WORD)
+            for i in range(np.uint64(len(feature_rows))):
+                taken[b, np.uint64(feature_rows[i]) >> WORD] |= ONE << (
+                    np.uint64(feature_rows[i]) & IN_WORD
+                )
     return n_bundles
 
 
@@ -117,7 +119,9 @@ def cell_in(b, default, first):
 
 
 @kernel
-def list_entries(start, end, rows, bins, default, first, features, base, place, cells, own):
+def list_entries(
+    start, end, rows, bins, default, first, features, base, place, cells, column_cells
+):
     """Write the cells of sparse features both row by row and feature by feature.
 
     Parameters
@@ -126,7 +130,7 @@ def list_entries(start, end, rows, bins, default, first, features, base, place, 
     base : int64 (n_features,), the first cell of a feature's column
     place : int64 (n_rows,), position of each row's next entry; advanced
     cells : uint32, written: indices into the whole histogram, row by row
-    own : uint8, written: indices of the cells in their columns, feature by feature
+    column_cells : uint8, written: indices of the cells in their columns, feature by feature
     """
     at = np.uint64(0)
     for j in range(len(features)):
@@ -136,7 +140,7 @@ def list_entries(start, end, rows, bins, default, first, features, base, place, 
             cell = cell_in(bins[k], default[f], first[f])
             cells[np.uint64(place[row])] = np.uint32(base[f] + cell)
             place[row] += 1
-            own[at] = np.uint8(cell)
+            column_cells[at] = np.uint8(cell)
             at += np.uint64(1)
 
 

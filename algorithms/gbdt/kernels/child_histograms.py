@@ -79,8 +79,8 @@ def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
         order, left_bins = scratch.order[rank], scratch.left_bins[rank, which]
         sizes = bins.sizes[f]
         if rules.sets_by_value:
-            own = scratch.small[rank]
-            room = own[6:], own[4:6], scratch.scores[rank], order
+            buffers = scratch.small[rank]
+            room = buffers[6:], buffers[4:6], scratch.scores[rank], order
             scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, left_bins)
             return
         slopes = scratch.scores[rank]

@@ -31,13 +31,13 @@ def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, 
     layout = bins.layout
     first, last = layout.start[c], layout.start[c + 1]
     pairs = layout.pairs[c] if rules.plain else 0
-    own = scratch.small[rank]
+    buffers = scratch.small[rank]
     for k in range(first, last - pairs):
         f = layout.features[k]
         if allowed[f] and may_use(groups, bins.groups[f]):
             own_g, own_h = g, h
             if layout.default[f] >= 0:
-                own_g, own_h = own[6], own[7]
+                own_g, own_h = buffers[6], buffers[7]
                 unbundle(bins, f, g, h, stats, own_g, own_h)
             search(bins, f, own_g, own_h, stats, rules, scale, scratch, rank, which)
     if pairs:

@@ -80,12 +80,12 @@ def scan_constrained(
         if rules.extra_trees and low < high:
             low, high = draw_one(low, high, feature, stats, rules)
         for b in range(low, high):
-            found = gain_of_sides(
+            gain = gain_of_sides(
                 sums_g[b], sums_h[b], rules.reg_lambda, direction, stats, rules, scale
             )
-            if found > stats.floor * stats.unit and is_better_split(found, feature, best):
+            if gain > stats.floor * stats.unit and is_better_split(gain, feature, best):
                 update_best_split(
-                    best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
+                    best, gain, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
                 )
 
 
@@ -180,8 +180,8 @@ def sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used):
 def least_score(best, floor, stats, rules, scale):
     """Return the score, in units of gains, above which a split is better than the best one."""
     g, h = stats.g * scale.g, stats.h * scale.h
-    own = gain_of(g, h, rules.reg_lambda, stats.value, rules)
-    return (max(best["gain"], floor) + own) / stats.unit * NEARLY
+    leaf_gain = gain_of(g, h, rules.reg_lambda, stats.value, rules)
+    return (max(best["gain"], floor) + leaf_gain) / stats.unit * NEARLY
 
 
 @inner_kernel
@@ -218,10 +218,10 @@ def try_set(
             continue
         if rules.plain and falls_short(top, g, h, reg_lambda / scale.h, stats):
             continue
-        found = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
-        if found > floor and is_better_split(found, feature, best):
+        gain = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
+        if gain > floor and is_better_split(gain, feature, best):
             at = i + 1
-            update_best_split(best, found, feature, 0, 0, g, h, reg_lambda)
+            update_best_split(best, gain, feature, 0, 0, g, h, reg_lambda)
             top = least_score(best, floor, stats, rules, scale)
     if at:
         best["is_set"] = 1

@@ -42,7 +42,7 @@ class GlobalTree(NamedTuple):
 
     leaves: np.ndarray  # LEAF (num_leaves,); start and end count rows of all ranks
     groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use
-    found: np.ndarray  # BEST (num_leaves,)
+    best: np.ndarray  # BEST (num_leaves,)
     left_bins: np.ndarray  # uint8 (num_leaves, MAX_BINS)
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS)
@@ -114,12 +114,12 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
     state, new = tree.state, tree.state[LEAVES]
     at, top = NO_FEATURE, 0.0
     for leaf in range(0 if new == rules.num_leaves else new):
-        if tree.found[leaf]["gain"] > top:
-            at, top = leaf, tree.found[leaf]["gain"]
+        if tree.best[leaf]["gain"] > top:
+            at, top = leaf, tree.best[leaf]["gain"]
     state[NEXT] = at
     if at < 0:
         return
-    leaf, best = tree.leaves[at], tree.found[at]
+    leaf, best = tree.leaves[at], tree.best[at]
     goes_left = tree.goes_left[leaf["node"]]
     write_sides(bins, best, tree.left_bins[at], goes_left)
     start, end = spans[at, 0], spans[at, 1]
@@ -138,8 +138,8 @@ def next_split(scratch, tree, bins, columns, rows, spare, spans, small, large, r
 @inner_kernel
 def take_best(tree, scratch, leaf, which):
     """Store the best split of a leaf."""
-    copy_best(tree.found[leaf], scratch.best[0, which])
-    if tree.found[leaf]["is_set"]:
+    copy_best(tree.best[leaf], scratch.best[0, which])
+    if tree.best[leaf]["is_set"]:
         for b in range(MAX_BINS):
             tree.left_bins[leaf, b] = scratch.left_bins[0, which, b]
 
@@ -188,8 +188,8 @@ def split_global_leaf(n_left, spread, bins, tree, rules, scale):
     small, large = (at, new) if left_is_small else (new, at)
     tree.leaves[small]["slot"], tree.leaves[large]["slot"] = new, slot
     tree.leaves[small]["spread"], tree.leaves[large]["spread"] = spread, whole - spread
-    reset_split(tree.found[at])
-    reset_split(tree.found[new])
+    reset_split(tree.best[at])
+    reset_split(tree.best[new])
     return small, large
 
 
@@ -233,26 +233,26 @@ def find_best_splits_of_share(bins, tree, share, sums, scratch, rules, scale, sm
 
 
 @kernel
-def propose(bins, own, groups, features, first, planes, sums, scratch, rules, scale, may, gains):
-    """Find the gain of each feature's best split on a rank's own rows, for the votes of PV-Tree.
+def propose(bins, local, groups, features, first, planes, sums, scratch, rules, scale, may, gains):
+    """Find the gain of each feature's best split on a rank's local rows, for the votes of PV-Tree.
 
     Parameters
     ----------
-    own : LEAF (2,), the smaller and the larger new leaf, with the rank's own rows and sums
+    local : LEAF (2,), the smaller and the larger new leaf, with the rank's local rows and sums
     groups : uint64 (2, n_words), the interaction groups they may still use
     features : int64, ascending
     first : int64: start of each feature's cells
-    planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's own rows, by slot, written
-    sums : int64 (2, n_cells), sums of the smaller leaf's own rows
+    planes : int64 (num_leaves, 2, n_cells): g and h of each leaf's local rows, by slot, written
+    sums : int64 (2, n_cells), sums of the smaller leaf's local rows
     scratch : SplitScratch, scratch space
     rules : Rules, with minima scaled to the rank's share of the rows
     may : int64 (3,): whether each leaf may be split, and whether there is a larger leaf
     gains : float64 (2, len(features)), written; 0 for features without a split
     """
     zero = np.int64(0)
-    stats = node_stats(own[0], own[0]["g"], own[0]["h"], rules, scale)
-    large_stats = node_stats(own[1], own[1]["g"], own[1]["h"], rules, scale)
-    kept, rest = planes[own[0]["slot"]], planes[own[1]["slot"]]
+    stats = node_stats(local[0], local[0]["g"], local[0]["h"], rules, scale)
+    large_stats = node_stats(local[1], local[1]["g"], local[1]["h"], rules, scale)
+    kept, rest = planes[local[0]["slot"]], planes[local[1]["slot"]]
     g, h, rest_g, rest_h = (
         scratch.small[0, 0],
         scratch.small[0, 1],

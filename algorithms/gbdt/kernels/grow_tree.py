@@ -16,7 +16,7 @@ import numpy as np
 
 from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
-from algorithms.gbdt.kernels.interaction_groups import leave_all, restrict_groups
+from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
@@ -67,7 +67,7 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
         at, new = growth.state[NEXT], growth.state[LEAVES]
         if at < 0:
             return
-        leaf, best = growth.leaves[at], growth.found[at]
+        leaf, best = growth.leaves[at], growth.best[at]
         f = best["feature"]
         c = bins.layout.column[f]
         is_listed = c >= len(bins.columns)
@@ -101,7 +101,7 @@ def make_root(growth):
     root["wide"], root["slot"], root["plane"] = 1, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
-    leave_all(growth.groups[0])
+    allow_all_groups(growth.groups[0])
     make_leaf(growth.nodes[0], root)
 
 
@@ -117,7 +117,7 @@ def make_leaf(node, leaf):
 @inner_kernel
 def split_leaf(at, new, n_left, bins, growth, rules, scale):
     """Replace a leaf by its children: the left one takes its place, the right one is appended."""
-    leaf, best = growth.leaves[at], growth.found[at]
+    leaf, best = growth.leaves[at], growth.best[at]
     node = growth.nodes[leaf["node"]]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]

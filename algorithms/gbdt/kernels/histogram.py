@@ -116,7 +116,7 @@ def add_run(bins, records, first, last, low, high, stride, cells):
 
 @inner_kernel
 def add_some(bins, records, rows, first, last, features, low, high, stride, cells):
-    """Add rows to the cells of listed features."""
+    """Add rows to the cells of the features in a list."""
     for i in range(first, last):
         fetch_ahead(bins, records, rows, i, last, low, high)
         row = np.uint64(rows[i])

@@ -76,8 +76,8 @@ def place_rows(columns, runs, first, last, scratch, leaf_of):
             begin, width = np.uint8(runs[split, FIRST]), np.uint8(runs[split, WIDTH])
             leaf = np.uint8(runs[split, LEAF])
             for i in range(n):
-                own = scratch[i]
-                goes_right = (np.uint8(column[row + i] - begin) <= width) & (own == leaf)
-                scratch[i] = new if goes_right else own
+                current = scratch[i]
+                goes_right = (np.uint8(column[row + i] - begin) <= width) & (current == leaf)
+                scratch[i] = new if goes_right else current
         for i in range(n):
             leaf_of[row + i] = scratch[i]

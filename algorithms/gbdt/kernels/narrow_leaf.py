@@ -133,8 +133,8 @@ def may_exceed(sums, low, high, stats, top):
     denominator and ``top``. Most features have no such threshold, and a product is faster than a
     division.
     """
-    found = False
+    exceeds = False
     for b in range(np.uint64(low), np.uint64(high)):
         over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, stats.reg_lambda, stats)
-        found |= over >= under * top
-    return found
+        exceeds |= over >= under * top
+    return exceeds

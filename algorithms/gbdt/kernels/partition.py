@@ -114,12 +114,12 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
     first, last = share_of(team, rank, start, end)
     is_first, is_last = rank == 0, rank == team.size - 1
     if is_last:
-        own = partition_backwards(rows, spare, column, goes_left, first, last)
+        n_left_own = partition_backwards(rows, spare, column, goes_left, first, last)
     elif is_first:
-        own = partition_rows(rows, rows, spare, column, goes_left, first, last)
+        n_left_own = partition_rows(rows, rows, spare, column, goes_left, first, last)
     else:
-        own = partition_rows(rows, spare, spare, column, goes_left, first, last)
-    sums[rank, TO_LEFT] = own
+        n_left_own = partition_rows(rows, spare, spare, column, goes_left, first, last)
+    sums[rank, TO_LEFT] = n_left_own
     barrier_wait(team)
     before = n_left = 0
     for other in range(team.size):
@@ -127,8 +127,8 @@ def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
             before += sums[other, TO_LEFT]
         n_left += sums[other, TO_LEFT]
     if not is_first:
-        move_left(rows, spare, last - own if is_last else first, own, start + before)
+        move_left(rows, spare, last - n_left_own if is_last else first, n_left_own, start + before)
     if not is_last:
-        move_right(rows, spare, first, last, own, start + n_left + (first - start - before))
+        move_right(rows, spare, first, last, n_left_own, start + n_left + (first - start - before))
     barrier_wait(team)
     return n_left

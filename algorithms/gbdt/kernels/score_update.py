@@ -69,7 +69,7 @@ def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans,
 
 @kernel
 def walk_listed(bins, growth, leaf, others, leaf_of):
-    """Do as `partition_others` where some columns are listed: walk down the tree.
+    """Write leaf indices like `partition_others`, for tables with sparse columns, by traversal.
 
     Parameters
     ----------

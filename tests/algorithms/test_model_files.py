@@ -349,7 +349,7 @@ def refused(text, tmp_path, told):
         (b"\xff\xfe\x00", "malformed"),
         ("[" * 100_000, "malformed"),
         ('{"learner": 3}', "malformed"),
-        ('{"format": "tree-harness model", "version": 2}', "version 2 .* upgrade"),
+        ('{"format": "tree-harness model", "version": 3}', "version 3 .* upgrade"),
         ('{"format": "tree-harness model", "version": 1, "trees": {}}', "malformed"),
     ],
 )

@@ -249,10 +249,8 @@ def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
         NewtonBoostingRegressor().load_model(tmp_path / "model.ubj")
 
 
-@pytest.mark.parametrize("model", [{}, xgboost.XGBRegressor(n_estimators=2)])
+@pytest.mark.parametrize("model", [{}, 3.0])
 def test_what_is_no_model_to_go_on_from(model):
     X, y = table()
-    if model:
-        model.fit(X, y)
     with pytest.raises(TypeError, match=r"is no model to go on from: give .* the path of the file"):
         NewtonBoostingRegressor().fit(X, y, xgb_model=model)

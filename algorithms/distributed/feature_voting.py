@@ -20,7 +20,11 @@ from algorithms.distributed.binning import owners_of
 from algorithms.distributed.collective import width_of
 from algorithms.distributed.grower import RankGrower
 from algorithms.gbdt.kernels import booster_arrays
-from algorithms.gbdt.kernels.distributed_growth import LARGEST, propose, survey_merged
+from algorithms.gbdt.kernels.distributed_growth import (
+    LARGEST,
+    find_best_splits_of_features,
+    propose,
+)
 
 NO_VOTE = 0xFFFFFFFF  # padding if a rank has fewer than top_k features with a gain
 VOTE = np.dtype("<u4")
@@ -98,7 +102,8 @@ class VotingGrower(RankGrower):
         may[1] *= may[2]
         size = self.ranks.size  # a rank has about 1/size of the rows
         rules = self.tree_rules._replace(
-            min_rows=max(self.rules.min_rows // size, 1), min_h=self.rules.min_h / size
+            min_child_samples=max(self.rules.min_child_samples // size, 1),
+            min_child_weight=self.rules.min_child_weight / size,
         )
         groups = self.board.groups[[small, max(large, 0)]]
         args = self.own, groups, self.features, self.places, self.planes, self.out, self.desk
@@ -108,7 +113,7 @@ class VotingGrower(RankGrower):
         """Return whether a leaf has enough rows for two children and is not too deep."""
         one, rules = self.leaves[leaf], self.rules
         shallow = rules.max_depth <= 0 or one["depth"] < rules.max_depth
-        return shallow and one["end"] - one["start"] >= max(2 * rules.min_rows, 2)
+        return shallow and one["end"] - one["start"] >= max(2 * rules.min_child_samples, 2)
 
     def vote(self, n_leaves):
         """Return the features to sum, for each new leaf: positions in `features`."""
@@ -155,4 +160,4 @@ class VotingGrower(RankGrower):
             cells = np.ascontiguousarray(sums[:, begin : begin + int(counts.sum())])
             begin += cells.shape[1]
             args = self.facts, self.board, leaf, features, np.cumsum(counts) - counts, cells
-            survey_merged(*args, self.desk, self.tree_rules, self.scale, which)
+            find_best_splits_of_features(*args, self.desk, self.tree_rules, self.scale, which)

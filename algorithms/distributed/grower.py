@@ -21,14 +21,14 @@ from algorithms.gbdt.bundles import stride_of
 from algorithms.gbdt.grower import EVERY, codes_with_bins, make_partition_task, mark_rows
 from algorithms.gbdt.kernels import booster_arrays, distributed_growth
 from algorithms.gbdt.kernels.distributed_growth import (
-    Board,
-    Desk,
     Features,
-    Share,
+    FeatureShare,
+    GlobalTree,
+    SplitScratch,
     export_cells,
+    find_best_splits_of_share,
     next_split,
-    split_leaf,
-    survey_share,
+    split_global_leaf,
     take_better,
 )
 from algorithms.gbdt.kernels.histogram import build_wide
@@ -74,11 +74,11 @@ class RankGrower:
         self.leaf_of = np.zeros(n_rows, np.uint16 if n_leaves < 1 << 16 else np.uint32)
         self.leaves = np.zeros(n_leaves, booster_arrays.LEAF)
         n_nodes = 2 * n_leaves - 1
-        self.board = Board(
+        self.board = GlobalTree(
             leaves=self.leaves,
             groups=np.zeros((n_leaves, bins.groups.shape[1]), np.uint64),
-            found=np.zeros(n_leaves, booster_arrays.BEST),
-            members=np.zeros((n_leaves, booster_arrays.MAX_BINS), np.uint8),
+            best=np.zeros(n_leaves, booster_arrays.BEST),
+            left_bins=np.zeros((n_leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(n_nodes, booster_arrays.NODE),
             goes_left=np.zeros((n_nodes, booster_arrays.MAX_BINS), np.uint8),
             state=np.zeros(distributed_growth.STATES, np.int64),
@@ -86,20 +86,27 @@ class RankGrower:
         self.own_best = np.zeros(
             BESTS + 2 * booster_arrays.MAX_BINS, np.uint8
         )  # send buffer of the rank's best splits
-        self.desk = Desk(
+        self.desk = SplitScratch(
             small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
             scores=np.zeros((1, booster_arrays.MAX_BINS)),
             order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
             best=self.own_best[:BESTS].view(booster_arrays.BEST).reshape(1, 2),
-            members=self.own_best[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
+            left_bins=self.own_best[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS),
         )
         self.received = np.zeros_like(self.own_best)
         self.received_best = self.received[:BESTS].view(booster_arrays.BEST).reshape(1, 2)
         self.received_members = self.received[BESTS:].reshape(1, 2, booster_arrays.MAX_BINS)
-        self.buffer_length = len(self.own_best) if bins.is_set.any() else BESTS
-        facts = bins.count, bins.missing, bins.is_set, bins.sizes, bins.monotone, bins.groups
+        self.buffer_length = len(self.own_best) if bins.is_categorical.any() else BESTS
+        facts = (
+            bins.count,
+            bins.missing,
+            bins.is_categorical,
+            bins.sizes,
+            bins.monotone,
+            bins.groups,
+        )
         self.facts = Features(*facts)
-        self.stride = stride_of(bins.places)
+        self.stride = stride_of(bins.layout)
         self.cells = np.zeros(self.stride * n_features, np.int64)
         self.wide = np.zeros((2, len(self.cells)), np.int64)
         self.sums = np.zeros((self.size, booster_arrays.N_SUMS), np.int64)
@@ -130,7 +137,7 @@ class RankGrower:
         self.blocks = [self.out[:, stops[r] : stops[r + 1]] for r in range(self.ranks.size)]
         first = META + np.cumsum(counts[own]) - counts[own]
         planes = np.empty((len(self.leaves), 2, sizes[self.ranks.rank]), np.int64)
-        self.share = Share(np.ascontiguousarray(features[own]), first, planes)
+        self.share = FeatureShare(np.ascontiguousarray(features[own]), first, planes)
 
     def grow(self, records, scale, seed, rows=None, features=None):
         """Grow a tree together with all ranks; parameters and result are those of `Grower.grow`."""
@@ -197,7 +204,7 @@ class RankGrower:
 
     def scan_root(self, largest, h):
         """Find the best split of the root, after its histogram is built; see `reduce`."""
-        self.survey(self.reduce(0, largest, h), 0, -1)
+        self.find_best_splits(self.reduce(0, largest, h), 0, -1)
 
     def scan_children(self, n_left):
         """Write the children of the split leaf, and find their best splits."""
@@ -205,12 +212,12 @@ class RankGrower:
             distributed_growth.LARGEST : distributed_growth.H_SMALL + 1
         ].tolist()
         sums = self.reduce(n_left, largest, h_small)
-        self.survey(sums, *self.divide(*sums[0, :META].tolist()))
+        self.find_best_splits(sums, *self.divide(*sums[0, :META].tolist()))
 
     def divide(self, n_left, spread):
         """Write the children of the split leaf; return the small and the large one."""
         rules, scale = self.tree_rules, self.scale
-        return split_leaf(n_left, spread, self.facts, self.board, rules, scale)
+        return split_global_leaf(n_left, spread, self.facts, self.board, rules, scale)
 
     def build(self, start, end):
         """Build the histograms of the rank's own rows, each thread for some of the features."""
@@ -265,10 +272,10 @@ class RankGrower:
         cells = self.cells, self.wide, flushed, self.built, self.bins.count, self.stride
         export_cells(*cells, self.places, self.out)
 
-    def survey(self, sums, small, large):
+    def find_best_splits(self, sums, small, large):
         """Scan the rank's own features, then exchange the best splits with all ranks."""
         own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
-        survey_share(self.facts, self.board, *own, small, large)
+        find_best_splits_of_share(self.facts, self.board, *own, small, large)
         self.learn(small, large)
 
     def learn(self, small, large):

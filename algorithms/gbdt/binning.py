@@ -13,7 +13,7 @@ from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.kernels.bin_edges import LINE, count_runs, find_edges, turn_rows
 from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_rows
-from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Bins, Places
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Bins, FeatureLayout
 from algorithms.gbdt.kernels.row_sampling import draw_rows
 from algorithms.gbdt.sparse_columns import Edges
 from algorithms.gbdt.split_table import split_columns
@@ -210,7 +210,7 @@ def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN
     if not len(table.listed_columns):
         n_features = len(columns)
         every, ones = np.arange(n_features), np.ones(n_features, np.int64)
-        places = Places(
+        places = FeatureLayout(
             every, 0 * ones, -ones, np.arange(n_features + 1), every, 0 * ones, binner.counts
         )
         return Bins(rows, columns, *facts, places, no_lists(n_features))

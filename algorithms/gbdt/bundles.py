@@ -15,7 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE, MAX_BINS, Lists, Places
+from algorithms.gbdt.kernels.booster_arrays import (
+    CACHE_LINE,
+    MAX_BINS,
+    FeatureLayout,
+    SparseColumns,
+)
 from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bundles, list_entries
 from algorithms.gbdt.kernels.weighted_sketch import lay_rows
 
@@ -64,8 +69,8 @@ class Entries:
 
 
 def no_lists(n_features):
-    """Return the `Lists` of a table whose columns are all dense."""
-    return Lists(
+    """Return the `SparseColumns` of a table whose columns are all dense."""
+    return SparseColumns(
         np.zeros(1, np.int64),
         np.empty(0, np.uint32),
         np.zeros(n_features + 1, np.int64),
@@ -100,7 +105,7 @@ def lay_out(table, columns, entries, binner, layout, workers):
             members = dense[c]
             bundled = places.default[members[0]] >= 0
             columns[c] = 0 if bundled else max(entries.default[members[0]], 0)
-            fill_bundle(*given, places.members[places.start[c] : places.start[c + 1]], columns[c])
+            fill_bundle(*given, places.features[places.start[c] : places.start[c + 1]], columns[c])
 
     workers.share(fill, len(dense) - n_own)
     rows = np.empty((n_rows, len(dense)), np.uint8)
@@ -192,7 +197,7 @@ def split_listed(listed, counts):
 
 
 def place_features(groups, n_dense, entries, binner):
-    """Return the `Places` of features, given those of each column, ``n_dense`` of them dense."""
+    """Return the `FeatureLayout` of features, given those of each column, ``n_dense`` dense."""
     counts = binner.counts
     column, first = np.full(len(counts), -1), np.zeros(len(counts), np.int64)
     default = entries.default.copy()
@@ -211,11 +216,11 @@ def place_features(groups, n_dense, entries, binner):
         pairs[c], length[c] = is_pair.sum(), ends[-1]
         members.append(own)
     start = np.concatenate([[0], np.cumsum([len(own) for own in members])])
-    return Places(column, first, default, start, np.concatenate(members), pairs, length)
+    return FeatureLayout(column, first, default, start, np.concatenate(members), pairs, length)
 
 
 def list_features(listed, n_rows, given, places, counts):
-    """Return the `Lists` of features.
+    """Return the `SparseColumns` of features.
 
     Parameters
     ----------
@@ -235,7 +240,7 @@ def list_features(listed, n_rows, given, places, counts):
     cells, own = np.empty(start[-1], np.uint32), np.empty(start[-1], np.uint8)
     list_entries(*given, listed, base, start[:-1].copy(), cells, own)
     rows = np.concatenate([entry_rows[starts[f] : ends[f]] for f in listed])
-    return Lists(start, cells, of_feature, rows, own)
+    return SparseColumns(start, cells, of_feature, rows, own)
 
 
 def stride_of(places):

@@ -10,7 +10,7 @@ from algorithms.gbdt.kernels.score_update import (
     add_leaves,
     list_unmarked,
     mark_leaves,
-    part_others,
+    partition_others,
     walk_listed,
 )
 from algorithms.gbdt.model import copy_tree
@@ -40,8 +40,8 @@ class Grower:
 
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_dense = bins.rows.shape
-        n_features, n_columns = len(bins.count), len(bins.places.length)
-        n_values = n_rows * n_dense + len(bins.lists.cells)
+        n_features, n_columns = len(bins.count), len(bins.layout.length)
+        n_values = n_rows * n_dense + len(bins.sparse.cells)
         small = n_values * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # upper bound of leaves
@@ -55,7 +55,7 @@ class Grower:
         self.team = make_team(self.size)
         self._resident_threads = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
-        n_cells = stride_of(bins.places) * n_columns
+        n_cells = stride_of(bins.layout) * n_columns
         self.leaves = np.zeros(leaves, booster_arrays.LEAF)
         self.scratch = booster_arrays.Scratch(
             cells=np.zeros((self.size, n_cells), np.int64),
@@ -65,7 +65,7 @@ class Grower:
             scores=np.zeros((self.size, booster_arrays.MAX_BINS)),
             order=np.zeros((self.size, booster_arrays.MAX_BINS), np.int64),
             best=np.zeros((self.size, 2), booster_arrays.BEST),
-            members=np.zeros((self.size, 2, booster_arrays.MAX_BINS), np.uint8),
+            left_bins=np.zeros((self.size, 2, booster_arrays.MAX_BINS), np.uint8),
         )
         self.growth = booster_arrays.Growth(
             rows=np.empty(n_rows, np.uint32),
@@ -75,8 +75,8 @@ class Grower:
             column=np.zeros(n_rows if n_dense < n_columns else 0, np.uint8),
             leaves=self.leaves,
             groups=np.zeros((leaves, bins.groups.shape[1]), np.uint64),
-            found=np.zeros(leaves, booster_arrays.BEST),
-            members=np.zeros((leaves, booster_arrays.MAX_BINS), np.uint8),
+            best=np.zeros(leaves, booster_arrays.BEST),
+            left_bins=np.zeros((leaves, booster_arrays.MAX_BINS), np.uint8),
             nodes=np.zeros(2 * leaves - 1, booster_arrays.NODE),
             goes_left=np.zeros((2 * leaves - 1, booster_arrays.MAX_BINS), np.uint8),
             cells=np.empty((leaves, n_cells), np.int64),
@@ -108,7 +108,7 @@ class Grower:
         n_rows = len(growth.rows)
         growth.state[booster_arrays.ROWS] = n_rows
         sample = EVERY if rows is None else rows
-        if self.size == 1 or self.is_large or features is not None or self.rules.extra:
+        if self.size == 1 or self.is_large or features is not None or self.rules.extra_trees:
             self._share_growing(sample, records, growth, scale, seed)
         else:
             begin_with(sample, growth.rows, 0, n_rows)
@@ -142,7 +142,7 @@ class Grower:
 
         Histograms of sparse columns are always built, because their entries are stored by row.
         """
-        places, n_dense = self.bins.places, self.bins.rows.shape[1]
+        places, n_dense = self.bins.layout, self.bins.rows.shape[1]
         allowed = np.zeros(len(self.bins.count), np.uint8)
         allowed[features] = 1
         used = np.unique(places.column[features])
@@ -167,10 +167,10 @@ class Grower:
 
     def _runs(self):
         """Return the last tree's splits in the form of `place_rows`, or None if not supported."""
-        growth, places = self._own, self.bins.places
+        growth, places = self._own, self.bins.layout
         are_few = 2 * len(growth.rows) > len(self.leaf_of)  # others: parting them costs less
         most = MOST_LEAVES // 2 if are_few else MOST_LEAVES
-        if len(self.bins.lists.cells) or self.n_leaves > most:
+        if len(self.bins.sparse.cells) or self.n_leaves > most:
             return None
         nodes = growth.nodes[: 2 * self.n_leaves - 1]
         number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
@@ -184,9 +184,9 @@ class Grower:
             growth.nodes[: 2 * self.n_leaves - 1],
             self.leaves["node"][: self.n_leaves],
         )
-        if not len(bins.lists.cells):
+        if not len(bins.sparse.cells):
             return make_partition_task(
-                nodes, of_leaves, growth.goes_left, bins.columns, bins.places.column, leaf_of
+                nodes, of_leaves, growth.goes_left, bins.columns, bins.layout.column, leaf_of
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
         return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
@@ -232,8 +232,8 @@ def make_growers(binned, workers, n_trees):
     """
     bins, given = binned.bins, (binned.bins, binned.binner, binned.rules)
     threads = min(workers.threads, count_processors())
-    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.lists.cells)
-    n_cells = stride_of(bins.places) * len(bins.places.length)
+    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.sparse.cells)
+    n_cells = stride_of(bins.layout) * len(bins.layout.length)
     fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
     is_small = n_rows < ROWS_TO_MARK and fits and not binned.high_cardinality
     if 1 < threads <= n_trees and n_values >= FEW_VALUES and is_small:
@@ -286,13 +286,13 @@ def make_partition_task(nodes, leaf_nodes, goes_left, columns, place, leaf_of):
     Parameters
     ----------
     leaf_nodes : int64 (n_leaves,), node of each leaf
-    nodes, goes_left, columns, place, leaf_of : as of `part_others`
+    nodes, goes_left, columns, place, leaf_of : as of `partition_others`
     """
     leaf = numbers_of_leaves(len(nodes), leaf_nodes)
 
     def task(others):
         scratch = np.empty_like(others), np.empty((len(nodes), 2), np.int64)
-        part_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
+        partition_others(nodes, goes_left, columns, place, leaf, others, *scratch, leaf_of)
 
     return task
 

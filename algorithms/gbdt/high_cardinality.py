@@ -157,7 +157,7 @@ def write_bins(column, numbers, bins, workers):
     counts = np.bincount(numbers, minlength=column.room)
     bins.sizes[column.feature, : column.room] = counts[: column.room]
     numbers = np.append(numbers, np.uint8(column.room))
-    at = bins.places.column[column.feature]
+    at = bins.layout.column[column.feature]
 
     def write(first, last):
         rebin(column.places, numbers, bins.columns[at], bins.rows, at, first, last)

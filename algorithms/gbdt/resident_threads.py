@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
-from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, call_all, wait_for_all
+from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, post_job, wait_until_done
 from algorithms.runtime.threads import leave, make_team
 
 SLOWER = 1.2  # sharing a tree failed if it takes this many times as long as one thread
@@ -82,11 +82,11 @@ class ResidentThreads:
         helpers = self._workers.stand_by(self._watches)
         self._steps[:] = scale
         try:
-            woken = helpers if call_all(self._calls) else []
+            woken = helpers if post_job(self._calls) else []
             for helper in woken:
                 helper.hand(int)  # an empty task: the helper then reenters the kernel
             grow(scale, team, 0, *rest)
-            wait_for_all(self._calls)  # the next tree may be grown without the helpers
+            wait_until_done(self._calls)  # the next tree may be grown without the helpers
         except BaseException:
             leave(team)
             raise

@@ -24,10 +24,24 @@ SAMPLE = 20_000
 FEWEST_LEAVES = 10  # minimum effective number of leaves: exp of the entropy of leaf sizes
 TINY = 1e-300
 PLAIN = Rules(
-    num_leaves=63, max_depth=-1, min_rows=20, min_h=0.0, alpha=0.0, ridge=0.0, min_gain=0.0,
-    max_step=0.0, smooth=0.0, set_smooth=10.0, set_ridge=10.0, most_in_set=32, few_bins=4,
-    min_rows_of_category=100, extra=0, plain=1, seed=0,
-)  # fmt: skip
+    num_leaves=63,
+    max_depth=-1,
+    min_child_samples=20,
+    min_child_weight=0.0,
+    reg_alpha=0.0,
+    reg_lambda=0.0,
+    min_split_gain=0.0,
+    max_delta_step=0.0,
+    path_smooth=0.0,
+    cat_smooth=10.0,
+    cat_l2=10.0,
+    max_cat_threshold=32,
+    max_cat_to_onehot=4,
+    min_data_per_group=100,
+    extra_trees=0,
+    plain=1,
+    seed=0,
+)
 
 
 def is_worth_it(params, table, objective):

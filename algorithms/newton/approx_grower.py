@@ -66,7 +66,7 @@ class ProposalGrower(HistGrower):
             return
         grower = self.grower
         bins = grower.bins
-        places = bins.places._replace(length=binner.counts)
+        places = bins.layout._replace(length=binner.counts)
         if stride_of(places) * self.X.shape[1] > grower.growth.cells.shape[1]:
             self.restart(binner)
             return
@@ -82,7 +82,7 @@ class ProposalGrower(HistGrower):
 
         self.workers.share(code, len(binner.edges))
         self.workers.share(lay, -(-len(self.X) // BLOCK))
-        grower.bins = bins._replace(count=binner.counts, missing=binner.missing, places=places)
+        grower.bins = bins._replace(count=binner.counts, missing=binner.missing, layout=places)
         grower.binner = binner
 
     def restart(self, binner):

@@ -54,7 +54,12 @@ class ExactGrower:
         self.side = np.empty(X.shape[0] if sparse.issparse(X) else 0, np.int32)
         least = max(limits.min_child_weight, LEAST_H)
         self.rules = exact_arrays.Rules(
-            least, limits.reg_lambda, limits.alpha, limits.max_step, step, int(limits.is_plain)
+            least,
+            limits.reg_lambda,
+            limits.reg_alpha,
+            limits.max_delta_step,
+            step,
+            int(limits.is_plain),
         )
         self.threads = 1 if len(self.lists.order) < SMALL else workers.threads
 

@@ -138,19 +138,19 @@ def make_rules(limits, params, n_rows):
     return Rules(
         num_leaves=max(int(leaves), 2),
         max_depth=whole(limits.max_depth or -1),
-        min_rows=0,
-        min_h=limits.min_child_weight,
-        alpha=limits.alpha,
-        ridge=limits.reg_lambda,
-        min_gain=limits.least_gain,
-        max_step=limits.max_step,
-        smooth=0.0,
-        set_smooth=0.0,
-        set_ridge=0.0,
-        most_in_set=whole(params.max_cat_threshold),
-        few_bins=whole(params.max_cat_to_onehot),
-        min_rows_of_category=0,
-        extra=0,
+        min_child_samples=0,
+        min_child_weight=limits.min_child_weight,
+        reg_alpha=limits.reg_alpha,
+        reg_lambda=limits.reg_lambda,
+        min_split_gain=limits.least_gain,
+        max_delta_step=limits.max_delta_step,
+        path_smooth=0.0,
+        cat_smooth=0.0,
+        cat_l2=0.0,
+        max_cat_threshold=whole(params.max_cat_threshold),
+        max_cat_to_onehot=whole(params.max_cat_to_onehot),
+        min_data_per_group=0,
+        extra_trees=0,
         plain=int(limits.is_plain),
         seed=0,
         sets_by_value=1,
@@ -159,7 +159,7 @@ def make_rules(limits, params, n_rows):
 
 def histograms_fit(rules, bins):
     """Return whether the histograms of all leaves fit in `MOST_BYTES`."""
-    needed = rules.num_leaves * 16 * stride_of(bins.places) * len(bins.places.length)
+    needed = rules.num_leaves * 16 * stride_of(bins.layout) * len(bins.layout.length)
     return needed <= MOST_BYTES
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from algorithms.estimator.eval_sets import read_derivatives
 from algorithms.gbdt.kernels import gradients as kinds
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
-from algorithms.newton.params import max_step, read_base
+from algorithms.newton.params import max_delta_step, read_base
 from algorithms.newton.quantiles import quantile
 
 SOFTMAX, PSEUDO_HUBER = -1, -2
@@ -244,7 +244,7 @@ def find_objective(params, n_classes):
         constants = {
             kinds.LOGISTIC: 1.0,
             PSEUDO_HUBER: params.huber_slope,
-            kinds.POISSON: max_step(params),
+            kinds.POISSON: max_delta_step(params),
             kinds.TWEEDIE: params.tweedie_variance_power,
         }
         weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0

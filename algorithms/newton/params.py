@@ -72,8 +72,8 @@ class Limits:
     max_depth: int  # 0: any
     min_child_weight: float
     reg_lambda: float  # λ
-    alpha: float
-    max_step: float
+    reg_alpha: float
+    max_delta_step: float
     least_gain: float  # minimum gain of a split; γ if it stops growth
     monotone: np.ndarray  # int64 (n_features,)
     groups: (
@@ -83,25 +83,25 @@ class Limits:
     @property
     def is_plain(self):
         """Whether the score of a side is G² / (H + λ): no bound, α or monotone constraint."""
-        return not (self.alpha or self.max_step or self.monotone.any())
+        return not (self.reg_alpha or self.max_delta_step or self.monotone.any())
 
     def weigh(self, g, h, lower=-np.inf, upper=np.inf):
         """Return w* = −T(G) / (H + λ), float64, within its bounds."""
         with np.errstate(divide="ignore", invalid="ignore"):
             value = -self.shrink(g) / (h + self.reg_lambda)
         value = np.where(h > 0.0, value, 0.0)
-        if self.max_step:
-            value = np.clip(value, -self.max_step, self.max_step)
+        if self.max_delta_step:
+            value = np.clip(value, -self.max_delta_step, self.max_delta_step)
         return np.clip(value, lower, upper)
 
     def gain_of(self, g, h, value):
         """Return −(2 G w + 2 α |w| + (H + λ) w²), see `gbdt/kernels/node_score.py`."""
-        first = g * value + self.alpha * np.abs(value)
+        first = g * value + self.reg_alpha * np.abs(value)
         return -(2.0 * first + (h + self.reg_lambda) * value * value)
 
     def shrink(self, g):
         """Return T(G)."""
-        return np.sign(g) * np.maximum(np.abs(g) - self.alpha, 0.0)
+        return np.sign(g) * np.maximum(np.abs(g) - self.reg_alpha, 0.0)
 
 
 def filled(estimator):
@@ -133,15 +133,15 @@ def make_limits(params, n_features, names, least_gain=LEAST_GAIN):
         max_depth=int(params.max_depth),
         min_child_weight=float(params.min_child_weight),
         reg_lambda=float(params.reg_lambda),
-        alpha=float(params.reg_alpha),
-        max_step=max_step(params),
+        reg_alpha=float(params.reg_alpha),
+        max_delta_step=max_delta_step(params),
         least_gain=max(least_gain, float(params.gamma) if prunes_before(params) else 0.0),
         monotone=read_signs(params.monotone_constraints, n_features, names),
         groups=read_interactions(asked, n_features, names, others_alone=True),
     )
 
 
-def max_step(params):
+def max_delta_step(params):
     """Return the bound on the absolute leaf value; 0 means no bound."""
     if params.max_delta_step is None:
         return POISSON_STEP if params.objective == "count:poisson" else 0.0

@@ -1,11 +1,11 @@
-"""Small moves within arrays. A slice on both sides of ``=`` would allocate a copy; these do not."""
+"""Copy, swap and permute entries of arrays without the temporary array of a slice assignment."""
 
 from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
 def copy(source, target, first, last):
-    """Copy the entries first … last − 1 to the same places."""
+    """Copy the entries first … last − 1 to the same positions."""
     for i in range(first, last):
         target[i] = source[i]
 
@@ -20,7 +20,7 @@ def swap(array, a, b):
 
 @inner_kernel
 def move(array, start, end, place, spare):
-    """Bring each entry start … end − 1 to its new place."""
+    """Move each entry i of start … end − 1 to position ``place[i]``."""
     for i in range(start, end):
         spare[i] = array[i]
     for i in range(start, end):

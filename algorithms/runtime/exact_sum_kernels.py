@@ -1,10 +1,10 @@
-"""Sums that have no order: numbers are added up by exponent, as integers.
+"""Exact sums of floating-point numbers: integer mantissas are added by exponent.
 
-    x = m · 2^e,  m whole, |m| < 2⁵³ (float32: 2²⁴)          table[e] += m
+    x = m · 2^e,  m an integer, |m| < 2⁵³ (float32: 2²⁴)          table[e] += m
 
-Two tables are merged by adding them, so a sum over rows is the same however many threads or
-machines have shared them. An int64 holds 2³⁸ float32 mantissas; those of float64 are kept in two
-halves of 27 and 26 bits.
+Tables are merged by addition, so a sum over rows does not depend on the order or on the number of
+threads or machines. An int64 holds the sum of 2³⁸ float32 mantissas; those of float64 are divided
+into two parts of 27 and 26 bits.
 """
 
 import numpy as np
@@ -16,18 +16,18 @@ LOW_BITS = 27
 LOW = (1 << LOW_BITS) - 1
 FRACTION = (1 << 52) - 1
 SINGLE_FRACTION = (1 << 23) - 1
-SMALLEST_EXPONENT = -149  # of a float32: 2⁻¹⁴⁹ is the least there is
+SMALLEST_EXPONENT = -149  # 2⁻¹⁴⁹ is the smallest positive float32
 ABSOLUTE = np.int32(0x7FFFFFFF)
 
 
 @kernel
 def add_doubles(values, table):
-    """Add finite numbers to the sums of their exponents.
+    """Add finite numbers to a table of sums by exponent.
 
     Parameters
     ----------
     values : (n,) float64
-    table : (EXPONENTS, 2) int64, added to: Σ of the low and of the high half of mantissas
+    table : (EXPONENTS, 2) int64, added to: sums of the low and of the high parts of mantissas
     """
     bits = values.view(np.int64)
     for i in range(np.uint64(len(bits))):
@@ -42,15 +42,15 @@ def add_doubles(values, table):
 
 @kernel
 def add_sizes(values, start, first, last, stride, table):
-    """Add the sizes |v| of some float32 numbers, and note the largest.
+    """Add the absolute values of some float32 numbers, and find the largest one.
 
     Parameters
     ----------
-    values : (n,) float32; values[first : last] are looked at
-    start : first of those that are added; from it on every ``stride``-th one
-    table : (SINGLE_EXPONENTS + 1,) int64, added to: Σ of mantissas by exponent; the last one is
-        raised to the bits of max |v| over all of first … last − 1, which are ordered as the
-        values are, infinity and NaN above all others
+    values : (n,) float32; the maximum is over values[first : last]
+    start : index of the first number that is added; then every ``stride``-th one is
+    table : (SINGLE_EXPONENTS + 1,) int64, added to: sums of mantissas by exponent; the last entry
+        becomes the bits of max |v| if these are larger; bits are ordered like absolute values,
+        with infinity and NaN above all others
     """
     bits = values.view(np.int32)
     most = np.int32(0)
@@ -63,7 +63,7 @@ def add_sizes(values, start, first, last, stride, table):
 
 @linked_kernel
 def add_sizes_at(values, places, first, last, table):
-    """Add the sizes of those float32 numbers that places[first : last] name; see `add_sizes`."""
+    """Add |v| of the float32 numbers at the indices places[first : last]; see `add_sizes`."""
     bits = values.view(np.int32)
     for k in range(np.uint64(first), np.uint64(last)):
         add_size(bits[np.uint64(places[k])], table)
@@ -71,8 +71,8 @@ def add_sizes_at(values, places, first, last, table):
 
 @inner_kernel
 def add_size(bits, table):
-    """Add the size of one number, given as its bits."""
-    own = np.int64(bits & ABSOLUTE)
-    exponent = own >> 23
-    mantissa = own & SINGLE_FRACTION
+    """Add the absolute value of one number, given by its bits."""
+    magnitude = np.int64(bits & ABSOLUTE)
+    exponent = magnitude >> 23
+    mantissa = magnitude & SINGLE_FRACTION
     table[exponent] += mantissa | (SINGLE_FRACTION + 1) if exponent else mantissa

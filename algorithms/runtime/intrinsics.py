@@ -1,6 +1,7 @@
-"""What numba does not offer by itself: prefetches, bits of doubles, atomic counters and pauses.
+"""Numba intrinsics: prefetch, bits of doubles, atomic counters, pause.
 
-Each becomes one instruction of LLVM, or none; what a result is depends on no processor.
+Each one compiles to a single LLVM instruction, or to none on processors that lack it. Results do
+not depend on the processor.
 """
 
 import platform
@@ -16,7 +17,7 @@ _LONG = ir.IntType(64)
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 _FOUR_INTS = ir.VectorType(_INT, 4)
 READ, KEEP, DATA = _INT(0), _INT(3), _INT(1)  # kinds of llvm.prefetch
-PAUSES = {  # by processor: what it has for a loop that waits, and with which arguments
+PAUSES = {  # by processor: the intrinsic for a waiting loop, and its arguments
     "x86_64": ("llvm.x86.sse2.pause", []),
     "amd64": ("llvm.x86.sse2.pause", []),
     "aarch64": ("llvm.aarch64.hint", [_INT(1)]),
@@ -25,14 +26,14 @@ PAUSES = {  # by processor: what it has for a loop that waits, and with which ar
 
 
 def _entry(context, builder, kind, array, index):
-    """Return the address of an array's entry, counted from its first one."""
+    """Return the address of an array's entry, by flat index."""
     data = context.make_array(kind)(context, builder, array).data
     return builder.gep(data, [index])
 
 
 @intrinsic
 def prefetch(_, array, index):
-    """Ask for an entry of an array before it is read; the index is not checked."""
+    """Prefetch an entry of an array into the cache; the index is not checked."""
 
     def build(context, builder, signature, given):
         address = builder.bitcast(
@@ -68,13 +69,13 @@ def _add_vector(context, builder, kind, sums, at, added):
 def add_sides(_, sums, places, pairs, i):
     """Add w, 1, max(s, 0) and max(−s, 0) of a pair (w, s) to four entries at each of some places.
 
-    Four entries by themselves are four stores, and a core stores but once or twice a cycle.
+    One vector store replaces four scalar ones; a core executes only one or two stores per cycle.
 
     Parameters
     ----------
     sums : float64, C-contiguous
-    places : tuple of uint64, the first of the four, counted from the first entry of all
-    pairs : float64 (n, 2), C-contiguous, w ≥ 0; ``i`` is a row of it
+    places : tuple of uint64, flat indices of the first of each four entries
+    pairs : float64 (n, 2), C-contiguous, w ≥ 0; ``i`` is the index of a row
     """
 
     def build(context, builder, signature, given):
@@ -108,7 +109,7 @@ def bits_of_double(_, value):  # noqa: ARG001 - numba reads the types of what `b
 
 @intrinsic
 def first_bit(_, bits):  # noqa: ARG001 - numba reads the types of what `build` is given
-    """Return the place of the lowest bit of a uint64 that is 1, int64; 64 where none is."""
+    """Return the index of the lowest set bit of a uint64, int64; 64 if there is none."""
 
     def build(_context, builder, _signature, given):
         return builder.cttz(given[0], ir.Constant(ir.IntType(1), 0))
@@ -118,7 +119,7 @@ def first_bit(_, bits):  # noqa: ARG001 - numba reads the types of what `build` 
 
 @intrinsic
 def add_atomic(_, array, index, amount):  # noqa: ARG001 - numba reads the types of what `build` is given
-    """Add to an int64 entry that other threads may change; return what it was."""
+    """Add to an int64 entry atomically; return the previous value."""
 
     def build(context, builder, signature, given):
         address = _entry(context, builder, signature.args[0], given[0], given[1])
@@ -129,7 +130,7 @@ def add_atomic(_, array, index, amount):  # noqa: ARG001 - numba reads the types
 
 @intrinsic
 def load_atomic(_, array, index):  # noqa: ARG001 - numba reads the types of what `build` is given
-    """Return an int64 entry that other threads may change."""
+    """Load an int64 entry atomically."""
 
     def build(context, builder, signature, given):
         address = _entry(context, builder, signature.args[0], given[0], given[1])
@@ -140,7 +141,7 @@ def load_atomic(_, array, index):  # noqa: ARG001 - numba reads the types of wha
 
 @intrinsic
 def pause(_):
-    """Tell the processor that a loop waits, so that what shares its core gets more of it."""
+    """Execute the processor's hint for waiting loops, which frees its core for other threads."""
 
     def build(context, builder, _signature, _given):
         name, given = PAUSES.get(platform.machine().lower(), ("", []))

@@ -1,14 +1,13 @@
-"""Compile a function only as far as its callers need it, which halves the work of LLVM.
+"""Compile inner kernels to LLVM IR only, which halves the work of LLVM.
 
-numba optimises each function and makes machine code of it, with all that it calls put in; then it
-does so again in each of its callers. Of a function that only kernels call, all but the last
-caller's is thrown away. So here such a function is typed and lowered to LLVM's form, and linked
-into its callers as it is: there it is optimised once, with all that is around it.
+By default, numba optimises every function with everything that it calls inlined and compiles it to
+machine code, and does so again in each of its callers. For a function that only kernels call, the
+machine code of all but the outermost caller is discarded. So an inner kernel is only typed, lowered
+to LLVM IR and linked into its callers, where it is optimised once, in context.
 
-The classes extend numba's compiler by its own extension points: a pipeline with one pass
-replaced, a library that stops before machine code, and a dispatcher that is asked for the
-compiled function of a call's types. numba keeps its callables by a builtin function, so one
-without an address stands for the function.
+The classes use numba's extension points: a compiler pipeline with one pass replaced, a code library
+that stops before machine code, and a dispatcher that compiles for the types of a call. numba
+identifies callables by a builtin function; here that function has no address.
 """
 
 from numba import _dynfunc, types
@@ -22,10 +21,10 @@ from algorithms.runtime.type_lookups import kernel_pipeline
 
 
 class LinkedLibrary(CPUCodeLibrary):
-    """Code that is only ever linked into another library."""
+    """Code library that is only linked into other libraries."""
 
     def _optimize_functions(self, ll_module):
-        """Make passes for the functions that have code; numba makes them for all that are named."""
+        """Run function passes on defined functions only; numba runs them on declarations, too."""
         codegen = self._codegen
         ll_module.data_layout = codegen._data_layout  # noqa: SLF001 - as the method it replaces
         for function in ll_module.functions:
@@ -34,17 +33,17 @@ class LinkedLibrary(CPUCodeLibrary):
                 passes.run(function, builder)
 
     def _optimize_final_module(self):
-        """Leave all optimising to the library this one is linked into."""
+        """Do nothing: the library that this one is linked into is optimised."""
 
     def _finalize_final_module(self):
-        """Make no machine code."""
+        """Finalise without generating machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LowerToLink(NativeLowering):
-    """Lower a function to LLVM's form, and tell its callers where to find that."""
+    """Lower a function to LLVM IR, and register it for its callers."""
 
     _name = "lower_to_link"
 
@@ -61,7 +60,7 @@ class LowerToLink(NativeLowering):
             "an inner kernel: only kernels can call it",
             0,  # no address
             lowered.env,
-            (state.library,),  # is kept as long as the function
+            (state.library,),  # keeps the library alive as long as the function
         )
         state.targetctx.insert_user_function(stands_for, described, [state.library])
         state["cr"] = lowered._replace(cfunc=stands_for)
@@ -69,7 +68,7 @@ class LowerToLink(NativeLowering):
 
 
 class LinkingCompiler(CompilerBase):
-    """numba's compiler of pure machine code, but with `LowerToLink` for its lowering."""
+    """numba's nopython compiler with `LowerToLink` as its lowering pass."""
 
     def define_pipelines(self):
         """Return the one pipeline."""
@@ -77,18 +76,19 @@ class LinkingCompiler(CompilerBase):
 
 
 class LinkedDispatcher(CPUDispatcher):
-    """A function that is only linked into its callers, compiled once for each set of plain types.
+    """Dispatcher of a function that is only linked into its callers.
 
-    numba compiles a function anew for each literal that a caller passes, as if ``f(0)`` and
-    ``f(1)`` had different types. LLVM sees a literal anyway, where it puts the function in place.
+    The function is compiled once for each set of non-literal types. numba would compile it for each
+    literal argument, as if ``f(0)`` and ``f(1)`` had different types; LLVM sees literals anyway
+    when it inlines the function.
     """
 
     def __init__(self, *given, **options):
-        """Take what numba's dispatcher does, but for the compiler."""
+        """Accept the arguments of numba's dispatcher except ``pipeline_class``."""
         super().__init__(*given, pipeline_class=LinkingCompiler, **options)
 
     def get_call_template(self, args, kws):
-        """Return what numba needs to type a call; compile the function for it if need be."""
+        """Return numba's template for typing a call; compile the function for it if necessary."""
         plain = [types.unliteral(given) for given in args]
         return super().get_call_template(
             plain, {name: types.unliteral(given) for name, given in kws.items()}

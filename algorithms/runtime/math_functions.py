@@ -1,8 +1,8 @@
-"""An exponential, and random numbers that are a function of what they are for.
+"""Reproducible exponential function, and hash-based random numbers.
 
-The mathematical library of C gives other last bits on other processors, and cannot be vectorised
-here; this exponential is built of additions and multiplications alone, so it is the same
-everywhere, and its largest relative error is below 4e-16.
+The C math library gives different last bits on different processors, and cannot be vectorised here.
+This exponential uses only additions and multiplications, so it is bitwise the same everywhere; its
+maximum relative error is below 4e-16. Random numbers are hashes of a seed and an index.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ FRACTION = 2.0**-24
 
 @inner_kernel
 def exp(x):
-    """Return eˣ for x in −708 … 709, and the value at the nearer end outside."""
+    """Return eˣ, with x clipped to −708 … 709."""
     x = min(max(x, SMALLEST), LARGEST)
     shifted = x * PER_OCTAVE + SHIFT
     n = shifted - SHIFT
@@ -44,7 +44,7 @@ def exp(x):
 
 @inner_kernel
 def hash_of(seed, number):
-    """Return 32 bits that look random and depend on two numbers below 2³² alone."""
+    """Return a 32-bit hash of two numbers below 2³²."""
     x = np.uint32(np.uint32(number) * np.uint32(0x9E3779B1))
     x = np.uint32(x ^ np.uint32(seed))
     x = np.uint32(x ^ (x >> np.uint32(16)))
@@ -56,5 +56,5 @@ def hash_of(seed, number):
 
 @inner_kernel
 def uniform(seed, number):
-    """Return a multiple of 2⁻²⁴ in [0, 1) that depends on two numbers below 2³² alone."""
+    """Return a pseudo-random multiple of 2⁻²⁴ in [0, 1), a hash of two numbers below 2³²."""
     return np.float64(np.int32(hash_of(seed, number) >> np.uint32(8))) * FRACTION

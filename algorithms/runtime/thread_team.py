@@ -1,12 +1,12 @@
-"""Threads that run one kernel together and wait for each other inside it.
+"""Teams of threads that run one kernel together and synchronise at barriers inside it.
 
-Each member of a team calls the same kernel with its own rank; between the steps of the work they
-meet at a barrier. That costs well under a microsecond, where starting threads anew would cost
-fifty: a tree has hundreds of steps.
+Each thread of a team calls the same kernel with its own rank; barriers separate the steps of the
+work. A barrier takes well under a microsecond, starting threads about fifty; growing a tree has
+hundreds of steps.
 
-A member that waits spins for a few microseconds, as the others are mostly about to come, and then
-gives its processor away, as on a busy machine they may be waiting for just that: spinning for 100
-in place of 3 made fits there 5 to 20 times slower.
+A waiting thread spins for about 3 microseconds, because the others usually arrive soon, and then
+yields its processor, because on a busy machine the others may need it: spinning for 100
+microseconds made fits on such a machine 5 to 20 times slower.
 """
 
 from typing import NamedTuple
@@ -16,23 +16,25 @@ import numpy as np
 from algorithms.runtime.intrinsics import add_atomic, load_atomic, pause, yield_processor
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
-ARRIVED, ROUND, GONE, COUNTERS = 0, 8, 16, 24  # places that lie in different cache lines
-HANDED, ANSWERED, SIGNS = 0, 8, 16  # likewise, of signs, and how many entries these have
-CALLED, TAKEN, DONE, AWAY, CALLS = 0, 8, 16, 24, 32  # likewise, of the calls of a member
-SPINS = 100  # some three microseconds
+# Indices into arrays of counters, each in its own cache line, and the lengths of these arrays: the
+# counters of a team, the signals between two threads, and the jobs of a thread.
+ARRIVED, ROUND, GONE, COUNTERS = 0, 8, 16, 24
+HANDED, ANSWERED, SIGNS = 0, 8, 16
+CALLED, TAKEN, DONE, AWAY, CALLS = 0, 8, 16, 24, 32
+SPINS = 100  # about three microseconds
 
 
-class Team(NamedTuple):
-    """How many threads there are, and the counters by which they meet."""
+class ThreadTeam(NamedTuple):
+    """Number of threads, and the counters of their barrier."""
 
     size: int
     counters: np.ndarray  # int64 (COUNTERS,), zeros
-    flag: np.ndarray  # int64: see `interrupts`
+    flag: np.ndarray  # int64, the interrupt flag; see `interrupts`
 
 
 @inner_kernel
 def wait(spins):
-    """Wait a moment, after so many others: at first in place, then by giving way."""
+    """Wait a moment: pause during the first SPINS calls of a loop, then yield the processor."""
     if spins < SPINS:
         pause()
     else:
@@ -40,11 +42,12 @@ def wait(spins):
 
 
 @linked_kernel
-def meet(team):
-    """Return when every member has called this; what they wrote before, all see after it.
+def barrier_wait(team):
+    """Wait until all threads of the team have called this; return True.
 
-    A member whose thread was interrupted before it entered the kernel never comes. It says so by
-    a 1 at GONE: where members meet first they are told by False, and must leave the kernel.
+    Writes before the barrier are visible to all threads after it. If a thread was interrupted
+    before it entered the kernel, it sets GONE to 1; the first barrier then returns False, and the
+    other threads must leave the kernel.
     """
     if team.size == 1:
         return True
@@ -64,55 +67,56 @@ def meet(team):
 
 @inner_kernel
 def share_of(team, rank, first, last):
-    """Return the first and the last + 1 of a member's part of first … last − 1."""
+    """Return the first and the last + 1 of a thread's share of first … last − 1."""
     count = last - first
     return first + count * rank // team.size, first + count * (rank + 1) // team.size
 
 
 @kernel
-def call_all(calls):
-    """Call each member once; return how many of them do not listen, and must be woken.
+def post_job(calls):
+    """Post a job to each thread; return how many threads do not wait for one and must be woken.
 
     Parameters
     ----------
     calls : int64 (n, CALLS), zeros at first
     """
     away = 0
-    for member in range(len(calls)):
-        own = calls[member]
-        add_atomic(own, CALLED, 1)
-        away += load_atomic(own, AWAY)
+    for thread in range(len(calls)):
+        call = calls[thread]
+        add_atomic(call, CALLED, 1)
+        away += load_atomic(call, AWAY)
     return away
 
 
 @kernel
-def wait_for_all(calls):
-    """Return when each member has done what it was called for: it reads nothing of that any more.
+def wait_until_done(calls):
+    """Wait until each thread has finished its job and no longer reads its arrays.
 
     Parameters
     ----------
-    calls : as of `call_all`
+    calls : as in `post_job`
     """
-    for member in range(len(calls)):
+    for thread in range(len(calls)):
         spins = 0
-        while load_atomic(calls[member], DONE) < load_atomic(calls[member], CALLED):
+        while load_atomic(calls[thread], DONE) < load_atomic(calls[thread], CALLED):
             wait(spins)
             spins += 1
 
 
 @inner_kernel
-def is_called(call, signs, place, until, looks):
-    """Return, for a member, whether it is called before a sign reaches a number; else it leaves.
+def wait_for_job(call, signs, place, until, looks):
+    """Wait for the next job of a thread; return False if a signal or the spin limit comes first.
 
-    To ask again says that the last call is done.
+    Calling this again acknowledges that the previous job is finished.
 
-    Who calls must know whether it listens. Where it leaves since nobody has called for long, it
-    says so first; where it leaves for a sign, it is told of a task, and listens again after it.
+    The caller of `post_job` must know whether the thread waits for a job. Before the thread leaves
+    because of the spin limit, it sets AWAY. If it leaves because of a signal, another task is
+    waiting for it, and it calls this again after that task.
 
     Parameters
     ----------
-    call : int64 (CALLS,), the member's own; what it has taken nobody else reads
-    signs, place, until, looks : as of `look_out`
+    call : int64 (CALLS,), counters of the thread; no other thread reads TAKEN
+    signs, place, until, looks : as in `spin_until`
     """
     spins = 0
     add_atomic(call, DONE, call[TAKEN] - call[DONE])
@@ -124,7 +128,7 @@ def is_called(call, signs, place, until, looks):
         if load_atomic(signs, place) >= until:
             return False
         if spins >= looks:
-            add_atomic(call, AWAY, 1)  # then a last look: who calls looks at this after the call
+            add_atomic(call, AWAY, 1)  # then check CALLED again: `post_job` reads AWAY last
             if load_atomic(call, CALLED) == call[TAKEN]:
                 return False
             add_atomic(call, AWAY, -1)
@@ -134,12 +138,15 @@ def is_called(call, signs, place, until, looks):
 
 
 @kernel
-def look_out(signs, place, until, looks):
-    """Return when a sign has reached a number, or after so many looks at it.
+def spin_until(signs, place, until, looks):
+    """Wait until a counter reaches a number, for a limited number of spins.
 
     Parameters
     ----------
-    signs : int64 (SIGNS,), by which two threads tell each other how far they are
+    signs : int64 (SIGNS,), counters of the tasks that were handed over and answered
+    place : index into ``signs``
+    until : number that the counter must reach
+    looks : maximum number of spins
     """
     for spins in range(looks):
         if load_atomic(signs, place) >= until:

@@ -23,7 +23,15 @@ from algorithms.runtime.interrupt_flag import (
     interrupt_flag,
     watch_interrupts,
 )
-from algorithms.runtime.thread_team import ANSWERED, COUNTERS, GONE, HANDED, SIGNS, Team, look_out
+from algorithms.runtime.thread_team import (
+    ANSWERED,
+    COUNTERS,
+    GONE,
+    HANDED,
+    SIGNS,
+    ThreadTeam,
+    spin_until,
+)
 
 LOOKS = 500  # for more to do, or an answer, before a thread sleeps: some 100 microseconds
 
@@ -86,7 +94,7 @@ class Helper:
         self._signs = np.zeros(SIGNS, np.int64)
         self._tasks: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
-        self._watch: list[Callable] = [look_out]  # a list, as the thread must not refer to this
+        self._watch: list[Callable] = [spin_until]  # a list, as the thread must not refer to this
         given = looks, self._signs, self._tasks, self._answers, self._watch, interrupt_flag()
         self._thread = Thread(target=serve, args=given, daemon=True)
         self._finish = weakref.finalize(self, self._tasks.put, None)  # also when it is forgotten
@@ -99,11 +107,11 @@ class Helper:
 
     def wait(self) -> BaseException | None:
         """Wait for the end of the task; return its exception or None."""
-        look_out(self._signs, ANSWERED, self._signs[HANDED], self._looks)
+        spin_until(self._signs, ANSWERED, self._signs[HANDED], self._looks)
         return self._answers.get()
 
     def stand_by(self, watch: Callable) -> None:
-        """Have ``watch(signs, place, until, looks=…)`` look out from now on, as `look_out` does."""
+        """Use ``watch(signs, place, until, looks=…)`` instead of `spin_until` to wait for tasks."""
         self.hand(self._watch.__setitem__, 0, watch)
         self.wait()
 
@@ -183,7 +191,9 @@ class Workers:
 
         self.share(steps, count)
 
-    def share(self, task: Callable[[int, int], None], count: int, team: Team | None = None) -> None:
+    def share(
+        self, task: Callable[[int, int], None], count: int, team: ThreadTeam | None = None
+    ) -> None:
         """Call ``task(first, last)`` for as many equal parts of ``range(count)`` as threads.
 
         Where all of them meet as a ``team``, an interrupt of the caller's own does not leave the
@@ -230,7 +240,7 @@ class Workers:
             self._helpers.append(Helper(LOOKS if self.threads <= count_processors() else 0))
         return self._helpers[:count]
 
-    def _run(self, task: Callable, calls: list[tuple], team: Team | None = None) -> None:
+    def _run(self, task: Callable, calls: list[tuple], team: ThreadTeam | None = None) -> None:
         """Run ``task(*call)`` for all calls concurrently, the first one in the calling thread."""
         own, *others = calls
         busy = []
@@ -250,14 +260,14 @@ class Workers:
                 raise error
 
 
-def leave(team: Team) -> None:
+def leave(team: ThreadTeam) -> None:
     """Tell a team's other members that the caller will not come: they wait no longer."""
     team.counters[GONE] = 1
 
 
-def make_team(size: int) -> Team:
+def make_team(size: int) -> ThreadTeam:
     """Return a new team; its barrier can be used again and again."""
-    return Team(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
+    return ThreadTeam(size, np.zeros(COUNTERS, np.int64), interrupt_flag())
 
 
 def count_processors() -> int:

@@ -1,10 +1,12 @@
-"""Compile a kernel without asking twice for the same type, or for what is not there.
+"""Speed up numba's compilation of kernels by caching and by skipping passes.
 
-Where an operator stands, numba tries all its overloads in turn: of the 6 300 such questions that
-the exact tree grower asks, nine in ten repeat an earlier one. It fills the memory with small
-objects that live until the end, so that the garbage collector, which counts them, looks through
-all of them again and again in vain. After each of its passes it lists the variables of every
-statement, by asking each of its parts what it is, and some passes look for what no kernel has.
+- For each call of an operator, numba tries all overloads in turn; of the 6 300 such lookups for the
+  exact tree grower, nine in ten repeat an earlier one. They are cached.
+- numba allocates many small objects that live until the end of a compilation, which triggers the
+  garbage collector again and again in vain. It is disabled during compilation.
+- After each pass, numba lists the variables of every statement by generic type checks. A faster
+  function replaces these.
+- Some passes handle features that kernels do not use. They are removed.
 """
 
 import gc
@@ -19,7 +21,7 @@ from numba.core.types.functions import BaseFunction
 WITHOUT_VARIABLES = frozenset(
     {str, int, bool, float, type(None), ir.Loc, ir.Const, ir.Global, ir.FreeVar, ir.Arg}
 )
-IDLE = (  # passes that look for `with`, closures, and operators on whole arrays
+UNUSED_PASSES = (  # passes for `with` blocks, closures, and expressions of whole arrays
     untyped_passes.WithLifting,
     untyped_passes.InlineClosureLikes,
     untyped_passes.MakeFunctionToJitFunction,
@@ -30,40 +32,40 @@ IDLE = (  # passes that look for `with`, closures, and operators on whole arrays
 
 
 def kernel_pipeline(state, instead=None):
-    """Return numba's pipeline of pure machine code without the passes that are idle in kernels.
+    """Return numba's nopython pipeline without the passes that do nothing for kernels.
 
     Parameters
     ----------
     state : StateDict, of the compilation
     instead : dict, optional
-        Passes by those that they stand in for.
+        Maps passes to the passes that replace them.
     """
     pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
     pipeline.passes = [
         ((instead or {}).get(step, step), description)
         for step, description in pipeline.passes
-        if step not in IDLE
+        if step not in UNUSED_PASSES
     ]
     pipeline.finalize()
     return pipeline
 
 
 class KernelCompiler(Compiler):
-    """numba's compiler, quicker for a function and all that it calls; its result is the same."""
+    """numba's compiler with faster compilation and the same result."""
 
     def define_pipelines(self):
         """Return the one pipeline."""
         return [kernel_pipeline(self.state)]
 
     def compile_extra(self, func):
-        """Compile a function of Python."""
-        with remembering(), listing_quickly(), without_collecting():
+        """Compile a Python function."""
+        with cached_call_types(), fast_variable_lists(), without_garbage_collection():
             return super().compile_extra(func)
 
 
 @contextmanager
-def replaced(of: type, name: str, by) -> Iterator[None]:
-    """Put another method in a class, inside."""
+def patched(of: type, name: str, by) -> Iterator[None]:
+    """Replace a method of a class inside the context."""
     before = getattr(of, name)
     setattr(of, name, by)
     try:
@@ -73,10 +75,10 @@ def replaced(of: type, name: str, by) -> Iterator[None]:
 
 
 @contextmanager
-def remembering() -> Iterator[None]:
-    """Remember the type of each call of a builtin function, inside.
+def cached_call_types() -> Iterator[None]:
+    """Cache the types of calls of builtin functions inside the context.
 
-    numba compiles under one lock, so nothing else can be compiled meanwhile.
+    numba compiles under one lock, so no other compilation runs at the same time.
     """
     ask = BaseFunction.get_call_type
     known: dict = {}
@@ -87,13 +89,13 @@ def remembering() -> Iterator[None]:
             known[question] = ask(self, context, args, kws)
         return known[question]
 
-    with replaced(BaseFunction, "get_call_type", get_call_type):
+    with patched(BaseFunction, "get_call_type", get_call_type):
         yield
 
 
 @contextmanager
-def listing_quickly() -> Iterator[None]:
-    """List a statement's variables, and the values of options, in fewer steps, inside."""
+def fast_variable_lists() -> Iterator[None]:
+    """List the variables of statements and the values of options faster inside the context."""
     defaults: dict = {}
 
     def values(self):
@@ -103,33 +105,33 @@ def listing_quickly() -> Iterator[None]:
         return defaults[kind] | self._values
 
     with (
-        replaced(ir.Inst, "_rec_list_vars", lambda _, part: variables_in((part,))),
-        replaced(TargetConfig, "values", values),
+        patched(ir.Inst, "_rec_list_vars", lambda _, part: variables_in((part,))),
+        patched(TargetConfig, "values", values),
     ):
         yield
 
 
 def variables_in(parts):
-    """Return the variables in parts of a statement, in their order, as numba's method does."""
-    found = []
+    """Return the variables in parts of a statement in the order of numba's own method."""
+    variables = []
     for part in parts:
         kind = type(part)
         if kind is ir.Var:
-            found.append(part)
+            variables.append(part)
         elif kind in WITHOUT_VARIABLES:
             continue
         elif isinstance(part, ir.Inst):
-            found += part.list_vars()
+            variables += part.list_vars()
         elif isinstance(part, (list, tuple)):
-            found += variables_in(part)
+            variables += variables_in(part)
         elif isinstance(part, dict):
-            found += variables_in(part.values())
-    return found
+            variables += variables_in(part.values())
+    return variables
 
 
 @contextmanager
-def without_collecting() -> Iterator[None]:
-    """Stop the garbage collector, inside."""
+def without_garbage_collection() -> Iterator[None]:
+    """Disable the garbage collector inside the context."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -91,7 +91,7 @@ def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "n_rows"),
     [
-        (resident_threads, "call_all", 3000),
+        (resident_threads, "post_job", 3000),
         (resident_threads, "grow", 3000),
         (growing, "begin_with", 70_000),
         (hist_records, "write_records", 70_000),
@@ -106,7 +106,7 @@ def test_an_interrupt_of_the_caller_leaves_no_helper_waiting(module, name, n_row
         if threading.current_thread() is threading.main_thread():
             calls.append(name)
             if len(calls) == 4:
-                if name == "call_all":  # the helpers are called, and nobody comes
+                if name == "post_job":  # the helpers are called, and nobody comes
                     function(*given)
                 raise KeyboardInterrupt
         return function(*given)

@@ -286,7 +286,7 @@ def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
             facts = none, all_free(len(none)), workers
             bins = bin_table(split_columns(X), binner, *facts, Layout(max_conflict_rate=rate))
-        widths.append(len(bins.places.length))
+        widths.append(len(bins.layout.length))
     assert widths[1] < widths[0]
     assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))
 

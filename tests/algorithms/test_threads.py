@@ -104,7 +104,9 @@ def test_what_was_handed_over_is_not_kept():
 
 def test_more_threads_than_processors_do_not_look_out(monkeypatch):
     monkeypatch.setattr(threads, "count_processors", lambda: 2)
-    monkeypatch.setattr(threads, "look_out", lambda signs, place, until, looks: given.append(looks))
+    monkeypatch.setattr(
+        threads, "spin_until", lambda signs, place, until, looks: given.append(looks)
+    )
     given = []
     for size, expected in ((2, {threads.LOOKS}), (3, {0})):
         given.clear()
@@ -116,12 +118,12 @@ def test_more_threads_than_processors_do_not_look_out(monkeypatch):
 @pytest.mark.usefixtures("looks")
 def test_helpers_look_out_by_what_they_were_told_last():
     seen = [[], []]
-    look_out = threads.look_out
+    spin_until = threads.spin_until
 
     def watch(which):
         def look(signs, place, until, looks):
             seen[which].append(threading.get_ident())
-            look_out(signs, place, until, looks)
+            spin_until(signs, place, until, looks)
 
         return look
 

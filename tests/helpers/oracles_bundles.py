@@ -36,9 +36,9 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
 
 
 def bins_of(bins, n_rows):
-    """Return the bin of every row and feature that a `hist.layout.Bins` stands for."""
+    """Return the bin of every row and feature of a `booster_arrays.Bins`."""
     found = np.zeros((n_rows, len(bins.count)), np.int64)
-    places, lists = bins.places, bins.lists
+    places, lists = bins.layout, bins.sparse
     n_dense = bins.rows.shape[1]
     for f, column in enumerate(places.column):
         if column < 0:

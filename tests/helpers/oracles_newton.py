@@ -3,21 +3,21 @@
 import numpy as np
 
 
-def shrink(g, alpha):
-    return np.sign(g) * max(abs(g) - alpha, 0.0)
+def shrink(g, reg_alpha):
+    return np.sign(g) * max(abs(g) - reg_alpha, 0.0)
 
 
 def weigh(g, h, rules, lower=-np.inf, upper=np.inf):
     """Return the value of a leaf."""
-    value = -shrink(g, rules.alpha) / (h + rules.ridge)
-    if rules.max_step > 0:
-        value = np.clip(value, -rules.max_step, rules.max_step)
+    value = -shrink(g, rules.reg_alpha) / (h + rules.reg_lambda)
+    if rules.max_delta_step > 0:
+        value = np.clip(value, -rules.max_delta_step, rules.max_delta_step)
     return np.clip(value, lower, upper)
 
 
 def side(g, h, value, rules):
     """Return what the objective falls by, twice, where a leaf has a value."""
-    return -2 * (g * value + rules.alpha * abs(value)) - (h + rules.ridge) * value**2
+    return -2 * (g * value + rules.reg_alpha * abs(value)) - (h + rules.reg_lambda) * value**2
 
 
 def splits(x, g, h, rules, sign=0, bounds=(-np.inf, np.inf)):

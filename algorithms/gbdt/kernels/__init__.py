@@ -1,1 +1,1 @@
-"""Kernels of the histogram booster, on one machine and on many."""
+"""Numba kernels of histogram gradient boosting, for one machine and for several."""

@@ -1,9 +1,10 @@
-"""Find the best splits of the two new leaves, and the leaf that is split next.
+"""Find the best splits of the two newest leaves, and the leaf to split next.
 
-Histograms of most leaves are shared by columns: each member builds and scans its own, and no
-member waits for another. Those of large leaves are shared by rows, so that a row's bins are
-fetched once; then the members' cells are added up. Sums are whole numbers, so both ways give the
-same. Where columns are listed, all leaves are shared by rows.
+For most leaves the threads divide the columns: each thread builds and scans the histograms of its
+own columns, without waiting for the others. For large leaves the threads divide the rows, so that
+the bins of a row are loaded once; then the histograms of the threads are added. Sums are integers,
+so both ways give the same result. If the table has sparse columns, the threads divide the rows of
+every leaf.
 """
 
 import numpy as np
@@ -22,22 +23,28 @@ from algorithms.gbdt.kernels.booster_arrays import (
     TOTAL_G,
     TOTAL_H,
 )
-from algorithms.gbdt.kernels.child_histograms import gather, keep, subtract
+from algorithms.gbdt.kernels.child_histograms import gather, keep_histogram, subtract
 from algorithms.gbdt.kernels.column_scan import search_column, write_sides
-from algorithms.gbdt.kernels.histogram import add_up, build_bounded, build_narrow, build_wide
+from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.narrow_leaf import is_plain, part, scan_sums, subtract_cells, take
+from algorithms.gbdt.kernels.narrow_leaf import (
+    is_plain,
+    scan_sums,
+    subtract_cells,
+    take_cells,
+    unpack_cells,
+)
 from algorithms.gbdt.kernels.sparse_columns import build_listed
-from algorithms.gbdt.kernels.split import beats, clear, facts_of
+from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
-MANY_ROWS = 8192  # of a leaf from which on members share its rows, not its features
+MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
 
 
 @inner_kernel
-def survey(team, rank, bins, records, growth, scratch, rules, scale, small, large):
+def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large):
     """Find the best splits of two new leaves, and the leaf to split next.
 
     Parameters
@@ -45,51 +52,51 @@ def survey(team, rank, bins, records, growth, scratch, rules, scale, small, larg
     small : the leaf whose histogram is built
     large : its sibling, whose slot holds their parent's histogram, or −1 for the root
     """
-    clear(scratch.best[rank, 0])
-    clear(scratch.best[rank, 1])
+    reset_split(scratch.best[rank, 0])
+    reset_split(scratch.best[rank, 1])
     full = growth.state[LEAVES] == rules.num_leaves
     some = may_split(growth.leaves[small], rules)
     some = some or (large >= 0 and may_split(growth.leaves[large], rules))
     some = some and not full
     if some:
         build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large)
-    meet(team)
+    barrier_wait(team)
     if rank == 0:
         if some and growth.leaves[small]["wide"]:
             note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
-            settle(team, growth, scratch, large if which else small, which)
-        choose(growth, bins, full or is_interrupted(team.flag))
-    meet(team)
+            reduce_thread_best(team, growth, scratch, large if which else small, which)
+        pick_next_leaf(growth, bins, full or is_interrupted(team.flag))
+    barrier_wait(team)
 
 
 @inner_kernel
 def may_split(leaf, rules):
-    """Return whether a leaf is large enough for two, and not too deep."""
+    """Return whether a leaf has enough rows for two children and is not too deep."""
     shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
-    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_rows, 2)
+    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_child_samples, 2)
 
 
 @inner_kernel
 def shares_rows(team, leaf, bins, n_columns):
-    """Return whether members share the rows of a leaf, and not its columns."""
+    """Return whether the threads divide the rows of a leaf instead of the columns."""
     many = n_columns <= TILE and leaf["end"] - leaf["start"] >= MANY_ROWS
-    return team.size > 1 and (many or n_columns < team.size or len(bins.lists.cells) > 0)
+    return team.size > 1 and (many or n_columns < team.size or len(bins.sparse.cells) > 0)
 
 
 @inner_kernel
 def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, small, large):
-    """Build the smaller leaf's histogram, and scan both leaves, for a member's columns."""
+    """Build the smaller leaf's histogram and scan both leaves, for the columns of one thread."""
     leaf = growth.leaves[small]
     n_columns = len(growth.columns)
     start, end = leaf["start"], leaf["end"]
     first, last = share_of(team, rank, 0, n_columns)
     by_rows = shares_rows(team, leaf, bins, n_columns)
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
-    if len(bins.lists.cells) > 0:
-        stride = growth.cells.shape[1] // len(bins.places.length)
+    if len(bins.sparse.cells) > 0:
+        stride = growth.cells.shape[1] // len(bins.layout.length)
         build_listed(
-            bins.lists,
+            bins.sparse,
             records,
             growth.rows,
             begin,
@@ -100,27 +107,29 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             bins.rows.shape[1] * stride,
             scratch.sums[rank],
         )
-    for low in range(first, max(last, first + 1), TILE):  # a member without a column builds, too
+    for low in range(first, max(last, first + 1), TILE):  # threads without columns build, too
         high = min(low + TILE, last)
         if low == first or not by_rows:
             begins, ends = (np.int64(0), np.int64(n_columns)) if by_rows else (low, high)
             build(bins, records, growth, scratch, scale, rank, begin, stop, begins, ends, leaf)
             if low == first and large < 0 and scale.room:
-                add_up(bins, records, growth, scratch, rank, begin, stop, growth.columns[begins])
+                sum_totals(
+                    bins, records, growth, scratch, rank, begin, stop, growth.columns[begins]
+                )
             if by_rows:
-                meet(team)
+                barrier_wait(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
 
 
 @inner_kernel
 def build(bins, records, growth, scratch, scale, rank, first, last, low, high, leaf):
-    """Add rows to a member's own cells, of the dense columns at low … high − 1 of the list."""
+    """Add rows to a thread's histogram, for the dense columns at low … high − 1 of the list."""
     rows, columns = growth.rows, growth.columns
-    stride = growth.cells.shape[1] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
     cells, planes, sums = scratch.cells[rank], scratch.wide[rank], scratch.sums[rank]
-    while high > low and columns[high - 1] >= bins.rows.shape[1]:  # listed
+    while high > low and columns[high - 1] >= bins.rows.shape[1]:  # a sparse column
         high -= 1
-    if high == low and len(bins.lists.cells) > 0:
+    if high == low and len(bins.sparse.cells) > 0:
         sums[FLUSHED] = 0
         return
     if not leaf["wide"]:
@@ -149,52 +158,54 @@ def build(bins, records, growth, scratch, scale, rank, first, last, low, high, l
 
 @inner_kernel
 def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows):
-    """Take the cells of some columns, subtract, and scan both leaves."""
+    """Read the histograms of some columns, subtract them from the parent, and scan both leaves."""
     one, two = growth.leaves[small], growth.leaves[max(large, 0)]
-    stride = growth.cells.shape[1] // len(bins.places.length)
-    members = (0, team.size) if by_rows else (rank, rank + 1)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
+    threads = (0, team.size) if by_rows else (rank, rank + 1)
     was_wide = one["wide"]
-    spread = sum_of(scratch, members, SPREAD)
-    g = one["g"] if large >= 0 else sum_of(scratch, members, TOTAL_G)
-    h = one["h"] if large >= 0 else sum_of(scratch, members, TOTAL_H)
-    wide = was_wide and is_wide(one, spread, h, scale)  # as `note_sums` will find
+    spread = sum_of(scratch, threads, SPREAD)
+    g = one["g"] if large >= 0 else sum_of(scratch, threads, TOTAL_G)
+    h = one["h"] if large >= 0 else sum_of(scratch, threads, TOTAL_H)
+    wide = was_wide and is_wide(one, spread, h, scale)  # the same test as in `note_sums`
     scan_one, scan_two = may_split(one, rules), large >= 0 and may_split(two, rules)
-    one_facts = facts_of(one, g, h, rules, scale)
-    two_facts = facts_of(two, two["g"], two["h"], rules, scale)
+    small_stats = node_stats(one, g, h, rules, scale)
+    large_stats = node_stats(two, two["g"], two["h"], rules, scale)
     rest_wide = was_wide and is_wide(two, two["spread"] - spread, two["h"], scale)
-    own, slots = scratch.small[rank], (one["slot"], two["slot"])
+    buffers, slots = scratch.small[rank], (one["slot"], two["slot"])
     for j in range(low, high):
         c = growth.columns[j]
-        n_cells, at = bins.places.length[c], c * stride
+        n_cells, at = bins.layout.length[c], c * stride
         by_sums = is_plain(bins, c, rules)
         if was_wide:
-            gather(scratch, members, at, n_cells, own[0], own[1])
+            gather(scratch, threads, at, n_cells, buffers[0], buffers[1])
             if scan_two:
-                subtract(growth, two, at, n_cells, own[0], own[1], own[2], own[3])
-                keep(growth, two, at, n_cells, rest_wide, by_sums, own[2], own[3])
+                subtract(growth, two, at, n_cells, buffers[0], buffers[1], buffers[2], buffers[3])
+                keep_histogram(growth, two, at, n_cells, rest_wide, by_sums, buffers[2], buffers[3])
             if scan_one:
-                keep(growth, one, at, n_cells, wide, by_sums, own[0], own[1])
+                keep_histogram(growth, one, at, n_cells, wide, by_sums, buffers[0], buffers[1])
         else:
-            to = growth.cells[slots[0], at : at + n_cells] if scan_one else own[4]
-            take(scratch, members, at, n_cells, by_sums, to)
+            to = growth.cells[slots[0], at : at + n_cells] if scan_one else buffers[4]
+            take_cells(scratch, threads, at, n_cells, by_sums, to)
             if scan_two:
                 subtract_cells(growth.cells[slots[1]], at, n_cells, to)
-        for which in range(0 if scan_one else 1, 2 if scan_two else 1):  # as `settle` counts them
-            leaf, facts = (large, two_facts) if which else (small, one_facts)
+        for which in range(
+            0 if scan_one else 1, 2 if scan_two else 1
+        ):  # as `reduce_thread_best` counts them
+            leaf, stats = (large, large_stats) if which else (small, small_stats)
             if not was_wide:
                 cells = growth.cells[slots[which], at : at + n_cells]
                 if by_sums:
-                    scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which)
+                    scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which)
                     continue
-                part(cells, n_cells, own[2 * which], own[2 * which + 1])
+                unpack_cells(cells, n_cells, buffers[2 * which], buffers[2 * which + 1])
             search_column(
                 bins,
                 c,
-                own[2 * which],
-                own[2 * which + 1],
+                buffers[2 * which],
+                buffers[2 * which + 1],
                 growth.groups[leaf],
                 growth.allowed,
-                facts,
+                stats,
                 rules,
                 scale,
                 scratch,
@@ -204,87 +215,87 @@ def scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low
 
 
 @inner_kernel
-def scan_column(bins, c, cells, growth, leaf, facts, rules, scratch, rank, which):
-    """Scan a plain column of a narrow leaf, where the leaf may use its feature."""
-    f = bins.places.members[bins.places.start[c]]
+def scan_column(bins, c, cells, growth, leaf, stats, rules, scratch, rank, which):
+    """Scan a column with one numeric feature of a narrow leaf, if the leaf may use the feature."""
+    f = bins.layout.features[bins.layout.start[c]]
     if growth.allowed[f] and may_use(growth.groups[leaf], bins.groups[f]):
         best, scores = scratch.best[rank, which], scratch.scores[rank]
         spare = scratch.small[rank, 5]
         n_bins, missing_bin = bins.count[f], bins.missing[f]
-        scan_sums(cells, n_bins, missing_bin, f, facts, rules, spare, scores, best)
+        scan_sums(cells, n_bins, missing_bin, f, stats, rules, spare, scores, best)
 
 
 @inner_kernel
-def sum_of(scratch, members, what):
-    """Return the sum of a number over members."""
+def sum_of(scratch, threads, what):
+    """Return the sum of one entry of `Scratch.sums` over a range of threads."""
     total = 0
-    for member in range(members[0], members[1]):
-        total += scratch.sums[member, what]
+    for thread in range(threads[0], threads[1]):
+        total += scratch.sums[thread, what]
     return total
 
 
 @inner_kernel
 def note_sums(team, bins, growth, scratch, scale, small, large):
-    """Write down what building the histogram of a wide leaf's child has told of both children."""
+    """Store the sums of both children, which are known after the histogram of the small one."""
     one = growth.leaves[small]
     by_rows = shares_rows(team, one, bins, len(growth.columns))
-    members = (0, team.size) if by_rows else (0, 1)
-    one["spread"] = sum_of(scratch, members, SPREAD)
+    threads = (0, team.size) if by_rows else (0, 1)
+    one["spread"] = sum_of(scratch, threads, SPREAD)
     if large >= 0:
         two = growth.leaves[large]
         two["spread"] -= one["spread"]
         two["wide"] = is_wide(two, two["spread"], two["h"], scale)
         if not is_wide(one, one["spread"], one["h"], scale):
-            growth.state[PLANES] -= 1  # its plane was the last one taken
+            growth.state[PLANES] -= 1  # release its plane, the one allocated last
     else:
-        one["g"] = sum_of(scratch, members, TOTAL_G)
-        one["h"] = sum_of(scratch, members, TOTAL_H)
+        one["g"] = sum_of(scratch, threads, TOTAL_G)
+        one["h"] = sum_of(scratch, threads, TOTAL_H)
         growth.nodes[0]["h"] = one["h"] * scale.h
     one["wide"] = is_wide(one, one["spread"], one["h"], scale)
 
 
 @inner_kernel
 def is_wide(leaf, spread, h, scale):
-    """Return whether the cells of a leaf of these sums might overflow."""
+    """Return whether packed histogram entries of a leaf with these sums could overflow."""
     if scale.room:
         return leaf["end"] - leaf["start"] > scale.room
     return spread > MOST_G or h > MOST_H
 
 
 @inner_kernel
-def settle(team, growth, scratch, leaf, which):
-    """Take the best of the splits that members have found for a leaf."""
+def reduce_thread_best(team, growth, scratch, leaf, which):
+    """Store the best of all threads' splits of a leaf."""
     best = 0
     for rank in range(1, team.size):
-        own = scratch.best[rank, which]
-        if beats(own["gain"], own["feature"], scratch.best[best, which]):
+        split = scratch.best[rank, which]
+        if is_better_split(split["gain"], split["feature"], scratch.best[best, which]):
             best = rank
-    copy_best(growth.found[leaf], scratch.best[best, which])
-    if growth.found[leaf]["is_set"]:
+    copy_best(growth.best[leaf], scratch.best[best, which])
+    if growth.best[leaf]["is_set"]:
         for b in range(MAX_BINS):
-            growth.members[leaf, b] = scratch.members[best, which, b]
+            growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
 
 
 @inner_kernel
 def copy_best(to, best):
-    """Copy a split, field by field: numba copies whole records only with help from Python."""
+    """Copy a split field by field, because numba copies structured scalars through Python."""
     to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
     to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
     to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
 
 
 @inner_kernel
-def choose(growth, bins, full):
-    """Name the leaf that is split next, and write which of its bins go left."""
-    found = growth.found
+def pick_next_leaf(growth, bins, full):
+    """Select the leaf with the largest gain, and write which of its bins go left."""
+    splits = growth.best
     at = NO_FEATURE
     top = 0.0
     for leaf in range(0 if full else growth.state[LEAVES]):
-        if found[leaf]["gain"] > top:
-            top = found[leaf]["gain"]
+        if splits[leaf]["gain"] > top:
+            top = splits[leaf]["gain"]
             at = leaf
     growth.state[NEXT] = at
     if at < 0:
         return
     node = growth.leaves[at]["node"]
-    write_sides(bins, found[at], growth.members[at], growth.goes_left[node])
+    write_sides(bins, splits[at], growth.left_bins[at], growth.goes_left[node])

@@ -1,20 +1,20 @@
-"""Choose the edges of bins.
+"""Choose the bin edges of numeric features.
 
-A feature with few distinct values has a bin for each, with edges halfway between. Else bins get
-about as many rows each; a value so frequent that it fills a bin alone gets one, and the others
-share the bins that are left (LightGBM's greedy rule).
+A feature with few distinct values gets one bin per value, with edges halfway between the values.
+Otherwise bins hold about the same number of rows: a value frequent enough to fill a bin gets its
+own bin, and the other values share the remaining bins (LightGBM's greedy rule).
 """
 
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 
-LINE = 8  # values of a line of the cache
+LINE = 8  # values per cache line
 
 
 @inner_kernel
 def end_of_run(values, start):
-    """Return where the run of equal values ends that begins at ``start``."""
+    """Return the end of the run of equal values that begins at ``start``."""
     i = start + 1
     while i < len(values) and values[i] == values[start]:
         i += 1
@@ -23,14 +23,14 @@ def end_of_run(values, start):
 
 @kernel
 def count_runs(values, n_values, counts, n_zeros):
-    """Bring sorted values into their distinct ones, and count each; return how many there are.
+    """Replace sorted values by the distinct ones, count each; return the number of distinct ones.
 
     Parameters
     ----------
-    values : (n_values + 1,) float32 or float64, written; its last entry is room for a zero
-    n_values : how many there are, ascending, missing ones at the end
+    values : (n_values + 1,) float32 or float64, written; the last entry is room for a zero
+    n_values : number of given values; they ascend, missing values are last
     counts : int64 (n_values + 1,), written
-    n_zeros : rows whose value is zero, and is not among them
+    n_zeros : number of rows with value zero that are not among the given values
     """
     n_runs, start = np.int64(0), np.int64(0)
     given = values[:n_values]
@@ -45,7 +45,7 @@ def count_runs(values, n_values, counts, n_zeros):
 
 @inner_kernel
 def add_zeros(values, counts, n_runs, n_zeros):
-    """Add rows whose value is zero to the runs; return how many runs there are."""
+    """Add rows with value zero to the distinct values; return the number of distinct values."""
     at = n_runs
     while at > 0 and values[at - 1] >= 0.0:
         at -= 1
@@ -62,14 +62,14 @@ def add_zeros(values, counts, n_runs, n_zeros):
 
 @kernel
 def find_edges(values, counts, most_bins, fewest_rows, edges):
-    """Write the edges between the bins of a feature; return how many there are.
+    """Write the edges between the bins of a feature; return the number of edges.
 
     Parameters
     ----------
     values : (n,) float64, ascending and distinct
-    counts : int64 (n,), rows that have each
-    most_bins : at least 1
-    fewest_rows : of a bin
+    counts : int64 (n,), number of rows with each value
+    most_bins : maximum number of bins, at least 1
+    fewest_rows : minimum number of rows in a bin
     edges : (most_bins,) float64, written
     """
     n_rows = n_big = big_rows = np.int64(0)
@@ -83,17 +83,17 @@ def find_edges(values, counts, most_bins, fewest_rows, edges):
     rest, bins_left = n_rows - big_rows, most_bins - n_big
     if len(values) <= most_bins:
         mean, rest, bins_left = 0.0, np.int64(0), np.int64(len(values))
-    return part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
+    return close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges)
 
 
 @inner_kernel
-def part_runs(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
-    """Close a bin wherever it has enough rows.
+def close_bins(values, counts, mean, rest, bins_left, most_bins, fewest_rows, edges):
+    """Write an edge wherever the current bin has enough rows.
 
     Parameters
     ----------
-    mean : rows of a value from which on it gets a bin alone; 0: every one does
-    rest, bins_left : rows of the other values, and the bins for them
+    mean : values with at least this many rows get their own bin; 0: every value does
+    rest, bins_left : number of rows of the other values, and of bins for them
     """
     fill = rest / bins_left if bins_left > 0 else 0.0
     count = in_bin = 0
@@ -125,14 +125,14 @@ def middle(low, high):
 
 @kernel
 def turn_rows(X, columns, rows, out, first, last):
-    """Write the rows ``rows[first … last − 1]`` of X as columns first … last − 1 of ``out``.
+    """Transpose the rows ``rows[first … last − 1]`` of X into columns first … last − 1 of ``out``.
 
-    Eight columns of X at a time, a line of the cache: so each is read once.
+    Eight columns of X, one cache line, are copied at a time, so that each line is read once.
 
     Parameters
     ----------
     X : (n_rows, n_columns) float32 or float64, C-contiguous
-    columns : int64 (n_taken,), those that are taken
+    columns : int64 (n_taken,), the columns that are copied
     rows : int64 (n,)
     out : (n_taken, n) float32 or float64, written
     """

@@ -1,27 +1,27 @@
-"""Replace values by the numbers of their bins.
+"""Replace values by their bin numbers.
 
-A value x is in the first bin whose edge is not below it: edges[b − 1] < x ≤ edges[b]. The search
-halves the edges for many values in step, without a branch, so that it can be vectorised.
+A value x is in the first bin whose upper edge is not below it: edges[b − 1] < x ≤ edges[b]. The
+binary search runs for many values in parallel, without branches, so that it can be vectorised.
 """
 
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 
-ROWS_AT_ONCE = 256  # their bins, in both orders, fit the first-level cache
+ROWS_AT_ONCE = 256  # the bins of so many rows, in both orders, fit the first-level cache
 
 
 @kernel
 def bin_rows(X, features, number, edges, indptr, missing, rows, columns, at, values, first, last):
-    """Bin some features of the rows for the places first … last − 1.
+    """Bin some features of the rows at positions first … last − 1.
 
     Parameters
     ----------
     X : (n_rows, any) float32 or float64
     features : int64 (n_features,), columns of X
-    number : uint32 (n_rows,), which row comes to each place; (0,): they stay as they are
-    edges : of X's dtype, a power of two less one for each feature, filled up with +inf
-    indptr : int64 (n_features + 1,), where a feature's edges begin
+    number : uint32 (n_rows,), the row of X at each position; (0,): rows keep their order
+    edges : of X's dtype, 2ᵏ − 1 edges for each feature, padded with +inf
+    indptr : int64 (n_features + 1,), start of each feature's edges
     missing : int64 (n_features,), bin of missing values, or −1
     rows : (n_rows, n_features) uint8, written
     columns : (n_features, n_rows) uint8, written
@@ -33,8 +33,8 @@ def bin_rows(X, features, number, edges, indptr, missing, rows, columns, at, val
         for f in range(np.uint64(len(features))):
             of = np.uint64(features[f])
             read_values(X, of, number, start, n, values)
-            own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
-            search(values, own, at, n)
+            feature_edges = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + np.uint64(1)])]
+            search(values, feature_edges, at, n)
             for i in range(n):
                 columns[f, start + i] = np.uint8(at[i])
             if missing[f] >= 0:
@@ -48,7 +48,7 @@ def bin_rows(X, features, number, edges, indptr, missing, rows, columns, at, val
 
 @inner_kernel
 def read_values(X, of, number, start, n, values):
-    """Copy the values of a column for n places."""
+    """Copy the values of a column at n positions."""
     if len(number):
         for i in range(n):
             values[i] = X[np.uint64(number[start + i]), of]
@@ -59,27 +59,27 @@ def read_values(X, of, number, start, n, values):
 
 @kernel
 def bin_entries(data, rows, start, edges, indptr, missing, default, kept, bins, counts, at, f):
-    """Bin the entries of a column of a sparse table; those at its default bin are left out.
+    """Bin the entries of a column of a CSC matrix, without those in its default bin.
 
     Parameters
     ----------
     data : (n_entries,) float32 or float64, column by column
     rows : (n_entries,) int32
-    start : int64 (n_columns + 1,), where a column's entries begin
+    start : int64 (n_columns + 1,), start of each column's entries
     edges, indptr : as in `bin_rows`
-    missing, default : int64 (n_columns,), bin of missing values, or −1, and of absent ones
-    kept : uint32 (n_entries,), written: the rows of what is kept, from the column's start on
-    bins : uint8 (n_entries,), written likewise: its bins
-    counts : int64 (n_columns,), written: how many are kept
+    missing, default : int64 (n_columns,), bin of missing values, or −1, and bin of zeros
+    kept : uint32 (n_entries,), written from the column's start on: the rows of the kept entries
+    bins : uint8 (n_entries,), written from the column's start on: the bins of the kept entries
+    counts : int64 (n_columns,), written: number of kept entries
     at : uint64 (ROWS_AT_ONCE,), scratch space
-    f : column
+    f : index of the column
     """
-    own = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + 1])]
+    feature_edges = edges[np.uint64(indptr[f]) : np.uint64(indptr[f + 1])]
     to, end = np.uint64(start[f]), np.uint64(start[f + 1])
     for first in range(to, end, np.uint64(ROWS_AT_ONCE)):
         n = min(np.uint64(ROWS_AT_ONCE), end - first)
         values = data[first : first + n]
-        search(values, own, at, n)
+        search(values, feature_edges, at, n)
         for i in range(n):
             b = missing[f] if np.isnan(values[i]) else np.int64(at[i])
             kept[to] = np.uint32(rows[first + i])
@@ -90,7 +90,7 @@ def bin_entries(data, rows, start, edges, indptr, missing, default, kept, bins, 
 
 @inner_kernel
 def search(values, edges, at, n):
-    """Write the number of edges below each of n values: all of them take each step together."""
+    """Write the number of edges below each of n values, by binary searches in lockstep."""
     for i in range(n):
         at[i] = 0
     half = np.uint64(len(edges) + 1) >> np.uint64(1)
@@ -98,7 +98,7 @@ def search(values, edges, at, n):
     while (half >> bit) > np.uint64(1):
         bit += np.uint64(1)
     while half > np.uint64(0):
-        for i in range(n):  # a shift, not a choice: LLVM would make that a branch
+        for i in range(n):  # add by a shift: LLVM would turn a conditional into a branch
             low = at[i]
             below = np.uint64(edges[low + half - np.uint64(1)] < values[i])
             at[i] = low + (below << bit)

@@ -1,37 +1,40 @@
-"""The arrays that the kernels of the histogram booster share.
+"""Arrays that the kernels of the histogram booster share.
 
-A row's gradient and hessian are whole numbers of steps, packed into one int64, the *record*:
+The gradient and the hessian of a row are quantised to integers and packed into one int64, the
+*record* of the row:
 
     record = g · 2³² + h          −2³⁰ ≤ g ≤ 2³⁰,  0 ≤ h ≤ 2³⁰
 
-so one addition sums both. A *cell* is such a sum: of the rows of a leaf that have one bin in one
-feature. It is exact while Σ|g| < 2³¹ and Σh < 2³²: a leaf for which that holds is *narrow* and
-keeps its histogram as cells; a *wide* leaf keeps two planes of int64, g and h.
+so that one addition sums both. A *cell* is a packed histogram entry: the sum of the records of the
+rows of a leaf that have one bin of one feature. It is exact while Σ|g| < 2³¹ and Σh < 2³². A leaf
+within these bounds is *narrow* and stores its histogram as cells; a *wide* leaf stores two int64
+planes, one of g and one of h.
 
-Whole numbers have no order of summation: the same rows give the same histogram, however many
-threads or machines have shared them.
+Integer sums do not depend on the order of the summands: the same rows give the same histogram with
+any number of threads or machines.
 
-A *column* of the table holds a feature's bins; or a *bundle*: several features, of which a row has
-at most one that is not at its default bin (Ke et al. 2017, section 4). Its cell 0 stands for all of
-them at their defaults, and each has a cell for every other bin. What the default bin holds is what
-remains of the leaf's sums. Columns that almost all rows are at the default of are *listed*: only
-their other bins are kept, row by row.
+A *column* of the table holds the bins of one feature, or a *bundle* of several features (exclusive
+feature bundling; Ke et al. 2017, section 4): in each row, at most one of them is outside its
+default bin. Cell 0 of a bundle stands for the rows in which all features are in their default
+bins; each feature has one cell for every other bin. The sums of a default bin are the sums of the
+leaf minus those of the other bins. Columns in which almost all rows are in the default bin are
+*sparse* ("listed"): only the other bins are stored, row by row.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-HALF = 32  # bits of a record's lower half
+HALF = 32  # bits of the lower half of a record
 LOW = (1 << HALF) - 1
-MOST_G = (1 << 31) - 1  # bound on Σ|g| within which cells are exact
-MOST_H = (1 << 32) - 1  # bound on Σh
+MOST_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
+MOST_H = (1 << 32) - 1  # and up to this Σh
 
 MAX_BINS = 256
 CACHE_LINE = 8  # cells
-TILE = 64  # features whose cells are filled at once: they fit the second-level cache
+TILE = 64  # features whose histograms are built together: they fit the second-level cache
 NO_FEATURE = -1
-NOISE = 4.0  # gains below this many squared steps a row can come from rounding alone
+NOISE = 4.0  # smaller gains, in squared steps per row, can come from rounding alone
 
 LEAF = np.dtype(
     [
@@ -41,10 +44,10 @@ LEAF = np.dtype(
         ("node", np.int64),
         ("g", np.int64),  # Σg and Σh of its rows, in steps
         ("h", np.int64),
-        ("spread", np.int64),  # Σ|g|, in steps; read of wide leaves only
+        ("spread", np.int64),  # Σ|g|, in steps; used for wide leaves only
         ("wide", np.int64),
-        ("slot", np.int64),  # of its histogram
-        ("plane", np.int64),  # of the h of its histogram, where it is wide
+        ("slot", np.int64),  # index of its histogram in `Growth.cells`
+        ("plane", np.int64),  # index of its h in `Growth.heavy`, if it is wide
         ("lower", np.float64),  # bounds on its value
         ("upper", np.float64),
         ("value", np.float64),
@@ -53,13 +56,13 @@ LEAF = np.dtype(
 BEST = np.dtype(
     [
         ("gain", np.float64),
-        ("feature", np.int64),  # NO_FEATURE: none was found
-        ("bin", np.int64),  # the last one that goes left
+        ("feature", np.int64),  # NO_FEATURE: no split
+        ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
         ("g", np.int64),  # of the left side, in steps
         ("h", np.int64),
-        ("ridge", np.float64),  # λ of its sides
-        ("is_set", np.int64),  # 1: `members` says which bins go left
+        ("ridge", np.float64),  # reg_lambda of its children
+        ("is_set", np.int64),  # 1: a categorical split; `left_bins` holds the bins that go left
     ]
 )
 NODE = np.dtype(
@@ -78,113 +81,117 @@ NODE = np.dtype(
 )
 
 
-class Places(NamedTuple):
-    """Where the features lie in the columns of the table."""
+class FeatureLayout(NamedTuple):
+    """Positions of the features in the columns of the table."""
 
     column: np.ndarray  # int64 (n_features,)
-    first: np.ndarray  # int64 (n_features,): cell, in its column, of its first bin that has one
-    default: np.ndarray  # int64 (n_features,): bin without a cell, or −1: each bin is a cell
-    start: np.ndarray  # int64 (n_columns + 1,): where the features of a column begin in `members`
-    members: np.ndarray  # int64 (n_features,): features by column, those with `pairs` last
-    pairs: np.ndarray  # int64 (n_columns,): features of a column with two bins and one cell
-    length: np.ndarray  # int64 (n_columns,): cells
+    first: np.ndarray  # int64 (n_features,): index, in its column, of its first cell
+    default: np.ndarray  # int64 (n_features,): the bin without a cell, or −1: all bins have one
+    start: np.ndarray  # int64 (n_columns + 1,): start of each column's features in `features`
+    features: np.ndarray  # int64 (n_features,): features by column, those of two bins last
+    pairs: np.ndarray  # int64 (n_columns,): number of features with two bins and one cell
+    length: np.ndarray  # int64 (n_columns,): number of cells
 
 
-class Lists(NamedTuple):
-    """The columns that come after those of `Bins.rows`: what is not at the default in each row."""
+class SparseColumns(NamedTuple):
+    """Sparse columns, numbered after those of `Bins.rows`: the entries outside default bins."""
 
-    start: np.ndarray  # int64 (n_rows + 1,), or (1,) where nothing is listed
-    cells: np.ndarray  # uint32: cells of the whole histogram, row by row
-    of_feature: np.ndarray  # int64 (n_features + 1,): where a feature's entries begin
+    start: np.ndarray  # int64 (n_rows + 1,), start of each row's entries in `cells`; (1,): none
+    cells: np.ndarray  # uint32: indices into the whole histogram, row by row
+    of_feature: np.ndarray  # int64 (n_features + 1,): start of each feature's entries in `rows`
     rows: np.ndarray  # uint32, ascending within a feature
-    bins: np.ndarray  # uint8: cells of the column
+    bins: np.ndarray  # uint8: index of the cell in its column
 
 
 class Bins(NamedTuple):
-    """The table, each value replaced by the number of its bin, in both orders."""
+    """Binned table, stored in both row-major and column-major order."""
 
     rows: np.ndarray  # uint8 (n_rows, n_dense): histograms read whole rows
     columns: np.ndarray  # uint8 (n_dense, n_rows): partitions read one column
-    count: np.ndarray  # int64 (n_features,): bins of a feature, that of missing values included
-    missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one, or −1
-    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
-    sizes: np.ndarray  # int32 (n_features, MAX_BINS): how many categories, of these; (0, …): none
+    count: np.ndarray  # int64 (n_features,): number of bins, including that of missing values
+    missing: np.ndarray  # int64 (n_features,): bin of missing values, the last one; −1: none
+    is_categorical: np.ndarray  # int64 (n_features,): 1 where bins are categories
+    sizes: np.ndarray  # int32 (n_features, MAX_BINS): categories in each bin; (0, …): no categories
     monotone: np.ndarray  # int64 (n_features,): −1, 0, 1
-    groups: np.ndarray  # uint64 (n_features, n_words): bits, groups that it may interact in
-    places: Places
-    lists: Lists
+    groups: np.ndarray  # uint64 (n_features, n_words): bit set of its interaction groups
+    layout: FeatureLayout
+    sparse: SparseColumns
 
 
 class Rules(NamedTuple):
-    """What a tree may look like."""
+    """Constraints and regularisation of a tree; names are those of LightGBM's parameters."""
 
     num_leaves: int
     max_depth: int
-    min_rows: int
-    min_h: float
-    alpha: float
-    ridge: float
-    min_gain: float
-    max_step: float  # bound on |value|; 0: none
-    smooth: float
-    set_smooth: float
-    set_ridge: float
-    most_in_set: int
-    few_bins: int  # up to as many bins, each category is tried alone
-    min_rows_of_category: int
-    extra: int  # 1: one threshold is drawn for each feature of a node
-    plain: int  # 1: neither alpha, max_step, smooth nor a monotone feature: the fast scan serves
+    min_child_samples: int
+    min_child_weight: float
+    reg_alpha: float
+    reg_lambda: float
+    min_split_gain: float
+    max_delta_step: float  # bound on |leaf value|; 0: none
+    path_smooth: float
+    cat_smooth: float
+    cat_l2: float
+    max_cat_threshold: int
+    max_cat_to_onehot: int  # features of at most this many bins get one-vs-rest splits
+    min_data_per_group: int
+    extra_trees: int  # 1: one threshold is drawn for each feature of a node
+    plain: (
+        int  # 1: no reg_alpha, max_delta_step, path_smooth or monotone feature: use the fast scan
+    )
     seed: int
-    sets_by_value: int = 0  # 1: sets as of `newton.sets`; 0: as of `hist.careful`
-    noise: float = NOISE  # squared steps a row that a gain must exceed
+    sets_by_value: int = 0  # 1: splits of `categorical_split`; 0: those of `constrained_split`
+    noise: float = NOISE  # a gain must exceed this many squared steps per row
 
 
 class Scale(NamedTuple):
-    """What a step of the records is worth."""
+    """Quantisation steps of gradients and hessians."""
 
     g: float
     h: float
-    room: int = (
-        0  # any so many rows fit into a cell; 0: single rows are so large that one must look
-    )
+    room: int = 0  # any such number of rows fits into a cell; 0: sums must be checked for overflow
 
 
 class Growth(NamedTuple):
-    """What a tree is grown in, and the result; used again for every tree."""
+    """Arrays of a growing tree and its result, reused for every tree."""
 
-    rows: np.ndarray  # uint32 (n_rows,): first those trained on, of a leaf together
-    spare: np.ndarray  # uint32 (n_rows,)
-    columns: np.ndarray  # int64: those that may be used, ascending
+    rows: np.ndarray  # uint32 (n_rows,): first the training rows, grouped by leaf
+    spare: np.ndarray  # uint32 (n_rows,), scratch space
+    columns: np.ndarray  # int64: the columns that may be used, ascending
     allowed: np.ndarray  # uint8 (n_features,): 1 where a feature may be used
-    column: np.ndarray  # uint8 (n_rows,): zeros between two partitions by listed columns
+    column: np.ndarray  # uint8 (n_rows,): a sparse column made dense for a partition, else zeros
     leaves: np.ndarray  # LEAF (num_leaves,)
-    groups: np.ndarray  # uint64 (num_leaves, n_words): bits, groups that a leaf may still use
-    found: np.ndarray  # BEST (num_leaves,): best split of each leaf
-    members: np.ndarray  # uint8 (num_leaves, MAX_BINS): bins that go left, where `is_set`
+    groups: np.ndarray  # uint64 (num_leaves, n_words): bit set of the groups a leaf may still use
+    best: np.ndarray  # BEST (num_leaves,): best split of each leaf
+    left_bins: (
+        np.ndarray
+    )  # uint8 (num_leaves, MAX_BINS): bins that go left, if the split is categorical
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, MAX_BINS): of each inner node and bin
-    cells: np.ndarray  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, see `hist.narrow`,
-    # or g of a wide one
+    cells: (
+        np.ndarray
+    )  # int64 (num_leaves, n_cells), by slot: a narrow leaf's, see `hist.restrict_groups`,
+    # `narrow_leaf`), or g of wide ones
     heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below
 
 
 class Scratch(NamedTuple):
-    """What each member of a team has of its own, by rank."""
+    """Scratch space of each thread of a team, by rank."""
 
     cells: np.ndarray  # int64 (size, n_cells); zeros between two histograms
-    wide: np.ndarray  # int64 (size, 2, n_cells); zeros likewise
+    wide: np.ndarray  # int64 (size, 2, n_cells); zeros between two histograms
     sums: np.ndarray  # int64 (size, N_SUMS)
-    small: np.ndarray  # int64 (size, 8, MAX_BINS): g, h of the smaller child, of the larger, sums,
-    # g and h of one feature of a bundle
+    small: np.ndarray  # int64 (size, 8, MAX_BINS): g and h of the smaller child and of the larger
+    # one, left sums, g and h of one feature of a bundle
     scores: np.ndarray  # float64 (size, MAX_BINS)
     order: np.ndarray  # int64 (size, MAX_BINS)
-    best: np.ndarray  # BEST (size, 2): of the smaller and of the larger child
-    members: np.ndarray  # uint8 (size, 2, MAX_BINS), likewise
+    best: np.ndarray  # BEST (size, 2): best splits of the smaller and of the larger child
+    left_bins: np.ndarray  # uint8 (size, 2, MAX_BINS): bins that go left in these splits
 
 
-# Places in `state` and in `sums`.
-# How many leaves there are, which is split next (−1: none), planes taken, rows that are grown on.
+# Indices into `Growth.state`: number of leaves, leaf to split next (−1: none), number of planes in
+# use, number of training rows. Then indices into `Scratch.sums`.
 LEAVES, NEXT, PLANES, ROWS = range(4)
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)

@@ -1,8 +1,8 @@
-"""Bundle features that are hardly ever away from their default bins in the same rows.
+"""Bundle features that are rarely outside their default bins in the same rows.
 
-Algorithm 3 of Ke et al. 2017: features are taken in an order, and each joins the first bundle with
-which it has few enough conflicts and room for its bins, or opens a new one. Conflicts are counted
-in all rows, so where none is allowed nothing is lost.
+This is algorithm 3 of Ke et al. 2017: each feature, in a given order, joins the first bundle with
+few enough conflicts and enough room for its bins, or starts a new bundle. Conflicts are counted in
+all rows, so bundling without conflicts is lossless.
 """
 
 import numpy as np
@@ -16,17 +16,17 @@ IN_WORD = np.uint64(63)
 
 
 @kernel
-def find_exclusive(words, found):
-    """Write which columns have another one with which they share no row.
+def find_exclusive(words, is_exclusive):
+    """Mark the columns for which another column exists that is nonzero in none of the same rows.
 
     Parameters
     ----------
-    words : uint64 (n_columns, n_words): bits, the rows in which a column is not zero
-    found : uint8 (n_columns,), zeros; written: 1 or 0
+    words : uint64 (n_columns, n_words): bit set of the rows in which a column is not zero
+    is_exclusive : uint8 (n_columns,), zeros; written: 1 or 0
     """
     for a in range(len(words)):
         for b in range(len(words)):
-            if found[a]:
+            if is_exclusive[a]:
                 break
             if a == b:
                 continue
@@ -34,34 +34,33 @@ def find_exclusive(words, found):
             while k < words.shape[1] and not words[a, k] & words[b, k]:
                 k += 1
             if k == words.shape[1]:
-                found[a] = found[b] = 1
+                is_exclusive[a] = is_exclusive[b] = 1
 
 
 @kernel
 def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, bundle):
-    """Write the bundle of each feature, or −1 where there is no room; return how many there are.
+    """Write the bundle of each feature, or −1 if there is no room; return the number of bundles.
 
     Parameters
     ----------
-    start, end : int64 (n_features,), where a feature's entries begin and end
+    start, end : int64 (n_features,), start and end of each feature's entries
     rows : uint32, the rows of the entries
-    order : int64 (n_features,), in which features are taken
-    needed : int64 (n_features,), cells
-    most : conflicts that a bundle may have
-    taken : uint64 (most_bundles, ⌈n_rows / 64⌉), zeros; written: a bit is set where its row has an
-        entry
-    used, conflicts : int64 (most_bundles,), written: cells and conflicts of each bundle
+    order : int64 (n_features,), the order in which features are bundled
+    needed : int64 (n_features,), number of cells of each feature
+    most : maximum number of conflicts in a bundle
+    taken : uint64 (most_bundles, ⌈n_rows / 64⌉), zeros; written: bit set of the rows with an entry
+    used, conflicts : int64 (most_bundles,), written: number of cells and conflicts of each bundle
     bundle : int64 (n_features,), written
     """
     n_bundles = 0
     for j in range(len(order)):
         f = order[j]
         bundle[f] = -1
-        own = rows[np.uint64(start[f]) : np.uint64(end[f])]
+        feature_rows = rows[np.uint64(start[f]) : np.uint64(end[f])]
         for b in range(n_bundles):
             if used[b] + needed[f] > MAX_BINS:
                 continue
-            hits = count_hits(taken[b], own, most - conflicts[b])
+            hits = count_hits(taken[b], feature_rows, most - conflicts[b])
             if conflicts[b] + hits <= most:
                 bundle[f] = b
                 conflicts[b] += hits
@@ -73,14 +72,16 @@ def find_bundles(start, end, rows, order, needed, most, taken, used, conflicts, 
         if bundle[f] >= 0:
             b = bundle[f]
             used[b] += needed[f]
-            for i in range(np.uint64(len(own))):
-                taken[b, np.uint64(own[i]) >> WORD] |= ONE << (np.uint64(own[i]) & IN_WORD)
+            for i in range(np.uint64(len(feature_rows))):
+                taken[b, np.uint64(feature_rows[i]) >> WORD] |= ONE << (
+                    np.uint64(feature_rows[i]) & IN_WORD
+                )
     return n_bundles
 
 
 @inner_kernel
 def count_hits(taken, rows, enough):
-    """Return how many rows are taken; counting stops above ``enough``."""
+    """Return how many of the rows are in the bit set; counting stops above ``enough``."""
     hits = np.int64(0)
     for i in range(np.uint64(len(rows))):
         hits += np.int64((taken[np.uint64(rows[i]) >> WORD] >> (rows[i] & IN_WORD)) & ONE)
@@ -90,20 +91,20 @@ def count_hits(taken, rows, enough):
 
 
 @kernel
-def fill_bundle(start, end, rows, bins, default, first, members, column):
-    """Write the cells of a bundle's features; where two want a row, the first one has it.
+def fill_bundle(start, end, rows, bins, default, first, features, column):
+    """Write the cells of a bundle's features; in a row with a conflict, the first feature wins.
 
     Parameters
     ----------
     start, end, rows : as in `find_bundles`
-    bins : uint8, of the entries
+    bins : uint8, bins of the entries
     default : int64 (n_features,), bin of the other rows, or −1: bins are cells
-    first : int64 (n_features,), the first cell of each
-    members : int64, features
-    column : uint8 (n_rows,), the cell of rows that are all at the default; written
+    first : int64 (n_features,), the first cell of each feature
+    features : int64, the features of the bundle
+    column : uint8 (n_rows,), written; before, each entry is the cell of all default bins
     """
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             row = np.uint64(rows[k])
             if default[f] < 0 or column[row] == 0:
@@ -112,44 +113,46 @@ def fill_bundle(start, end, rows, bins, default, first, members, column):
 
 @inner_kernel
 def cell_in(b, default, first):
-    """Return the cell of a bin that is not the default."""
+    """Return the cell of a bin that is not the default bin."""
     b = np.int64(b)
     return first + b - np.int64(0 <= default < b)
 
 
 @kernel
-def list_entries(start, end, rows, bins, default, first, members, base, place, cells, own):
-    """Write the cells of listed features, row by row, and those of each feature's entries.
+def list_entries(
+    start, end, rows, bins, default, first, features, base, place, cells, column_cells
+):
+    """Write the cells of sparse features both row by row and feature by feature.
 
     Parameters
     ----------
-    members : int64, the listed features, ascending
+    features : int64, the sparse features, ascending
     base : int64 (n_features,), the first cell of a feature's column
-    place : int64 (n_rows,), where a row's next entry is written; moved on
-    cells : uint32, written
-    own : uint8, written: cells in the column, feature by feature
+    place : int64 (n_rows,), position of each row's next entry; advanced
+    cells : uint32, written: indices into the whole histogram, row by row
+    column_cells : uint8, written: indices of the cells in their columns, feature by feature
     """
     at = np.uint64(0)
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             row = np.uint64(rows[k])
             cell = cell_in(bins[k], default[f], first[f])
             cells[np.uint64(place[row])] = np.uint32(base[f] + cell)
             place[row] += 1
-            own[at] = np.uint8(cell)
+            column_cells[at] = np.uint8(cell)
             at += np.uint64(1)
 
 
 @kernel
-def count_entries(start, end, rows, members, counts):
-    """Add to each row's count the entries that it has of some features.
+def count_entries(start, end, rows, features, counts):
+    """Add the number of entries of some features in each row to the counts.
 
     Parameters
     ----------
     counts : int64 (n_rows,), added to
     """
-    for j in range(len(members)):
-        f = members[j]
+    for j in range(len(features)):
+        f = features[j]
         for k in range(np.uint64(start[f]), np.uint64(end[f])):
             counts[np.uint64(rows[k])] += 1

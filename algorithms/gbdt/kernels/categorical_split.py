@@ -1,96 +1,100 @@
-"""Find the best set of categories as second-order boosting does: by the values of their leaves.
+"""Find the best categorical split of a leaf in second-order (XGBoost-like) boosting.
 
-The categories of a leaf's rows are sorted by T(G) / (H + λ): what a leaf of one alone would be
-worth, but for the sign. One that is too light for a leaf stands at 0, and so does one that the leaf
-has no row of. Sorted, they are scanned as the bins of a number are (Fisher 1958: the best part of
-all is among them), so missing values learn their side. Where there are few categories, each is held
+The categories of the rows of a leaf are sorted by T(G) / (H + λ), the value of a leaf of one
+category, with the opposite sign. Categories whose H is too small for a leaf count as 0. The sorted
+categories are scanned like the bins of a numeric feature (Fisher 1958: the best partition is among
+these), so the side of missing values is learned. If there are few categories, each one is tried
 against all others.
 
-What a leaf has no row of, but meets later, is no reason for a value as far from 0 as can be. So the
-side where 0 belongs is the left one, and there go the categories of the table that the leaf has no
-row of, codes that training never saw, and missing values where the leaf has none.
+Categories without a row in the leaf should not get an extreme value at prediction. Therefore the
+left side is the one where the value 0 belongs; categories without a row in the leaf, codes unseen
+in training, and missing values, if the leaf has none, go left.
 """
 
 import numpy as np
 
-from algorithms.gbdt.kernels.constrained_split import scan_careful
+from algorithms.gbdt.kernels.constrained_split import scan_constrained
 from algorithms.gbdt.kernels.node_score import shrink
 from algorithms.gbdt.kernels.split import scan
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @linked_kernel
-def scan_sorted(g, h, sizes, missing_bin, feature, facts, rules, scale, scratch, best, members):
+def scan_sorted(g, h, sizes, missing_bin, feature, stats, rules, scale, scratch, best, left_bins):
     """Try sets of categories, with missing values on either side.
 
     Parameters
     ----------
     g, h : (MAX_BINS,) int64, sums of each bin, in steps
-    sizes : int32 (MAX_BINS,), how many categories each bin holds
-    missing_bin : the last bin of the feature, as many as it has bins for categories
-    facts, rules, scale : of the leaf
+    sizes : int32 (MAX_BINS,), number of categories in each bin
+    missing_bin : the last bin of the feature; equals the number of bins of categories
+    stats, rules, scale : `NodeStats` of the leaf, `Rules`, `Scale`
     scratch : cells, sums, scores and order: int64 (2, MAX_BINS) twice, then float64 (MAX_BINS,) and
         int64 (MAX_BINS,)
-    best : BEST, improved where a split is better
-    members : uint8 (MAX_BINS,), written with ``best``: which bins go left
+    best : BEST, updated if a split is better
+    left_bins : uint8 (MAX_BINS,), written with ``best``: 1 for the bins that go left
     """
     cells, _, slopes, order = scratch
-    if missing_bin < rules.few_bins:
+    if missing_bin < rules.max_cat_to_onehot:
         for b in range(missing_bin):
             if h[b] > 0:
-                try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members)
+                try_one(
+                    g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, left_bins
+                )
         return
-    used = sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes)
+    used = sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes)
     if used == 0:
         return
-    n_cells, merged = lay_sorted(g, h, sizes, order, used, rules.most_in_set, cells)
-    if is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
+    n_cells, merged = lay_sorted(g, h, sizes, order, used, rules.max_cat_threshold, cells)
+    if is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch, best):
         n_left = best["bin"] + 1
         if n_left > merged:
             n_left += used - n_cells
         b = order[min(n_left, used - 1)]
-        turned = n_left < used and slope_of(g[b], h[b], facts, rules, scale) < 0.0
+        turned = n_left < used and slope_of(g[b], h[b], stats, rules, scale) < 0.0
         for b in range(missing_bin):
-            members[b] = h[b] == 0
+            left_bins[b] = h[b] == 0
         for i in range(used):
-            members[order[i]] = (i < n_left) != turned
+            left_bins[order[i]] = (i < n_left) != turned
         if turned:
-            best["g"], best["h"] = facts.g - best["g"], facts.h - best["h"]
+            best["g"], best["h"] = stats.g - best["g"], stats.h - best["h"]
             best["missing_left"] = h[missing_bin] == 0 or not best["missing_left"]
 
 
 @inner_kernel
-def try_one(g, h, missing_bin, b, feature, facts, rules, scale, scratch, best, members):
+def try_one(g, h, missing_bin, b, feature, stats, rules, scale, scratch, best, left_bins):
     """Try one category on the right, all others on the left."""
     cells = scratch[0]
-    cells[0, 0], cells[1, 0] = facts.g - g[b] - g[missing_bin], facts.h - h[b] - h[missing_bin]
+    cells[0, 0], cells[1, 0] = stats.g - g[b] - g[missing_bin], stats.h - h[b] - h[missing_bin]
     cells[0, 1], cells[1, 1] = g[b], h[b]
-    if is_better(g, h, missing_bin, 2, feature, facts, rules, scale, scratch, best):
+    if is_better(g, h, missing_bin, 2, feature, stats, rules, scale, scratch, best):
         for other in range(missing_bin):
-            members[other] = 1
+            left_bins[other] = 1
         if best["bin"] == 0:
-            members[b] = 0
+            left_bins[b] = 0
 
 
 @inner_kernel
-def slope_of(g, h, facts, rules, scale):
-    """Return T(G) / (H + λ) of a category, in steps; 0 where it is too light for a leaf."""
-    return shrink(g, rules.alpha / scale.g) / (h + facts.ridge) if h >= facts.least else 0.0
+def slope_of(g, h, stats, rules, scale):
+    """Return T(G) / (H + λ) of a category, in steps; 0 if its H is too small for a leaf."""
+    return (
+        shrink(g, rules.reg_alpha / scale.g) / (h + stats.reg_lambda) if h >= stats.least else 0.0
+    )
 
 
 @inner_kernel
-def sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes):
-    """Write the bins that a leaf has rows of, sorted stably by slope; return how many there are.
+def sort_categories(g, h, missing_bin, stats, rules, scale, order, slopes):
+    """Write the bins with rows in the leaf, sorted stably by slope; return their number.
 
     Parameters
     ----------
     order : int64 (MAX_BINS,), written
-    slopes : float64 (MAX_BINS,), written: those of the sorted bins
+    slopes : float64 (MAX_BINS,), written: T(G) / (H + λ) of the sorted bins
     """
     used = 0
     for b in range(missing_bin):
         if h[b] > 0:
-            slope = slope_of(g[b], h[b], facts, rules, scale)
+            slope = slope_of(g[b], h[b], stats, rules, scale)
             i = used
             while i > 0 and slopes[i - 1] > slope:
                 slopes[i], order[i] = slopes[i - 1], order[i - 1]
@@ -102,10 +106,10 @@ def sort_categories(g, h, missing_bin, facts, rules, scale, order, slopes):
 
 @inner_kernel
 def lay_sorted(g, h, sizes, order, used, most, cells):
-    """Write the sums of sorted bins; return of how many cells, and which holds several bins.
+    """Write the sums of sorted bins; return the number of cells and the cell with several bins.
 
-    One side of a split may have ``most`` categories at the most, or one bin. So all bins that are
-    further from both ends share a cell.
+    The smaller side of a split has at most ``most`` categories, or one bin. Therefore all bins
+    further from both ends are merged into one cell.
     """
     n_cells, merged = 0, used
     before, behind = np.int64(0), np.int64(0)
@@ -127,17 +131,17 @@ def lay_sorted(g, h, sizes, order, used, most, cells):
 
 
 @inner_kernel
-def is_better(g, h, missing_bin, n_cells, feature, facts, rules, scale, scratch, best):
-    """Scan cells as bins, missing values behind them; return whether the best split is now here."""
+def is_better(g, h, missing_bin, n_cells, feature, stats, rules, scale, scratch, best):
+    """Scan cells and then missing values as bins; return whether this updated the best split."""
     cells, sums, scores, _ = scratch
     cells[0, n_cells], cells[1, n_cells] = g[missing_bin], h[missing_bin]
     bins = cells[0], cells[1], n_cells + 1, n_cells
     if rules.plain:
-        scan(*bins, feature, facts, rules, sums, scores, best)
+        scan(*bins, feature, stats, rules, sums, scores, best)
     else:
         direction = np.int64(0)
-        scan_careful(*bins, feature, direction, facts, rules, scale, sums, best)
-    if best["feature"] != feature or best["is_set"]:  # a set of this feature is an earlier one
+        scan_constrained(*bins, feature, direction, stats, rules, scale, sums, best)
+    if best["feature"] != feature or best["is_set"]:  # not updated
         return False
     best["is_set"] = 1
     if h[missing_bin] == 0:

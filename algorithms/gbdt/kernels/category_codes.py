@@ -1,4 +1,4 @@
-"""What a column of more categories than a column has bins is told, and how it is binned anew."""
+"""Sums of gradients by category for columns with more categories than bins, and their binning."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def add_codes(codes, records, sums, first, last):
 
     Parameters
     ----------
-    codes : (n_rows,) uint16 or uint32, place of each row's category; n_codes where it is missing
+    codes : (n_rows,) uint16 or uint32, code of each row's category; n_codes if it is missing
     records : (n_rows,) int64
     sums : (n_codes + 1, 2) int64, added to: Σg and Σh, in steps
     """
@@ -28,11 +28,11 @@ def rebin(codes, bins, column, rows, place, first, last):
 
     Parameters
     ----------
-    codes : as of `add_codes`
-    bins : (n_codes + 1,) uint8, bin of each category, and of what is missing
+    codes : as in `add_codes`
+    bins : (n_codes + 1,) uint8, bin of each category and, last, of missing values
     column : (n_rows,) uint8, written
     rows : (n_rows, n_columns) uint8, of which one column is written
-    place : of that column
+    place : index of that column
     """
     at = np.uint64(place)
     for i in range(np.uint64(first), np.uint64(last)):

@@ -1,41 +1,40 @@
-"""The histograms of a split leaf's two children: one is built, the other is what remains.
+"""Histograms of the two children of a leaf: one is built, the other one is obtained by subtraction.
 
     cells of the larger child = cells of the leaf − cells of the smaller child
 
-Both are scanned column by column as soon as a column's cells are there, while the first-level
-cache still holds them.
+Both are scanned column by column, while the cells of a column are still in the first-level cache.
 """
 
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import FLUSHED, HALF, LISTED_FLUSHED, LOW
 from algorithms.gbdt.kernels.categorical_split import scan_sorted
-from algorithms.gbdt.kernels.constrained_split import scan_careful, scan_set
-from algorithms.gbdt.kernels.narrow_leaf import add_up
+from algorithms.gbdt.kernels.constrained_split import scan_categorical, scan_constrained
+from algorithms.gbdt.kernels.narrow_leaf import accumulate_cells
 from algorithms.gbdt.kernels.split import scan
 from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
-def gather(scratch, members, first, n_bins, g, h):
-    """Write what members have summed of a column, and clear it for the next histogram.
+def gather(scratch, threads, first, n_bins, g, h):
+    """Add up the threads' sums of a column, and clear them for the next histogram.
 
     Parameters
     ----------
-    members : (first, last + 1)
-    first : the column's first cell
-    n_bins : how many cells it has
+    threads : (first, last + 1), range of ranks
+    first : index of the column's first cell
+    n_bins : number of its cells
     g, h : (MAX_BINS,) int64, written
     """
-    for member in range(members[0], members[1]):
-        cells = scratch.cells[member]
+    for thread in range(threads[0], threads[1]):
+        cells = scratch.cells[thread]
         for b in range(np.uint64(n_bins)):
             cell = cells[np.uint64(first) + b]
-            g[b] = (cell >> HALF) + (g[b] if member > members[0] else 0)
-            h[b] = (cell & LOW) + (h[b] if member > members[0] else 0)
+            g[b] = (cell >> HALF) + (g[b] if thread > threads[0] else 0)
+            h[b] = (cell & LOW) + (h[b] if thread > threads[0] else 0)
             cells[np.uint64(first) + b] = 0
-        if scratch.sums[member, FLUSHED] or scratch.sums[member, LISTED_FLUSHED]:
-            wide_g, wide_h = scratch.wide[member, 0], scratch.wide[member, 1]
+        if scratch.sums[thread, FLUSHED] or scratch.sums[thread, LISTED_FLUSHED]:
+            wide_g, wide_h = scratch.wide[thread, 0], scratch.wide[thread, 1]
             for b in range(np.uint64(n_bins)):
                 g[b] += wide_g[np.uint64(first) + b]
                 h[b] += wide_h[np.uint64(first) + b]
@@ -44,10 +43,11 @@ def gather(scratch, members, first, n_bins, g, h):
 
 
 @inner_kernel
-def keep(growth, leaf, first, n_bins, wide, by_sums, g, h):
-    """Write a column's sums into a leaf's histogram; where ``wide``, g and h apart.
+def keep_histogram(growth, leaf, first, n_bins, wide, by_sums, g, h):
+    """Store the sums of a column in a leaf's histogram.
 
-    Else they become cells; ``by_sums``, each with all before it.
+    If ``wide``, g and h are stored in two planes, else as packed cells; with ``by_sums``, each cell
+    is the sum of all cells up to it.
     """
     cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
@@ -57,12 +57,12 @@ def keep(growth, leaf, first, n_bins, wide, by_sums, g, h):
         else:
             cells[np.uint64(first) + b] = (g[b] << HALF) + h[b]
     if by_sums and not wide:
-        add_up(cells[first : first + n_bins], n_bins)
+        accumulate_cells(cells[first : first + n_bins], n_bins)
 
 
 @inner_kernel
 def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
-    """Write what a wide leaf's histogram has more than g and h: its other child's sums."""
+    """Write a wide leaf's histogram minus g and h: the sums of its other child."""
     cells, heavy = growth.cells[leaf["slot"]], growth.heavy[leaf["plane"]]
     for b in range(np.uint64(n_bins)):
         rest_g[b] = cells[np.uint64(first) + b] - g[b]
@@ -70,26 +70,26 @@ def subtract(growth, leaf, first, n_bins, g, h, rest_g, rest_h):
 
 
 @inner_kernel
-def search(bins, f, g, h, facts, rules, scale, scratch, rank, which):
-    """Scan a feature of a leaf with the scan that it needs."""
+def search(bins, f, g, h, stats, rules, scale, scratch, rank, which):
+    """Find the best split of a feature with the scan for its kind."""
     n_bins, missing_bin = bins.count[f], bins.missing[f]
     best = scratch.best[rank, which]
     sums = scratch.small[rank, 4:]
-    if bins.is_set[f]:
-        order, members = scratch.order[rank], scratch.members[rank, which]
+    if bins.is_categorical[f]:
+        order, left_bins = scratch.order[rank], scratch.left_bins[rank, which]
         sizes = bins.sizes[f]
         if rules.sets_by_value:
-            own = scratch.small[rank]
-            room = own[6:], own[4:6], scratch.scores[rank], order
-            scan_sorted(g, h, sizes, missing_bin, f, facts, rules, scale, room, best, members)
+            buffers = scratch.small[rank]
+            room = buffers[6:], buffers[4:6], scratch.scores[rank], order
+            scan_sorted(g, h, sizes, missing_bin, f, stats, rules, scale, room, best, left_bins)
             return
         slopes = scratch.scores[rank]
-        scan_set(
-            g, h, n_bins, missing_bin, sizes, f, facts, rules, scale, order, slopes, best, members
+        scan_categorical(
+            g, h, n_bins, missing_bin, sizes, f, stats, rules, scale, order, slopes, best, left_bins
         )
     elif rules.plain:
         scores = scratch.scores[rank]
-        scan(g, h, n_bins, missing_bin, f, facts, rules, sums, scores, best)
+        scan(g, h, n_bins, missing_bin, f, stats, rules, sums, scores, best)
     else:
         direction = bins.monotone[f]
-        scan_careful(g, h, n_bins, missing_bin, f, direction, facts, rules, scale, sums, best)
+        scan_constrained(g, h, n_bins, missing_bin, f, direction, stats, rules, scale, sums, best)

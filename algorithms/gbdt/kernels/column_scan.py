@@ -1,11 +1,11 @@
-"""Scan the features of a column: one feature, or the bundle of several that lie in it.
+"""Scan the features of a column: a single feature, or a bundle of several features.
 
-The cells of a bundled feature lack its default bin, whose sums are those of the leaf less those of
-all its other bins. Sums are whole numbers, so nothing is lost: a bundled feature's bins are those
-that it would have alone.
+The cells of a bundled feature do not contain its default bin. The sums of that bin are the sums of
+the leaf minus those of all other bins. Sums are integers, so the result is exact: a bundled feature
+has the same bins as without bundling.
 
-A feature of two bins has one threshold. Columns of one-hot tables consist of such pairs, hundreds
-of them, so these are scanned together, a cell each.
+A feature of two bins has one threshold. Bundles of one-hot columns consist of hundreds of such
+features, which are scanned together, one cell per feature.
 """
 
 import numpy as np
@@ -13,33 +13,33 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.child_histograms import search
 from algorithms.gbdt.kernels.interaction_groups import may_use
-from algorithms.gbdt.kernels.split import beats, improve, score_to_exceed
+from algorithms.gbdt.kernels.split import is_better_split, score_to_exceed, update_best_split
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, rank, which):
+def search_column(bins, c, g, h, groups, allowed, stats, rules, scale, scratch, rank, which):
     """Scan all features of a column that a leaf may use.
 
     Parameters
     ----------
-    c : column
+    c : index of the column
     g, h : (MAX_BINS,) int64, sums of its cells
-    groups : uint64 (n_words,), of the leaf
+    groups : uint64 (n_words,), interaction groups of the leaf
     allowed : uint8 (n_features,)
     """
-    places = bins.places
-    first, last = places.start[c], places.start[c + 1]
-    pairs = places.pairs[c] if rules.plain else 0
-    own = scratch.small[rank]
+    layout = bins.layout
+    first, last = layout.start[c], layout.start[c + 1]
+    pairs = layout.pairs[c] if rules.plain else 0
+    buffers = scratch.small[rank]
     for k in range(first, last - pairs):
-        f = places.members[k]
+        f = layout.features[k]
         if allowed[f] and may_use(groups, bins.groups[f]):
             own_g, own_h = g, h
-            if places.default[f] >= 0:
-                own_g, own_h = own[6], own[7]
-                unbundle(bins, f, g, h, facts, own_g, own_h)
-            search(bins, f, own_g, own_h, facts, rules, scale, scratch, rank, which)
+            if layout.default[f] >= 0:
+                own_g, own_h = buffers[6], buffers[7]
+                unbundle(bins, f, g, h, stats, own_g, own_h)
+            search(bins, f, own_g, own_h, stats, rules, scale, scratch, rank, which)
     if pairs:
         best = scratch.best[rank, which]
         scan_pairs(
@@ -50,7 +50,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
             h,
             groups,
             allowed,
-            facts,
+            stats,
             rules,
             scratch.scores[rank],
             best,
@@ -58,7 +58,7 @@ def search_column(bins, c, g, h, groups, allowed, facts, rules, scale, scratch, 
 
 
 @inner_kernel
-def unbundle(bins, f, g, h, facts, own_g, own_h):
+def unbundle(bins, f, g, h, stats, own_g, own_h):
     """Write the sums of all bins of a feature.
 
     Parameters
@@ -66,8 +66,8 @@ def unbundle(bins, f, g, h, facts, own_g, own_h):
     g, h : (MAX_BINS,) int64, sums of the column's cells
     own_g, own_h : (MAX_BINS,) int64, written
     """
-    default, cell = bins.places.default[f], bins.places.first[f]
-    rest_g, rest_h = facts.g, facts.h
+    default, cell = bins.layout.default[f], bins.layout.first[f]
+    rest_g, rest_h = stats.g, stats.h
     for b in range(bins.count[f]):
         if b != default:
             own_g[b], own_h[b] = g[cell], h[cell]
@@ -78,58 +78,58 @@ def unbundle(bins, f, g, h, facts, own_g, own_h):
 
 
 @linked_kernel
-def scan_pairs(bins, first, last, g, h, groups, allowed, facts, rules, scores, best):
-    """Try the one threshold of each feature of two bins, with the plain gain of `hist.split`.
+def scan_pairs(bins, first, last, g, h, groups, allowed, stats, rules, scores, best):
+    """Try the only threshold of each feature of two bins, with the plain gain of `split`.
 
     Parameters
     ----------
-    first, last : members[first : last] are the features; their cells follow each other
+    first, last : the features are features[first : last] of the layout; their cells are consecutive
     g, h : (MAX_BINS,) int64, sums of the column's cells
     scores : float64 (MAX_BINS,), scratch space
-    best : BEST, improved where a split is better
+    best : BEST, updated if a split is better
     """
-    members, default = bins.places.members, bins.places.default
-    cell = np.uint64(bins.places.first[members[first]])
-    total_g, total_h = np.float64(facts.g), facts.h + 2.0 * facts.ridge
-    least, most = facts.least, facts.h - facts.least
+    features, default = bins.layout.features, bins.layout.default
+    cell = np.uint64(bins.layout.first[features[first]])
+    total_g, total_h = np.float64(stats.g), stats.h + 2.0 * stats.reg_lambda
+    least, most = stats.least, stats.h - stats.least
     for i in range(np.uint64(last - first)):
-        entry_left = default[np.uint64(members[np.uint64(first) + i])] == 1
-        g_int = g[cell + i] if entry_left else facts.g - g[cell + i]
-        h_int = h[cell + i] if entry_left else facts.h - h[cell + i]
-        g_left, h_left = np.float64(g_int), h_int + facts.ridge
+        entry_left = default[np.uint64(features[np.uint64(first) + i])] == 1
+        g_int = g[cell + i] if entry_left else stats.g - g[cell + i]
+        h_int = h[cell + i] if entry_left else stats.h - h[cell + i]
+        g_left, h_left = np.float64(g_int), h_int + stats.reg_lambda
         g_right, h_right = total_g - g_left, total_h - h_left
         score = (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
         scores[i] = score if least <= h_int <= most else -1.0
     for i in range(last - first):
-        if scores[i] > score_to_exceed(best, facts):
-            f = members[first + i]
-            gain = (scores[i] - facts.base) * facts.unit
-            if allowed[f] and may_use(groups, bins.groups[f]) and beats(gain, f, best):
+        if scores[i] > score_to_exceed(best, stats):
+            f = features[first + i]
+            gain = (scores[i] - stats.base) * stats.unit
+            if allowed[f] and may_use(groups, bins.groups[f]) and is_better_split(gain, f, best):
                 at = np.int64(cell) + i
                 left = default[f] == 1
-                g_left = g[at] if left else facts.g - g[at]
-                h_left = h[at] if left else facts.h - h[at]
-                improve(best, gain, f, 0, 0, g_left, h_left, rules.ridge)
+                g_left = g[at] if left else stats.g - g[at]
+                h_left = h[at] if left else stats.h - h[at]
+                update_best_split(best, gain, f, 0, 0, g_left, h_left, rules.reg_lambda)
 
 
 @inner_kernel
-def write_sides(bins, best, members, goes_left):
+def write_sides(bins, best, left_bins, goes_left):
     """Write which cells of a split's column go left.
 
     Parameters
     ----------
-    members : uint8 (MAX_BINS,), bins that go left where the split is a set
+    left_bins : uint8 (MAX_BINS,), bins that go left if the split is categorical
     goes_left : uint8 (MAX_BINS,), written
     """
     f = best["feature"]
-    default, missing = bins.places.default[f], bins.missing[f]
+    default, missing = bins.layout.default[f], bins.missing[f]
     if default < 0:
         for b in range(MAX_BINS):
-            goes_left[b] = members[b] if best["is_set"] else b <= best["bin"]
+            goes_left[b] = left_bins[b] if best["is_set"] else b <= best["bin"]
         if missing >= 0:
             goes_left[missing] = best["missing_left"]
         return
-    cell = bins.places.first[f]
+    cell = bins.layout.first[f]
     all_left = best["missing_left"] if default == missing else default <= best["bin"]
     for b in range(MAX_BINS):
         goes_left[b] = all_left

@@ -1,67 +1,73 @@
-"""Find the best split where values are bounded, shrunk or moved, and of categories.
+"""Find the best split with constrained or regularised leaf values, and the best categorical split.
 
-A side's value is what its leaf would get (`value_of`); with it
+With v the value that the leaf of a side would get (`value_of`),
 
     gain of a side = −(2 G v + 2 α |v| + (H + λ) v²)
 
-which is T(G)² / (H + λ) where nothing holds v back, T as in `hist.split`. Where a feature is
-monotone, a split whose values lie the wrong way round is not taken.
+which is T(G)² / (H + λ) if v is not constrained, with T as in `split`. A split that violates the
+monotone constraint of its feature is not taken.
 
-Categories are sorted by G / (H + s), and every start and every end of that order is tried as the
-left side (Fisher 1958: the best part of all is among them); where there are few categories,
-each alone. What training has never seen, or seldom, goes right, and so do missing values. Where a
-bin holds several categories (`hist.crowds`), seldom is said of their mean. Of extra trees one
-category is drawn, or how many the set has that is tried at either end, where it is allowed.
-Second-order boosting has sets of its own: see `newton.sets`.
+Categories are sorted by G / (H + s), s = `cat_smooth`. Every prefix and every suffix of this order
+is tried as the left side (Fisher 1958: the best partition is among them); if there are few
+categories, each one alone. Categories that training has not seen, or rarely, go right, and so do
+missing values. If a bin holds several categories (`high_cardinality`), "rarely" refers to their
+mean count. Extra trees draw one category, or draw the size of the set that is tried at either end.
+Second-order boosting uses other categorical splits, see `categorical_split`.
 """
 
 import numpy as np
 
 from algorithms.gbdt.kernels.leaf_values import value_of
-from algorithms.gbdt.kernels.split import beats, draw_one, improve, parts_of_score, sum_left
+from algorithms.gbdt.kernels.split import (
+    draw_one,
+    is_better_split,
+    parts_of_score,
+    sum_left,
+    update_best_split,
+)
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
-NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller, rounded or not
+NEARLY = 1.0 - 2.0**-30  # a score below this share of another is smaller in spite of rounding
 
 
 @inner_kernel
-def gain_of(g, h, ridge, value, rules):
-    """Return the gain of a leaf that has a value."""
-    first = g * value + rules.alpha * abs(value)
-    return -(2.0 * first + (h + ridge) * value * value)
+def gain_of(g, h, reg_lambda, value, rules):
+    """Return the gain of a leaf with a given value."""
+    first = g * value + rules.reg_alpha * abs(value)
+    return -(2.0 * first + (h + reg_lambda) * value * value)
 
 
 @linked_kernel
-def gain_of_sides(g, h, ridge, direction, facts, rules, scale):
-    """Return the gain of a split, or −inf where a monotone feature forbids it.
+def gain_of_sides(g, h, reg_lambda, direction, stats, rules, scale):
+    """Return the gain of a split, or −inf if it violates a monotone constraint.
 
     Parameters
     ----------
     g, h : sums of the left side, in steps
-    ridge : λ
-    direction : −1, 0, 1: how values must lie
+    reg_lambda : λ
+    direction : −1, 0, 1: values must decrease, are free, must increase
     """
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     g_left, h_left = g * scale.g, h * scale.h
-    g_right, h_right = (facts.g - g) * scale.g, (facts.h - h) * scale.h
-    bounds = facts.value, facts.lower, facts.upper
-    left = value_of(g_left, h_left, h * share, ridge, *bounds, rules)
-    right = value_of(g_right, h_right, (facts.h - h) * share, ridge, *bounds, rules)
+    g_right, h_right = (stats.g - g) * scale.g, (stats.h - h) * scale.h
+    bounds = stats.value, stats.lower, stats.upper
+    left = value_of(g_left, h_left, h * share, reg_lambda, *bounds, rules)
+    right = value_of(g_right, h_right, (stats.h - h) * share, reg_lambda, *bounds, rules)
     if direction * (right - left) < 0.0:
         return -np.inf
-    sides = gain_of(g_left, h_left, ridge, left, rules)
-    sides += gain_of(g_right, h_right, ridge, right, rules)
-    g_all, h_all = facts.g * scale.g, facts.h * scale.h
-    return sides - gain_of(g_all, h_all, rules.ridge, facts.value, rules)
+    sides = gain_of(g_left, h_left, reg_lambda, left, rules)
+    sides += gain_of(g_right, h_right, reg_lambda, right, rules)
+    g_all, h_all = stats.g * scale.g, stats.h * scale.h
+    return sides - gain_of(g_all, h_all, rules.reg_lambda, stats.value, rules)
 
 
 @linked_kernel
-def scan_careful(
-    cells_g, cells_h, n_bins, missing_bin, feature, direction, facts, rules, scale, sums, best
+def scan_constrained(
+    cells_g, cells_h, n_bins, missing_bin, feature, direction, stats, rules, scale, sums, best
 ):
-    """Try every threshold of a feature with the gain of its values.
+    """Try every threshold of a feature, with the gain of constrained values.
 
-    Parameters are those of `hist.split.scan`; ``direction`` is that of a monotone feature.
+    Parameters are those of `split.scan`; ``direction`` is the feature's monotone constraint.
     """
     missing = missing_bin >= 0 and cells_h[missing_bin] > 0
     values = n_bins - 1 if missing_bin >= 0 else n_bins
@@ -70,43 +76,47 @@ def scan_careful(
         g = cells_g[missing_bin] if to_left else 0
         h = cells_h[missing_bin] if to_left else 0
         last = values if missing and not to_left else values - 1
-        low, high = sum_left(cells_g, cells_h, last, g, h, facts, sums_g, sums_h)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
+        low, high = sum_left(cells_g, cells_h, last, g, h, stats, sums_g, sums_h)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
         for b in range(low, high):
-            found = gain_of_sides(sums_g[b], sums_h[b], rules.ridge, direction, facts, rules, scale)
-            if found > facts.floor * facts.unit and beats(found, feature, best):
-                improve(best, found, feature, b, to_left, sums_g[b], sums_h[b], rules.ridge)
+            gain = gain_of_sides(
+                sums_g[b], sums_h[b], rules.reg_lambda, direction, stats, rules, scale
+            )
+            if gain > stats.floor * stats.unit and is_better_split(gain, feature, best):
+                update_best_split(
+                    best, gain, feature, b, to_left, sums_g[b], sums_h[b], rules.reg_lambda
+                )
 
 
 @linked_kernel
-def scan_set(
+def scan_categorical(
     cells_g,
     cells_h,
     n_bins,
     missing_bin,
     sizes,
     feature,
-    facts,
+    stats,
     rules,
     scale,
     order,
     slopes,
     best,
-    members,
+    left_bins,
 ):
     """Try sets of categories.
 
-    Parameters are those of `hist.split.scan`; ``sizes`` int32 (MAX_BINS,) tells how many categories
-    a bin holds, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
-    ``members`` uint8 (MAX_BINS,) is written with ``best``.
+    Parameters are those of `split.scan`; ``sizes`` int32 (MAX_BINS,) holds the number of categories
+    of each bin, ``order`` int64 and ``slopes`` float64 (MAX_BINS,) are scratch space, and
+    ``left_bins`` uint8 (MAX_BINS,) is written with ``best``.
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     one, used = np.int64(1), np.int64(0)
-    if n_bins <= rules.few_bins:
+    if n_bins <= rules.max_cat_to_onehot:
         low, high = np.int64(0), np.int64(values)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
         for b in range(low, high):
             order[0] = b
             try_set(
@@ -115,39 +125,50 @@ def scan_set(
                 order,
                 one,
                 one,
-                rules.ridge,
+                rules.reg_lambda,
                 feature,
-                facts,
+                stats,
                 rules,
                 scale,
                 best,
-                members,
+                left_bins,
             )
         return
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     for b in range(values):
-        if cells_h[b] * share + 0.5 >= rules.set_smooth * sizes[b] and cells_h[b] > 0:
+        if cells_h[b] * share + 0.5 >= rules.cat_smooth * sizes[b] and cells_h[b] > 0:
             order[used] = b
             used += 1
-    smooth = rules.set_smooth / scale.h
-    sort_by_slope(cells_g, cells_h, smooth, order, slopes, used)
-    most = min(rules.most_in_set, (used + 1) // 2)
-    ridge = rules.ridge + rules.set_ridge
+    cat_smooth_steps = rules.cat_smooth / scale.h
+    sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used)
+    most = min(rules.max_cat_threshold, (used + 1) // 2)
+    reg_lambda = rules.reg_lambda + rules.cat_l2
     for backward in range(2):
         if backward:
             for i in range(used // 2):
                 order[i], order[used - 1 - i] = order[used - 1 - i], order[i]
         try_set(
-            cells_g, cells_h, order, used, most, ridge, feature, facts, rules, scale, best, members
+            cells_g,
+            cells_h,
+            order,
+            used,
+            most,
+            reg_lambda,
+            feature,
+            stats,
+            rules,
+            scale,
+            best,
+            left_bins,
         )
 
 
 @inner_kernel
-def sort_by_slope(cells_g, cells_h, smooth, order, slopes, used):
+def sort_by_slope(cells_g, cells_h, cat_smooth_steps, order, slopes, used):
     """Sort bins by G / (H + s), stably; ``slopes`` is float64 (MAX_BINS,), written."""
     for i in range(used):
         b = order[i]
-        slope = cells_g[b] / (cells_h[b] + smooth)
+        slope = cells_g[b] / (cells_h[b] + cat_smooth_steps)
         j = i
         while j > 0 and slopes[j - 1] > slope:
             order[j], slopes[j] = order[j - 1], slopes[j - 1]
@@ -156,54 +177,54 @@ def sort_by_slope(cells_g, cells_h, smooth, order, slopes, used):
 
 
 @inner_kernel
-def least_score(best, floor, facts, rules, scale):
-    """Return what two sides must score, in units of gains, to be better than the best split."""
-    g, h = facts.g * scale.g, facts.h * scale.h
-    own = gain_of(g, h, rules.ridge, facts.value, rules)
-    return (max(best["gain"], floor) + own) / facts.unit * NEARLY
+def least_score(best, floor, stats, rules, scale):
+    """Return the score, in units of gains, above which a split is better than the best one."""
+    g, h = stats.g * scale.g, stats.h * scale.h
+    leaf_gain = gain_of(g, h, rules.reg_lambda, stats.value, rules)
+    return (max(best["gain"], floor) + leaf_gain) / stats.unit * NEARLY
 
 
 @inner_kernel
-def falls_short(top, g, h, ridge, facts):
-    """Return whether two sides score less than ``top``: a product tells it of most, undivided."""
-    over, under = parts_of_score(g, h, ridge, facts)
+def falls_short(top, g, h, reg_lambda, stats):
+    """Return whether a split scores less than ``top``; a product avoids the division."""
+    over, under = parts_of_score(g, h, reg_lambda, stats)
     return over < under * top
 
 
 @linked_kernel
 def try_set(
-    cells_g, cells_h, order, used, most, ridge, feature, facts, rules, scale, best, members
+    cells_g, cells_h, order, used, most, reg_lambda, feature, stats, rules, scale, best, left_bins
 ):
     """Try the first 1, 2, … bins of an order, up to ``most``, as the left side."""
-    share = facts.n_rows / np.float64(facts.h)
+    share = stats.n_rows / np.float64(stats.h)
     g = h = group = 0
     at = 0
     drawn, end = np.int64(0), np.int64(min(used, most))
-    if rules.extra and end > 0:
-        drawn, _ = draw_one(drawn, end, feature, facts, rules)
-    floor = facts.floor * facts.unit
-    top = least_score(best, floor, facts, rules, scale)
+    if rules.extra_trees and end > 0:
+        drawn, _ = draw_one(drawn, end, feature, stats, rules)
+    floor = stats.floor * stats.unit
+    top = least_score(best, floor, stats, rules, scale)
     for i in range(end):
         g += cells_g[order[i]]
         h += cells_h[order[i]]
         group += cells_h[order[i]]
-        if facts.h - h < facts.least:
+        if stats.h - h < stats.least:
             break
-        few = most > 1 and group * share + 0.5 < rules.min_rows_of_category
-        if h < facts.least or few:
+        few = most > 1 and group * share + 0.5 < rules.min_data_per_group
+        if h < stats.least or few:
             continue
         group = 0
-        if rules.extra and i != drawn:
+        if rules.extra_trees and i != drawn:
             continue
-        if rules.plain and falls_short(top, g, h, ridge / scale.h, facts):
+        if rules.plain and falls_short(top, g, h, reg_lambda / scale.h, stats):
             continue
-        found = gain_of_sides(g, h, ridge, np.int64(0), facts, rules, scale)
-        if found > floor and beats(found, feature, best):
+        gain = gain_of_sides(g, h, reg_lambda, np.int64(0), stats, rules, scale)
+        if gain > floor and is_better_split(gain, feature, best):
             at = i + 1
-            improve(best, found, feature, 0, 0, g, h, ridge)
-            top = least_score(best, floor, facts, rules, scale)
+            update_best_split(best, gain, feature, 0, 0, g, h, reg_lambda)
+            top = least_score(best, floor, stats, rules, scale)
     if at:
         best["is_set"] = 1
-        members[:] = 0
+        left_bins[:] = 0
         for i in range(at):
-            members[order[i]] = 1
+            left_bins[order[i]] = 1

@@ -1,7 +1,8 @@
-"""Turn CSR rows into columns of bins, without the columns of values that lie between.
+"""Convert CSR rows into binned columns, without an intermediate copy of the values by column.
 
-Each part of the rows is one thread's. It knows where its entries of each column go, because the
-parts have been counted first, so a column's entries stand in the order of rows.
+Each thread converts one part of the rows. The entries of each part are counted first, so that each
+thread knows the position of its entries in each column, and the entries of a column keep the order
+of the rows.
 """
 
 import numpy as np
@@ -17,10 +18,10 @@ def count_columns(indptr, indices, data, rows, counts, gaps, first, last):
 
     Parameters
     ----------
-    indptr, indices, data : of CSR without duplicates; int64, int32, float32 or float64
+    indptr, indices, data : CSR matrix without duplicates; int64, int32, float32 or float64
     rows : uint32
     counts : int64 (n_columns,), added to
-    gaps : bool (n_columns,), set where an entry is missing
+    gaps : bool (n_columns,), set to True for columns with a missing value
     """
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(rows[k])
@@ -37,7 +38,7 @@ def take_values(indptr, indices, data, rows, at, out, first, last):
 
     Parameters
     ----------
-    at : int64 (n_columns,), where the next value of each column goes; moved on
+    at : int64 (n_columns,), position of the next value of each column; advanced
     out : of data's dtype, written
     """
     for k in range(np.uint64(first), np.uint64(last)):
@@ -50,16 +51,16 @@ def take_values(indptr, indices, data, rows, at, out, first, last):
 
 @kernel
 def bin_by_row(indptr, indices, data, edges, ways, at, kept, bins, first, last):
-    """Bin the entries of the rows first … last − 1; those at their default bins are left out.
+    """Bin the entries of the rows first … last − 1, without those in default bins.
 
     Parameters
     ----------
-    edges : of data's dtype, a power of two less one for each column, filled up with +inf
-    ways : int32 (n_columns, 4), together as they are looked up for every entry: where a column's
-        edges begin, half of that power of two, and the bins of missing values and of absent ones
-    at : int64 (n_columns,), where the next entry of each column goes; moved on
-    kept : uint32, written: the rows of what is kept, column by column
-    bins : uint8, written likewise: its bins
+    edges : of data's dtype, 2ᵏ − 1 edges for each column, padded with +inf
+    ways : int32 (n_columns, 4), one row per column to share a cache line: start of its edges,
+        2ᵏ⁻¹, bin of missing values, bin of zeros
+    at : int64 (n_columns,), position of the next entry of each column; advanced
+    kept : uint32, written: the rows of the kept entries, column by column
+    bins : uint8, written: the bins of the kept entries
     """
     for row in range(np.uint64(first), np.uint64(last)):
         for e in range(np.uint64(indptr[row]), np.uint64(indptr[row + ONE])):
@@ -79,13 +80,13 @@ def bin_by_row(indptr, indices, data, edges, ways, at, kept, bins, first, last):
 
 @kernel
 def close_gaps(starts, ends, kept, bins, counts, first, last):
-    """Bring the entries of the columns first … last − 1 together, where parts left some out.
+    """Close the gaps between the parts' entries, for the columns first … last − 1.
 
     Parameters
     ----------
-    starts, ends : int64 (n_parts, n_columns), where the entries of each part lie
+    starts, ends : int64 (n_parts, n_columns), start and end of each part's entries
     kept, bins : as in `bin_by_row`, written
-    counts : int64 (n_columns,), written: how many a column has
+    counts : int64 (n_columns,), written: number of entries of each column
     """
     for c in range(np.uint64(first), np.uint64(last)):
         to = np.uint64(ends[0, c])

@@ -1,4 +1,4 @@
-"""What a rank does to its own rows: rounding and drawing go by their numbers in the whole table."""
+"""Quantisation of a rank's rows; random rounding depends on row numbers in the whole table."""
 
 import numpy as np
 
@@ -10,15 +10,15 @@ from algorithms.runtime.math_functions import uniform
 
 @kernel
 def pack_run(g, h, per_g, per_h, seed, number, records, first, last):
-    """Write the records of a run of rows, as `hist.pack.pack` does.
+    """Write the records of consecutive rows, as `gradient_packing.pack` does.
 
     Parameters
     ----------
     g : (n,) float32
-    h : (n,) float32, or (0,) where it is 1 for every row
+    h : (n,) float32, or (0,) if it is 1 for every row
     per_g, per_h : steps per unit, powers of two
-    seed : of the tree
-    number : of the row ``first`` in the whole table; those after it follow
+    seed : seed of the tree
+    number : number of the row ``first`` in the whole table; the other rows follow it
     records : (n,) int64; records[first : last] are written
     """
     g_seed = np.uint32(seed)

@@ -1,11 +1,11 @@
-"""Turn derivatives into records: whole numbers of a step, rounded without bias.
+"""Quantise gradients and hessians to integers and pack them, with unbiased random rounding.
 
     step  Δ = 2^⌈log₂(max / 2³⁰)⌉ at least, and such that the mean |g| is about 2¹⁵ steps
-    q = ⌊g / Δ + u⌋           u in [0, 1) from the row's number and the tree's: E q = g / Δ
+    q = ⌊g / Δ + u⌋           u in [0, 1), a hash of the row and the seed of the tree: E q = g / Δ
 
-A row's precision follows from the mean |g|, never from the number of rows; the sums of q are
-exact, so what a sum over m rows can be off by is the noise of rounding alone, at most Δ √m / 2
-in standard deviation. Steps are powers of two, so that a step times a sum is exact as well.
+The step follows from the mean |g|, not from the number of rows. The sums of q are exact, so the
+only error of a sum over m rows is the rounding, with a standard deviation of at most Δ √m / 2.
+Steps are powers of two, so that a step times a sum is exact as well.
 """
 
 import math
@@ -22,13 +22,13 @@ from algorithms.runtime.exact_sum_kernels import (
 )
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
 H_SEED = np.uint32(0x85EBCA6B)
 MEAN_BITS = 15  # the mean |g| is about 2¹⁵ steps
 MOST_BITS = 30  # and the largest at most 2³⁰
 INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
-BLOCK = 1 << 13  # rows that one member packs at least
+BLOCK = 1 << 13  # minimum number of rows that a thread packs
 
 
 @linked_kernel
@@ -38,10 +38,10 @@ def pack(g, h, per_g, per_h, seed, number, records, first, last):
     Parameters
     ----------
     g : (n,) float32
-    h : (n,) float32, or (0,) where it is 1 for every row
+    h : (n,) float32, or (0,) if it is 1 for every row
     per_g, per_h : steps per unit, powers of two
-    seed : of the tree
-    number : uint32 (n,), by which rows are rounded; (0,): by their places
+    seed : seed of the tree
+    number : uint32 (n,), row numbers that the rounding depends on; (0,): 0 … n − 1
     records : (n,) int64, written
     """
     if len(number) and len(h):
@@ -76,20 +76,20 @@ def record_of_g(g, per_g, seed, number):
 
 @kernel
 def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, records):
-    """Choose the steps of g and h, and write the records of all rows; a whole team calls this.
+    """Choose the steps of g and h, and write the records of all rows; every thread calls this.
 
     Parameters
     ----------
-    team : Team
-    rank : of the caller, 0 … size − 1
-    g, h, seed, records : as of `pack`
-    stride : every how many rows give the mean; a divisor of BLOCK
-    order : (number, sized), uint32 (n,) and ascending: numbers as of `pack`, and the places of
-        every stride-th number; (0,): rows lie in the order of their numbers
+    team : ThreadTeam
+    rank : rank of the calling thread, 0 … size − 1
+    g, h, seed, records : as in `pack`
+    stride : every stride-th row is used for the mean; a divisor of BLOCK
+    order : (number, sized), uint32 (n,) and ascending: numbers as in `pack`, and the positions of
+        every stride-th number; (0,): rows are in the order of their numbers
     tables : (size, 2, SINGLE_EXPONENTS + 1) int64, scratch space
-    steps : (2,) float64, written: the steps of g and h; NaN, and no records, where one is not
-        finite; h's stays where h is (0,)
-    bounds : (2,) int64, written: of |g| and h, in steps
+    steps : (2,) float64, written: the steps of g and h; NaN, and no records are written, if a value
+        is not finite; that of h is kept if h is (0,)
+    bounds : (2,) int64, written: bounds on |g| and h, in steps
     """
     n = len(g)
     number, sized = order
@@ -104,20 +104,20 @@ def write_records(team, rank, g, h, seed, stride, order, tables, steps, bounds, 
     if n_kinds > 1:
         add_sizes(h, begin, first, last, stride, tables[rank, 1])
         add_sizes_at(h, sized, from_, to, tables[rank, 1])
-    if not meet(team):
+    if not barrier_wait(team):
         return
     if rank == 0:
         for kind in range(n_kinds):
             merge_sizes(tables[:, kind])
             steps[kind], bounds[kind] = step_of_sizes(tables[0, kind], stride, n)
-    meet(team)
+    barrier_wait(team)
     if not (np.isnan(steps[0]) or np.isnan(steps[1])):
         pack(g, h, 1.0 / steps[0], 1.0 / steps[1], seed, number, records, first, last)
 
 
 @inner_kernel
 def merge_sizes(tables):
-    """Add the tables of `add_sizes` of all members into the first."""
+    """Add the tables of `add_sizes` of all threads into the first one."""
     for other in range(1, len(tables)):
         for exponent in range(SINGLE_EXPONENTS):
             tables[0, exponent] += tables[other, exponent]
@@ -127,17 +127,17 @@ def merge_sizes(tables):
 
 @kernel
 def step_of_sizes(table, stride, n_rows):
-    """Return the step that a table of sizes asks for, and a bound on |v| in steps.
+    """Return the quantisation step for a table of sizes, and a bound on |v| in steps.
 
     Parameters
     ----------
-    table : (SINGLE_EXPONENTS + 1,) int64, of `add_sizes`
-    stride : every how many rows were added
-    n_rows : of the whole table
+    table : (SINGLE_EXPONENTS + 1,) int64, the result of `add_sizes`
+    stride : every stride-th row was added
+    n_rows : number of rows of the whole table
 
     Returns
     -------
-    float64, int64; NaN, 0 where a value was not finite
+    float64, int64; NaN, 0 if a value was not finite
     """
     most = table[SINGLE_EXPONENTS]
     if most >= INFINITE:
@@ -160,5 +160,5 @@ def step_of_sizes(table, stride, n_rows):
 
 @inner_kernel
 def scaled(mantissa, exponent):
-    """Return m · 2^e of float32 numbers with an exponent's bits, float64."""
+    """Return m · 2^e as float64, for a float32 mantissa m and the bits of its exponent."""
     return math.ldexp(np.float64(mantissa), max(exponent - 1, 0) + SMALLEST_EXPONENT)

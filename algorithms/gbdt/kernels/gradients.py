@@ -1,7 +1,7 @@
-"""First and second derivatives of the losses, row by row: g = ∂l/∂F and h = ∂²l/∂F².
+"""Gradients and hessians of the losses: g = ∂l/∂F and h = ∂²l/∂F².
 
-With F a row's score, y its target, w its weight, p = 1 / (1 + e^−F), and constants of the loss
-a and b; classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
+F is the score of a row, y its target, w its weight, p = 1 / (1 + e^−F), and a is a constant of the
+loss; the classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
 
     L2         g = F − y                             h = 1
     L1         g = sign(F − y)                       h = 1
@@ -16,10 +16,10 @@ a and b; classes of softmax are k = 1 … K, p_k = e^F_k / Σ e^F_j:
     MAPE       g = sign(F − y) / max(1, |y|)         h = 1
     SOFTMAX    g_k = p_k − [y = k]                   h_k = K/(K−1) p_k (1 − p_k)
 
-LightGBM's forms, but for PSEUDO_HUBER, which it has not: h is the curvature of the parabola that
-touches the loss at F and lies above it elsewhere, so that no step overshoots (`newton.objectives`).
-g and h are multiplied by w. Results are float32. XGBoost's h of softmax is
-2 p_k (1 − p_k), which `newton.objectives` makes of this one.
+These are LightGBM's formulas, except for PSEUDO_HUBER, which LightGBM does not have: its h is the
+curvature of the parabola that touches the loss at F and is above it elsewhere, so that no step
+overshoots (`newton.objectives`). g and h are multiplied by w. Results are float32. XGBoost's h of
+softmax is 2 p_k (1 − p_k); `newton.objectives` computes it from this one.
 """
 
 import numpy as np
@@ -31,22 +31,22 @@ L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC, FAIR, PSEUDO_HUBER, 
 LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
 BENT = (FAIR, PSEUDO_HUBER)
 CONSTANT = (L2, L1, HUBER, QUANTILE, MAPE)  # h is the weight
-FEWEST_H = 1e-16  # of softmax, so that a sure class keeps a finite step
-ROWS = 256  # of softmax, that are taken class by class: so a row's lanes are vectors of rows
+FEWEST_H = 1e-16  # minimum h of softmax, so that leaf values stay finite
+ROWS = 256  # softmax processes blocks of so many rows class by class, vectorised over rows
 
 
 @kernel
 def differentiate(kind, a, score, y, weight, g, h, first, last):
-    """Write the derivatives of a loss with one score a row, for the rows first … last − 1.
+    """Write the gradients of a loss with one score per row, for the rows first … last − 1.
 
     Parameters
     ----------
-    kind : of the loss
-    a : its constant
+    kind : number of the loss, L2 … MAPE
+    a : constant of the loss
     score : (n,) float64
     y : (n,) float64, or float32
-    weight : (n,) float64, or (0,) where every row weighs 1
-    g, h : (n,) float32, written; h is not where it equals the weight
+    weight : (n,) float64, or (0,) if every row has weight 1
+    g, h : (n,) float32, written; h is not if it is 1 for every row
     """
     if kind in CONSTANT:
         slope(kind, a, score, y, g, first, last)
@@ -68,7 +68,7 @@ def differentiate(kind, a, score, y, weight, g, h, first, last):
 
 @inner_kernel
 def differentiate_means(kind, a, score, y, g, h, first, last):
-    """Write g and h of the losses whose prediction is e^F."""
+    """Write g and h of the losses with prediction e^F (log link)."""
     if kind == POISSON:
         ahead = exp(a)
         for i in range(np.uint64(first), np.uint64(last)):
@@ -90,7 +90,7 @@ def differentiate_means(kind, a, score, y, g, h, first, last):
 
 @inner_kernel
 def differentiate_bent(kind, a, score, y, g, h, first, last):
-    """Write g and h of the losses that turn from squares to lines, h falling on the way."""
+    """Write g and h of the losses that are quadratic near 0 and linear far from it."""
     for i in range(np.uint64(first), np.uint64(last)):
         left = score[i] - y[i]
         c = a / (abs(left) + a) if kind == FAIR else a / hypotenuse(a, abs(left))
@@ -100,14 +100,14 @@ def differentiate_bent(kind, a, score, y, g, h, first, last):
 
 @inner_kernel
 def hypotenuse(a, b):
-    """Return √(a² + b²) of two sizes, whose squares may overflow; the same bits on any machine."""
+    """Return √(a² + b²) of two sizes without overflow; bitwise the same on all machines."""
     longer, shorter = max(a, b), min(a, b)
     return longer * np.sqrt(1.0 + (shorter / longer) ** 2)
 
 
 @inner_kernel
 def slope(kind, a, score, y, g, first, last):
-    """Write g of the losses whose h is constant."""
+    """Write g of the losses with constant h."""
     if kind == L2:
         for i in range(np.uint64(first), np.uint64(last)):
             g[i] = np.float32(score[i] - y[i])
@@ -127,7 +127,7 @@ def slope(kind, a, score, y, g, first, last):
 
 @kernel
 def differentiate_classes(score, code, weight, work, g, h, first, last):
-    """Write the derivatives of softmax for the rows first … last − 1.
+    """Write the gradients and hessians of softmax for the rows first … last − 1.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def differentiate_classes(score, code, weight, work, g, h, first, last):
 
 @inner_kernel
 def write_powers(score, work, row, n):
-    """Write e^F of n rows over that of their largest F, and behind the classes the sums."""
+    """Write e^(F − max F) of n rows by class, and after the classes their sums."""
     n_classes = np.uint64(score.shape[0])
     total, top = n_classes, n_classes + np.uint64(1)
     for i in range(n):

@@ -1,54 +1,55 @@
-"""Grow a tree leaf by leaf: the driver that composes the other kernels on one machine.
+"""Grow a tree leaf-wise (best-first) on one machine; this kernel calls all others.
 
-Until there are `num_leaves` leaves, the leaf whose best split gains the most is split (Shi 2007):
+Until there are `num_leaves` leaves, the leaf whose best split has the largest gain is split
+(Shi 2007):
 
-    1. part its rows                                                     (partition)
-    2. make its children: sums, bounds, values
-    3. build the smaller child's histogram, subtract, and scan both      (build, sides)
+    1. partition its rows                                                (partition)
+    2. create its children: sums, bounds, values                         (split_leaf)
+    3. build the smaller child's histogram, subtract, and scan both      (best_splits)
 
-All members of a team run this together. Each follows the same steps; rank 0 alone writes what is
-decided, and a meeting stands between its writing and the others' reading. Histograms are shared
-by columns; those of large leaves by rows, so that no row's bins are fetched twice.
+All threads of a team run this kernel and follow the same steps. Only rank 0 writes the decisions,
+and a barrier separates its writes from the reads of the others. Threads divide the histograms by
+columns, and those of large leaves by rows, so that the bins of a row are loaded only once.
 """
 
 import numpy as np
 
-from algorithms.gbdt.kernels.best_splits import survey
+from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
-from algorithms.gbdt.kernels.interaction_groups import leave_all, narrow
+from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
 from algorithms.runtime.jit import inner_kernel, kernel
-from algorithms.runtime.thread_team import is_called, meet
+from algorithms.runtime.thread_team import barrier_wait, wait_for_job
 
 
 @kernel
 def grow_when_called(
     signs, place, until, looks, call, steps, team, rank, bins, records, growth, scratch, rules
 ):
-    """Grow a tree whenever one is called for; else look out as `look_out` does, and return.
+    """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
 
     Parameters
     ----------
-    signs, place, until, looks : as of `look_out`
-    call : int64 (CALLS,), as of `is_called`
+    signs, place, until, looks : as in `spin_until`
+    call : int64 (CALLS,), as in `wait_for_job`
     steps : float64 (3,), the `Scale` of the tree
-    team, rank, bins, records, growth, scratch, rules : as of `grow`
+    team, rank, bins, records, growth, scratch, rules : as in `grow`
     """
-    while is_called(call, signs, place, until, looks):
+    while wait_for_job(call, signs, place, until, looks):
         scale = Scale(steps[0], steps[1], np.int64(steps[2]))
         grow(team, rank, bins, records, growth, scratch, rules, scale)
 
 
 @inner_kernel
 def grow(team, rank, bins, records, growth, scratch, rules, scale):
-    """Grow a tree on the first ROWS of ``growth.rows``; every member of the team calls this.
+    """Grow a tree on the first ROWS of ``growth.rows``; every thread of the team calls this.
 
     Parameters
     ----------
-    team : Team
-    rank : of the caller, 0 … size − 1
+    team : ThreadTeam
+    rank : rank of the calling thread, 0 … size − 1
     bins : Bins
     records : int64 (n_rows,), of all rows of the table
     growth : Growth; its nodes, leaves and rows are written
@@ -58,49 +59,49 @@ def grow(team, rank, bins, records, growth, scratch, rules, scale):
     """
     if rank == 0:
         make_root(growth)
-    if not meet(team):
+    if not barrier_wait(team):
         return
-    small, large = np.int64(0), np.int64(-1)  # a bare 0 would be a type of its own to numba
+    small, large = np.int64(0), np.int64(-1)  # a literal 0 would be another numba type
     while True:
-        survey(team, rank, bins, records, growth, scratch, rules, scale, small, large)
+        find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, small, large)
         at, new = growth.state[NEXT], growth.state[LEAVES]
         if at < 0:
             return
-        leaf, best = growth.leaves[at], growth.found[at]
+        leaf, best = growth.leaves[at], growth.best[at]
         f = best["feature"]
-        c = bins.places.column[f]
+        c = bins.layout.column[f]
         is_listed = c >= len(bins.columns)
         column = growth.column
         if not is_listed:
             column = bins.columns[c]
         elif rank == 0:
-            spread_column(bins.lists, f, column)
+            spread_column(bins.sparse, f, column)
         if is_listed:
-            meet(team)
+            barrier_wait(team)
         goes_left = growth.goes_left[leaf["node"]]
         start, end = leaf["start"], leaf["end"]
         n_left = partition(
             team, rank, growth.rows, growth.spare, column, goes_left, start, end, scratch.sums
         )
-        meet(team)
+        barrier_wait(team)
         if rank == 0:
             if is_listed:
-                clear_column(bins.lists, f, column)
-            divide(at, new, n_left, bins, growth, rules, scale)
-        meet(team)
+                clear_column(bins.sparse, f, column)
+            split_leaf(at, new, n_left, bins, growth, rules, scale)
+        barrier_wait(team)
         left_is_small = n_left <= end - start - n_left
         small, large = (at, new) if left_is_small else (new, at)
 
 
 @inner_kernel
 def make_root(growth):
-    """Start with one leaf of all rows; its sums are not known yet."""
+    """Create the root, a leaf of all rows; its sums are not known yet."""
     root = growth.leaves[0]
     root["start"], root["end"], root["depth"], root["node"] = 0, growth.state[ROWS], 0, 0
     root["wide"], root["slot"], root["plane"] = 1, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
-    leave_all(growth.groups[0])
+    allow_all_groups(growth.groups[0])
     make_leaf(growth.nodes[0], root)
 
 
@@ -114,9 +115,9 @@ def make_leaf(node, leaf):
 
 
 @inner_kernel
-def divide(at, new, n_left, bins, growth, rules, scale):
-    """Put the children of a leaf in its place: the left one there, the right one at the end."""
-    leaf, best = growth.leaves[at], growth.found[at]
+def split_leaf(at, new, n_left, bins, growth, rules, scale):
+    """Replace a leaf by its children: the left one takes its place, the right one is appended."""
+    leaf, best = growth.leaves[at], growth.best[at]
     node = growth.nodes[leaf["node"]]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"], node["gain"] = best["feature"], best["bin"], best["gain"]
@@ -137,7 +138,7 @@ def divide(at, new, n_left, bins, growth, rules, scale):
     if n_left <= leaf["end"] - leaf["start"] - n_left:  # the larger child keeps the histogram
         right["slot"], leaf["slot"] = leaf["slot"], right["slot"]
         right["plane"], leaf["plane"] = leaf["plane"], right["plane"]
-    narrow(growth.groups, at, new, bins.groups[best["feature"]])
+    restrict_groups(growth.groups, at, new, bins.groups[best["feature"]])
     leaf["end"], leaf["g"], leaf["h"] = leaf["start"] + n_left, g_left, h_left
     leaf["node"] = 2 * new - 1
     for side in (at, new):

@@ -1,10 +1,10 @@
-"""Sum the records of a leaf's rows by feature and bin: the histogram.
+"""Build the histogram of a leaf: sums of its rows' records by feature and bin.
 
     cell[f, b] = Σ record[i]        over the leaf's rows i whose feature f is in bin b
 
-Two thirds of the time of training pass here. A row's bins lie together, and a row's record is
-loaded once for all its features; rows to come are asked for ahead, as those of a leaf lie
-scattered. One sum in place of two (g, h) halves what is written.
+Training spends two thirds of its time here. The bins of a row are contiguous, and its record is
+loaded once for all features. Rows are prefetched, because those of a leaf are scattered. One packed
+sum instead of two sums (g, h) halves the writes.
 """
 
 import numpy as np
@@ -26,13 +26,13 @@ from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 
 AHEAD = 16  # rows
 LINE = 64  # bytes of a cache line
-FULL = (MAX_BINS // CACHE_LINE | 1) * CACHE_LINE  # the usual stride: of columns with most bins
-CHUNK = 512  # rows whose sums are looked at together: a look at each row takes a quarter longer
+FULL = (MAX_BINS // CACHE_LINE | 1) * CACHE_LINE  # usual stride, for columns with MAX_BINS bins
+CHUNK = 512  # rows between overflow checks; a check for each row takes 25 % longer
 
 
 @inner_kernel
 def fetch_ahead(bins, records, rows, i, last, low, high):
-    """Ask for the bins and the record of a row to come."""
+    """Prefetch the bins and the record of a later row."""
     row = np.uint64(rows[min(i + np.uint64(AHEAD), last - np.uint64(1))])
     at, line = row * np.uint64(bins.shape[1]), np.uint64(LINE)
     prefetch(records, row)
@@ -47,14 +47,14 @@ def fetch_ahead(bins, records, rows, i, last, low, high):
 def add_rows(bins, records, rows, first, last, features, low, high, stride, cells):
     """Add the records of rows[first : last] to their cells of the features low … high − 1.
 
-    Features ascend: where the last of them has its own place, no feature before it is left out.
-    Rows ascend, too: those of a root, and of a leaf that lost none between two, need no list.
+    Features ascend: if features[high − 1] = high − 1, none before it is left out. Rows ascend, too:
+    consecutive rows, like those of the root, are read without an index.
     """
     if first == last:
         return
     end, row, n = high - np.uint64(1), np.uint64(rows[first]), last - first
     is_run = np.uint64(rows[last - np.uint64(1)]) - row == n - np.uint64(1)
-    whole = high - low == np.uint64(bins.shape[1])  # of parts of rows none is foretold
+    whole = high - low == np.uint64(bins.shape[1])  # else the hardware does not prefetch
     if high > low and np.uint64(features[end]) != end:
         add_some(bins, records, rows, first, last, features, low, high, stride, cells)
     elif stride == np.uint64(FULL) and is_run and whole:
@@ -67,10 +67,10 @@ def add_rows(bins, records, rows, first, last, features, low, high, stride, cell
 
 @inner_kernel
 def add_all(bins, records, rows, first, last, low, high, stride, cells):
-    """Add rows to the cells of neighbouring features, two rows at a time.
+    """Add rows to the cells of consecutive features, two rows at a time.
 
-    A feature's cells are then found once for two rows; a stride that the compiler knows becomes
-    part of their addresses.
+    The address of a feature's cells is then computed once for two rows. A constant stride is
+    folded into the addresses by the compiler.
     """
     one = np.uint64(1)
     i = first
@@ -94,9 +94,9 @@ def add_all(bins, records, rows, first, last, low, high, stride, cells):
 
 @inner_kernel
 def add_run(bins, records, first, last, low, high, stride, cells):
-    """Add the rows first … last − 1 of the table to the cells of neighbouring features.
+    """Add the rows first … last − 1 of the table to the cells of consecutive features.
 
-    The processor foretells by itself what is read next.
+    The hardware prefetches consecutive rows by itself.
     """
     one = np.uint64(1)
     i = first
@@ -116,7 +116,7 @@ def add_run(bins, records, first, last, low, high, stride, cells):
 
 @inner_kernel
 def add_some(bins, records, rows, first, last, features, low, high, stride, cells):
-    """Add rows to the cells of features that are numbered."""
+    """Add rows to the cells of the features in a list."""
     for i in range(first, last):
         fetch_ahead(bins, records, rows, i, last, low, high)
         row = np.uint64(rows[i])
@@ -128,7 +128,7 @@ def add_some(bins, records, rows, first, last, features, low, high, stride, cell
 
 @kernel
 def build_narrow(bins, records, rows, first, last, features, low, high, stride, cells):
-    """Add rows to the cells of the features numbered low … high − 1; none can overflow.
+    """Add rows to the cells of features[low : high], if no cell can overflow.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def build_narrow(bins, records, rows, first, last, features, low, high, stride, 
     records : (n_rows,) int64
     rows : uint32; rows[first : last] are added
     features : int64, ascending
-    low, high : which of them
-    stride : cells between two features
+    low, high : range in ``features``
+    stride : number of cells from one feature to the next
     cells : (n_cells,) int64, added to
     """
     first, last, stride = np.uint64(first), np.uint64(last), np.uint64(stride)
@@ -147,11 +147,11 @@ def build_narrow(bins, records, rows, first, last, features, low, high, stride, 
 
 @linked_kernel
 def build_bounded(bins, records, rows, first, last, features, low, high, stride, cells, wide, room):
-    """Add rows as `build_wide` does, where any `room` rows fit: no look at them is needed.
+    """Add rows like `build_wide`, without checking sums, if any ``room`` rows fit into a cell.
 
     Returns
     -------
-    1 where cells were moved to the wide planes, else 0
+    1 if cells were moved to the wide planes, else 0
     """
     first, last, stride = np.uint64(first), np.uint64(last), np.uint64(stride)
     low, high, room = np.uint64(low), np.uint64(high), np.uint64(room)
@@ -165,7 +165,7 @@ def build_bounded(bins, records, rows, first, last, features, low, high, stride,
 
 @kernel
 def build_wide(bins, records, rows, first, last, features, low, high, stride, cells, wide, sums):
-    """Add rows as `build_narrow` does; cells that might overflow are moved to the wide planes.
+    """Add rows like `build_narrow`; cells are moved to the wide planes before they could overflow.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def build_wide(bins, records, rows, first, last, features, low, high, stride, ce
                 flush(cells, wide, features, low, high, stride)
                 spread_here = h_here = 0
                 flushed = 1
-            elif step > np.uint64(1):  # too much for one chunk, never for one row
+            elif step > np.uint64(1):  # a chunk can overflow, a single row cannot
                 step = np.uint64(1)
             continue
         add_rows(bins, records, rows, start, end, features, low, high, stride, cells)
@@ -228,21 +228,21 @@ def flush(cells, wide, features, low, high, stride):
 
 
 @inner_kernel
-def add_up(bins, records, growth, scratch, rank, first, last, column):
-    """Write Σg and Σh of a member's rows, which are those of all cells of a dense column.
+def sum_totals(bins, records, growth, scratch, rank, first, last, column):
+    """Write Σg and Σh of a thread's rows: the sums over all cells of a dense column.
 
     Parameters
     ----------
-    first, last : the rows, which are looked at where the column is listed
-    column : one whose cells the member has summed
+    first, last : range of the rows; their records are summed if the column is sparse
+    column : a column whose cells the thread has summed
     """
     sums, cells, planes = scratch.sums[rank], scratch.cells[rank], scratch.wide[rank]
     if column >= bins.rows.shape[1]:
         _, sums[TOTAL_G], sums[TOTAL_H] = tally(records, growth.rows, first, last)
         return
     total_g = total_h = np.int64(0)
-    at = np.uint64(column * (growth.cells.shape[1] // len(bins.places.length)))
-    for i in range(at, at + np.uint64(bins.places.length[column])):
+    at = np.uint64(column * (growth.cells.shape[1] // len(bins.layout.length)))
+    for i in range(at, at + np.uint64(bins.layout.length[column])):
         total_g += cells[i] >> HALF
         total_h += cells[i] & LOW
         if sums[FLUSHED]:

@@ -1,7 +1,7 @@
-"""Which features may meet on a way from the root: those that share a group, of those still left.
+"""Interaction constraints: features on a path from the root must have a group in common.
 
-Groups are bits. A leaf begins with all of them, and a split leaves those that its feature is in.
-Without a word of bits every feature may be used.
+Groups are bit sets. The root may use all groups; a split keeps those groups that contain its
+feature. With zero words of bits there are no constraints.
 """
 
 import numpy as np
@@ -12,30 +12,30 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inner_kernel
-def may_use(left, own):
+def may_use(leaf_groups, feature_groups):
     """Return whether a leaf may use a feature.
 
     Parameters
     ----------
-    left : uint64 (n_words,), groups that the leaf has left
-    own : uint64 (n_words,), groups of the feature
+    leaf_groups : uint64 (n_words,), groups that the leaf may still use
+    feature_groups : uint64 (n_words,), groups of the feature
     """
-    for w in range(len(left)):
-        if left[w] & own[w] != 0:
+    for w in range(len(leaf_groups)):
+        if leaf_groups[w] & feature_groups[w] != 0:
             return True
-    return len(left) == 0
+    return len(leaf_groups) == 0
 
 
 @inner_kernel
-def leave_all(left):
-    """Let a leaf use every group."""
-    for w in range(len(left)):
-        left[w] = ALL
+def allow_all_groups(leaf_groups):
+    """Allow a leaf to use every group."""
+    for w in range(len(leaf_groups)):
+        leaf_groups[w] = ALL
 
 
 @inner_kernel
-def narrow(groups, at, new, own):
-    """Leave to both children of leaf ``at`` the groups that the split's feature is in."""
+def restrict_groups(groups, at, new, feature_groups):
+    """Restrict both children of leaf ``at`` to the groups that contain the split's feature."""
     for w in range(groups.shape[1]):
-        groups[at, w] &= own[w]
+        groups[at, w] &= feature_groups[w]
         groups[new, w] = groups[at, w]

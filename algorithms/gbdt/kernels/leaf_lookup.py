@@ -1,33 +1,36 @@
-"""Find the leaf of every row of a table by the splits, one after another, for many rows at once.
+"""Find the leaf of every row by applying the splits one after another to blocks of rows.
 
-A split of leaf l sends the rows of l whose bin is in one run of bins to the new leaf, and leaves
-the others where they are. Leaves and bins are bytes, so one instruction of the processor does a
-step for 32 or 64 rows; rows are not looked up, as columns are read in order. The runs are cyclic:
-behind bin 255 comes bin 0.
+A split of leaf l moves the rows of l whose bin is in one range of bins to the new leaf and keeps
+the others in l. Leaves and bins are bytes, so one SIMD instruction handles 32 or 64 rows, and
+columns are read sequentially. Ranges of bins are cyclic: bin 0 follows bin 255.
 """
 
 import numpy as np
 
 from algorithms.runtime.jit import kernel
 
-AT_ONCE = 1 << 12  # rows whose leaves stay in the first-level cache
-MOST_LEAVES = 256  # that a byte can number
-COLUMN, FIRST, WIDTH, LEAF = range(4)  # of a split: see `list_runs`
+AT_ONCE = 1 << 12  # rows per block; their leaves stay in the first-level cache
+MOST_LEAVES = 256  # a byte can number so many leaves
+COLUMN, FIRST, WIDTH, LEAF = range(4)  # columns of the ``runs`` of `list_runs`
 
 
 @kernel
 def list_runs(nodes, goes_left, place, length, number, runs):
-    """Write the run of bins that each split sends right; return 1, or 0 where one has no such run.
+    """Write the range of bins that each split sends right; return 0 if these bins are not a range.
 
     Parameters
     ----------
     nodes : NODE (n_nodes,), the children of split s = 0, 1, … at 2 s + 1 and 2 s + 2
     goes_left : uint8 (n_nodes, MAX_BINS), 0 or 1 for each bin of an inner node
     place : int64 (n_features,), column of each feature
-    length : int64 (n_columns,), bins of each column; what others would do does not matter
-    number : int64 (n_nodes,), written: the leaf that a node is, or was until it was split
-    runs : int64 (n_nodes // 2, 4), written: of each split the COLUMN, the FIRST bin of the run, its
-        WIDTH less one, and the LEAF that is split; the new leaf of split s is s + 1
+    length : int64 (n_columns,), number of bins of each column
+    number : int64 (n_nodes,), written: the leaf that a node is, or was before it was split
+    runs : int64 (n_nodes // 2, 4), written for each split: the COLUMN, the FIRST bin of the range,
+        its WIDTH minus one, and the LEAF that is split; the new leaf of split s is s + 1
+
+    Returns
+    -------
+    1, or 0 if the bins of a split that go right are not one cyclic range
     """
     number[0] = 0
     for at in range(len(nodes)):
@@ -60,8 +63,8 @@ def place_rows(columns, runs, first, last, scratch, leaf_of):
     Parameters
     ----------
     columns : uint8 (n_columns, n_rows)
-    runs : of `list_runs`, of fewer than MOST_LEAVES splits
-    scratch : uint8 (AT_ONCE,)
+    runs : result of `list_runs`, for fewer than MOST_LEAVES splits
+    scratch : uint8 (AT_ONCE,), scratch space
     leaf_of : (n_rows,) uint16 or uint32, written
     """
     for start in range(first, last, AT_ONCE):
@@ -73,8 +76,8 @@ def place_rows(columns, runs, first, last, scratch, leaf_of):
             begin, width = np.uint8(runs[split, FIRST]), np.uint8(runs[split, WIDTH])
             leaf = np.uint8(runs[split, LEAF])
             for i in range(n):
-                own = scratch[i]
-                goes_right = (np.uint8(column[row + i] - begin) <= width) & (own == leaf)
-                scratch[i] = new if goes_right else own
+                current = scratch[i]
+                goes_right = (np.uint8(column[row + i] - begin) <= width) & (current == leaf)
+                scratch[i] = new if goes_right else current
         for i in range(n):
             leaf_of[row + i] = scratch[i]

@@ -1,16 +1,17 @@
-"""Children of a narrow leaf: their histograms are subtracted and scanned as cells.
+"""Subtract and scan the histograms of narrow leaves as packed cells.
 
-A cell holds g and h in one number, and so does a sum of cells, as long as the leaf's own sums fit:
+A cell holds g and h in one integer, and so does a sum of cells, as long as the sums of the leaf
+fit:
 
     cells of the larger child = cells of the leaf − cells of the smaller child
-    left sums of a threshold  = cells of the bins up to it, added up
+    left sums of a threshold  = sum of the cells of the bins up to it
 
-So both take half the steps that g and h would apart, and g and h are only parted at thresholds that
-leave enough on both sides. In leaves of few rows, which are most, these are few.
+Both take half the operations that separate g and h would take. g and h are unpacked only at
+thresholds with enough rows on both sides; these are few in small leaves, which are the majority.
 
-The histogram of a column that is scanned by thresholds is kept as its left sums. They too are the
-leaf's less the smaller child's, so only the smaller child's are added up bin by bin, each of which
-waits for the one before; the larger child's come of a subtraction, which is done by vectors.
+The histogram of a column of a numeric feature is stored as its left (cumulative) sums. These can be
+subtracted, too: only the smaller child's cells are accumulated bin by bin, a chain of dependent
+additions; those of the larger child result from a vectorised subtraction.
 """
 
 import numpy as np
@@ -18,42 +19,42 @@ import numpy as np
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
 from algorithms.gbdt.kernels.split import (
     allowed,
-    beats,
     draw_one,
     find_highest,
-    improve,
+    is_better_split,
     parts_of_score,
     score_of,
     score_to_exceed,
+    update_best_split,
 )
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @inner_kernel
-def take(scratch, members, first, n_bins, by_sums, cells):
-    """Write the cells that members have summed of a column, and clear them for the next histogram.
+def take_cells(scratch, threads, first, n_bins, by_sums, cells):
+    """Add up the threads' cells of a column, and clear them for the next histogram.
 
     Parameters
     ----------
-    members : (first, last + 1)
-    first : the column's first cell
-    n_bins : how many cells it has
-    by_sums : whether each is written with all before it
+    threads : (first, last + 1), range of ranks
+    first : index of the column's first cell
+    n_bins : number of its cells
+    by_sums : whether cumulative sums are written
     cells : (n_bins,) int64, written
     """
-    for member in range(members[0], members[1]):
-        summed = scratch.cells[member]
+    for thread in range(threads[0], threads[1]):
+        summed = scratch.cells[thread]
         for b in range(np.uint64(n_bins)):
             cell = summed[np.uint64(first) + b]
-            cells[b] = cell + (cells[b] if member > members[0] else 0)
+            cells[b] = cell + (cells[b] if thread > threads[0] else 0)
             summed[np.uint64(first) + b] = 0
     if by_sums:
-        add_up(cells, n_bins)
+        accumulate_cells(cells, n_bins)
 
 
 @inner_kernel
-def add_up(cells, n_bins):
-    """Make cells the sums of all up to them."""
+def accumulate_cells(cells, n_bins):
+    """Replace cells by their cumulative sums."""
     total = np.int64(0)
     for b in range(np.uint64(n_bins)):
         total += cells[b]
@@ -62,14 +63,14 @@ def add_up(cells, n_bins):
 
 @inner_kernel
 def subtract_cells(plane, first, n_bins, cells):
-    """Leave in a leaf's histogram the cells of its other child."""
+    """Subtract the cells of one child from the parent's histogram, which becomes the other's."""
     for b in range(np.uint64(n_bins)):
         plane[np.uint64(first) + b] -= cells[b]
 
 
 @inner_kernel
-def part(cells, n_bins, g, h):
-    """Write the two sums of each cell; ``g`` and ``h`` are int64 (MAX_BINS,)."""
+def unpack_cells(cells, n_bins, g, h):
+    """Unpack the sums g and h of each cell; ``g`` and ``h`` are int64 (MAX_BINS,)."""
     for b in range(np.uint64(n_bins)):
         g[b] = cells[b] >> HALF
         h[b] = cells[b] & LOW
@@ -77,26 +78,26 @@ def part(cells, n_bins, g, h):
 
 @inner_kernel
 def is_plain(bins, c, rules):
-    """Return whether a column is one feature, to be scanned by thresholds with the plain gain."""
-    places = bins.places
-    f = places.members[places.start[c]]
-    alone = places.start[c + 1] == places.start[c] + 1 and places.default[f] < 0
-    return alone and rules.plain and not bins.is_set[f]
+    """Return whether a column is a single numeric feature, scanned with the plain gain."""
+    layout = bins.layout
+    f = layout.features[layout.start[c]]
+    alone = layout.start[c + 1] == layout.start[c] + 1 and layout.default[f] < 0
+    return alone and rules.plain and not bins.is_categorical[f]
 
 
 @linked_kernel
-def scan_sums(left, n_bins, missing_bin, feature, facts, rules, spare, scores, best):
-    """Try every threshold of a feature, as `hist.split.scan` does.
+def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, best):
+    """Try every threshold of a feature, like `split.scan`.
 
     Parameters
     ----------
-    left : (n_bins,) int64, cells of a narrow leaf's bins, each with all before it
-    n_bins : of the feature, that of missing values included
+    left : (n_bins,) int64, cumulative sums of a narrow leaf's cells
+    n_bins : number of bins of the feature, including that of missing values
     missing_bin : the last bin, or −1
-    facts : of the leaf
+    stats : NodeStats of the leaf
     spare : int64 (MAX_BINS,), scratch space
     scores : float64 (MAX_BINS,), scratch space
-    best : BEST, improved where a split is better
+    best : BEST, updated if a split is better
     """
     values = n_bins - 1 if missing_bin >= 0 else n_bins
     lost = left[missing_bin] - left[missing_bin - 1] if missing_bin > 0 else np.int64(0)
@@ -108,31 +109,32 @@ def scan_sums(left, n_bins, missing_bin, feature, facts, rules, spare, scores, b
             sums = spare
             for b in range(np.uint64(last)):
                 sums[b] = left[b] + lost
-        low, high = allowed(sums, last, LOW, facts)
-        if rules.extra and low < high:
-            low, high = draw_one(low, high, feature, facts, rules)
-        top = score_to_exceed(best, facts)
-        if not may_exceed(sums, low, high, facts, top):
+        low, high = allowed(sums, last, LOW, stats)
+        if rules.extra_trees and low < high:
+            low, high = draw_one(low, high, feature, stats, rules)
+        top = score_to_exceed(best, stats)
+        if not may_exceed(sums, low, high, stats, top):
             continue
         for b in range(np.uint64(low), np.uint64(high)):
-            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, facts)
+            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, stats)
         at = find_highest(scores, low, high, top)
         if at >= 0:
-            gain = (scores[at] - facts.base) * facts.unit
-            if beats(gain, feature, best):
+            gain = (scores[at] - stats.base) * stats.unit
+            if is_better_split(gain, feature, best):
                 g, h = sums[at] >> HALF, sums[at] & LOW
-                improve(best, gain, feature, at, to_left, g, h, rules.ridge)
+                update_best_split(best, gain, feature, at, to_left, g, h, rules.reg_lambda)
 
 
 @inner_kernel
-def may_exceed(sums, low, high, facts, top):
+def may_exceed(sums, low, high, stats, top):
     """Return whether a score of the thresholds low … high − 1 may be above ``top``.
 
-    A fraction above it, rounded, has a numerator of at least its denominator times ``top``,
-    rounded. Most features have no such threshold, and a product takes less than a division.
+    If the rounded quotient is above ``top``, the numerator is at least the rounded product of the
+    denominator and ``top``. Most features have no such threshold, and a product is faster than a
+    division.
     """
-    found = False
+    exceeds = False
     for b in range(np.uint64(low), np.uint64(high)):
-        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, facts.ridge, facts)
-        found |= over >= under * top
-    return found
+        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, stats.reg_lambda, stats)
+        exceeds |= over >= under * top
+    return exceeds

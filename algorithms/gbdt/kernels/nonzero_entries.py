@@ -1,4 +1,4 @@
-"""List what is not zero in some columns of a dense table."""
+"""List the nonzero entries of some columns of a dense table."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from algorithms.runtime.jit import kernel
 
 @kernel
 def count_entries(X, chosen, counts, first, last):
-    """Add to ``counts`` how many of the rows first … last − 1 are not zero in each chosen column.
+    """Count the nonzero entries of each chosen column in the rows first … last − 1.
 
     Parameters
     ----------
-    X : (n_rows, n_columns) float32 or float64; NaN is not zero
-    chosen : int64 (n_chosen,), columns
+    X : (n_rows, n_columns) float32 or float64; NaN counts as nonzero
+    chosen : int64 (n_chosen,), the chosen columns
     counts : int64 (n_chosen,), written
     """
     for row in range(np.uint64(first), np.uint64(last)):
@@ -22,11 +22,11 @@ def count_entries(X, chosen, counts, first, last):
 
 @kernel
 def write_entries(X, chosen, at, indices, data, first, last):
-    """Write the rows and values of these entries, column by column.
+    """Write the rows and values of the nonzero entries, column by column.
 
     Parameters
     ----------
-    at : int64 (n_chosen,), where the next entry of each column goes; moved on
+    at : int64 (n_chosen,), position of the next entry of each column; advanced
     indices : int32; data : of X's dtype; both written
     """
     for row in range(np.uint64(first), np.uint64(last)):

@@ -1,29 +1,29 @@
-"""Bring the rows of a leaf's two sides together, each side in the order it had.
+"""Partition the rows of a leaf into left and right rows; the partition is stable.
 
-Every member of a team parts a share of the rows. What is already where it may stay is not copied:
-the first member leaves left rows at the front of the list itself, as those before them are read;
-the last one goes backwards and leaves right rows at its end. All else goes to the spare list, and
-when all know how many went left, each copies that to where it belongs. So the result does not
-depend on how many members there are.
+Each thread partitions a share of the rows. To save copies, the first thread writes left rows
+directly to the front of the list, and the last thread goes backwards and writes right rows directly
+to its end. All other rows go to the spare list. Once the number of left rows of every thread is
+known, each thread copies its rows from the spare list to their positions. The result does not
+depend on the number of threads.
 """
 
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import TO_LEFT
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
-from algorithms.runtime.thread_team import meet, share_of
+from algorithms.runtime.thread_team import barrier_wait, share_of
 
-FEW = 4096  # rows that one member parts alone
+FEW = 4096  # up to this many rows, one thread partitions alone
 
 
 @kernel
 def begin_with(given, rows, first, last):
-    """Write some of the rows that a tree is grown on.
+    """Write a range of the rows that a tree is grown on.
 
     Parameters
     ----------
-    given : uint32, these rows; (0,): the numbers of all
-    rows : uint32, of which those from first to last − 1 are written
+    given : uint32, the rows; (0,): all rows
+    rows : uint32; rows[first : last] are written
     """
     if len(given):
         for i in range(np.uint64(first), np.uint64(last)):
@@ -34,13 +34,13 @@ def begin_with(given, rows, first, last):
 
 
 @linked_kernel
-def part(rows, lefts, spare, column, goes_left, first, last):
-    """Part rows[first : last]; return how many go left.
+def partition_rows(rows, lefts, spare, column, goes_left, first, last):
+    """Partition rows[first : last]; return how many go left.
 
     Parameters
     ----------
-    lefts : where left ones are written, from the front on: ``spare``, or ``rows`` itself
-    spare : where right ones are written, from the back on
+    lefts : receives the left rows, from the front: ``spare``, or ``rows`` itself
+    spare : receives the right rows, from the back
     column : (n_rows,) uint8, the bins of the splitting feature
     goes_left : (256,) uint8, 0 or 1 for each bin
     """
@@ -58,10 +58,10 @@ def part(rows, lefts, spare, column, goes_left, first, last):
 
 
 @linked_kernel
-def part_backwards(rows, spare, column, goes_left, first, last):
-    """Part rows[first : last] from the last one on; return how many go left.
+def partition_backwards(rows, spare, column, goes_left, first, last):
+    """Partition rows[first : last], starting with the last row; return how many go left.
 
-    Right ones stay at the back of ``rows``, left ones are at the back of the share in ``spare``.
+    Right rows go to the back of ``rows``, left rows to the back of the share in ``spare``.
     """
     one = np.uint64(1)
     first, last = np.uint64(first), np.uint64(last)
@@ -78,57 +78,57 @@ def part_backwards(rows, spare, column, goes_left, first, last):
 
 @inner_kernel
 def move_right(rows, spare, first, last, n_left, to_right):
-    """Copy the right side of a share, which was written backwards, to its place."""
+    """Copy the right rows of a share, which are in reverse order, to their positions."""
     for i in range(np.uint64(last - first - n_left)):
         rows[np.uint64(to_right) + i] = spare[np.uint64(last - 1) - i]
 
 
 @inner_kernel
 def move_left(rows, spare, begin, n_left, to_left):
-    """Copy the left side of a share to its place."""
+    """Copy the left rows of a share to their positions."""
     for i in range(np.uint64(n_left)):
         rows[np.uint64(to_left) + i] = spare[np.uint64(begin) + i]
 
 
 @inner_kernel
-def part_alone(rows, spare, column, goes_left, start, end):
-    """Part rows[start : end] in place; return how many go left. Parameters are those of `part`."""
-    n_left = part(rows, rows, spare, column, goes_left, start, end)
+def partition_alone(rows, spare, column, goes_left, start, end):
+    """Partition rows[start : end] in place, as `partition_rows`; return how many go left."""
+    n_left = partition_rows(rows, rows, spare, column, goes_left, start, end)
     move_right(rows, spare, start, end, n_left, start + n_left)
     return n_left
 
 
 @linked_kernel
 def partition(team, rank, rows, spare, column, goes_left, start, end, sums):
-    """Part rows[start : end], together; return how many go left.
+    """Partition rows[start : end] with all threads of a team; return how many go left.
 
     Parameters
     ----------
-    sums : int64 (size, N_SUMS), the members' own numbers
+    sums : int64 (size, N_SUMS), numbers of each thread; TO_LEFT is written
     """
     if team.size == 1 or end - start <= FEW:
         if rank == 0:
-            sums[0, TO_LEFT] = part_alone(rows, spare, column, goes_left, start, end)
-        meet(team)
+            sums[0, TO_LEFT] = partition_alone(rows, spare, column, goes_left, start, end)
+        barrier_wait(team)
         return sums[0, TO_LEFT]
     first, last = share_of(team, rank, start, end)
     is_first, is_last = rank == 0, rank == team.size - 1
     if is_last:
-        own = part_backwards(rows, spare, column, goes_left, first, last)
+        n_left_own = partition_backwards(rows, spare, column, goes_left, first, last)
     elif is_first:
-        own = part(rows, rows, spare, column, goes_left, first, last)
+        n_left_own = partition_rows(rows, rows, spare, column, goes_left, first, last)
     else:
-        own = part(rows, spare, spare, column, goes_left, first, last)
-    sums[rank, TO_LEFT] = own
-    meet(team)
+        n_left_own = partition_rows(rows, spare, spare, column, goes_left, first, last)
+    sums[rank, TO_LEFT] = n_left_own
+    barrier_wait(team)
     before = n_left = 0
     for other in range(team.size):
         if other < rank:
             before += sums[other, TO_LEFT]
         n_left += sums[other, TO_LEFT]
     if not is_first:
-        move_left(rows, spare, last - own if is_last else first, own, start + before)
+        move_left(rows, spare, last - n_left_own if is_last else first, n_left_own, start + before)
     if not is_last:
-        move_right(rows, spare, first, last, own, start + n_left + (first - start - before))
-    meet(team)
+        move_right(rows, spare, first, last, n_left_own, start + n_left + (first - start - before))
+    barrier_wait(team)
     return n_left

@@ -1,8 +1,8 @@
-"""Draw rows by hashes of their numbers: for bags, and by the size of their gradients.
+"""Sample rows by hashes of their numbers: bagging, and gradient-based one-side sampling (GOSS).
 
-One-side sampling (GOSS; Ke et al. 2017, algorithm 2) ranks rows by |g h|, summed over the scores.
-The bits of a float32 that is not negative are ordered as its values are, so the leading ones of
-them make a key, and a count of rows by key tells where the largest a n of them begin.
+GOSS (Ke et al. 2017, algorithm 2) ranks rows by |g h|, summed over the scores. The bits of
+non-negative float32 numbers are ordered like their values. So the leading bits are a sort key, and
+a histogram of the keys gives the threshold of the a n largest rows.
 """
 
 from typing import NamedTuple
@@ -12,19 +12,19 @@ import numpy as np
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import hash_of
 
-KEY_BITS = 17  # of a float32 that are dropped: 64 keys an octave
+KEY_BITS = 17  # dropped bits of a float32; 64 keys per factor of 2
 KEYS = 1 << (31 - KEY_BITS)
 
 
 class OneSide(NamedTuple):
-    """Which rows one-side sampling takes."""
+    """Parameters of one-side sampling."""
 
-    edge: int  # rows whose key is larger are all taken
-    most: int  # of those with that key, such as have a hash of at most this; uint32
-    others_most: int  # of all others, likewise
-    factor: float  # float32, (1 − a) / b: what the others weigh
-    seed: int  # uint32, of the hashes at the edge
-    others_seed: int
+    edge: int  # all rows with a larger key are taken
+    most: int  # rows with this key are taken if their hash is at most this; uint32
+    others_most: int  # all other rows are taken if their hash is at most this; uint32
+    factor: float  # float32, (1 − a) / b: weight of the other rows
+    seed: int  # uint32, seed of the hashes for rows with the key ``edge``
+    others_seed: int  # seed of the hashes for the other rows
 
 
 @kernel
@@ -50,22 +50,22 @@ def count_keys(g, h, sizes, counts, first, last):
 
 @kernel
 def draw_one_side(sizes, rule, g, h, order, number, first, last, weight, rows):
-    """Write those of the rows first … last − 1 that are drawn; weigh up the others among them.
+    """Write the sampled rows among first … last − 1, and scale g and h of the small-gradient ones.
 
     Parameters
     ----------
-    sizes : (n_rows,) float32, of `count_keys`
+    sizes : (n_rows,) float32, result of `count_keys`
     rule : OneSide
     g, h : (n_scores, n_rows) float32, changed
-    order : uint32 (n_rows,), the number of each row in the whole table, by which it is drawn; (0,)
-        where rows follow each other
-    number : then that of the row ``first``
-    weight : (last − first,) float32, written: 0 where a row is not drawn
+    order : uint32 (n_rows,), the number of each row in the whole table, which is hashed; (0,) if
+        rows are consecutive
+    number : in that case, the number of the row ``first``
+    weight : (last − first,) float32, written: 0 for rows that are not sampled
     rows : uint32 (last − first,), written
 
     Returns
     -------
-    how many are drawn
+    number of sampled rows
     """
     begin, end = np.uint64(first), np.uint64(last)
     bits = sizes.view(np.int32)
@@ -90,7 +90,7 @@ def draw_one_side(sizes, rule, g, h, order, number, first, last, weight, rows):
 
 @inner_kernel
 def weight_of(key, rule, number):
-    """Return how much a row weighs: 1 a large one, more another that is drawn, else 0."""
+    """Return the weight of a row: 1 if it is large, ``factor`` if it is sampled, else 0."""
     zero, one = np.float32(0.0), np.float32(1.0)
     is_edge = (key == rule.edge) & (hash_of(rule.seed, number) <= rule.most)
     is_drawn = hash_of(rule.others_seed, number) <= rule.others_most
@@ -99,11 +99,11 @@ def weight_of(key, rule, number):
 
 @kernel
 def draw_rows(seed, below, first, last, out):
-    """Write the numbers in first … last − 1 whose hash is below a bound; return how many.
+    """Write the numbers in first … last − 1 with a hash below a bound; return how many.
 
     Parameters
     ----------
-    below : int64; a row is drawn with probability below / 2³²
+    below : int64; a row is sampled with probability below / 2³²
     out : uint32 (last − first,), written
     """
     count = np.uint64(0)
@@ -115,12 +115,12 @@ def draw_rows(seed, below, first, last, out):
 
 @kernel
 def draw_placed(seed, below, order, out):
-    """Write the places of those numbers whose hash is below a bound; return how many.
+    """Write the positions of the numbers with a hash below a bound; return how many.
 
     Parameters
     ----------
-    seed, below : as of `draw_rows`
-    order : uint32 (n_rows,), the number at each place
+    seed, below : as in `draw_rows`
+    order : uint32 (n_rows,), the number at each position
     out : uint32 (n_rows,), written
     """
     count = np.uint64(0)

@@ -1,19 +1,19 @@
 """Add a grown tree to the scores of all rows.
 
-The rows of a leaf stand together after growth, so each row's leaf is known without a walk; rows
-that the tree was not grown on are parted likewise.
+After growth the rows of each leaf are contiguous, so the leaves of training rows are known without
+a traversal. Rows that the tree was not grown on are partitioned in the same way.
 """
 
 import numpy as np
 
-from algorithms.gbdt.kernels.partition import part_alone
+from algorithms.gbdt.kernels.partition import partition_alone
 from algorithms.gbdt.kernels.sparse_columns import cell_of
 from algorithms.runtime.jit import kernel
 
 
 @kernel
 def mark_leaves(growth, n_leaves, leaf_of, first, last):
-    """Write the number of its leaf for each of growth.rows[first : last].
+    """Write the leaf index of each of growth.rows[first : last].
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def mark_leaves(growth, n_leaves, leaf_of, first, last):
 
 @kernel
 def list_unmarked(leaf_of, mark, first, last, out):
-    """Write those of the rows first … last − 1 whose leaf is ``mark``; return how many."""
+    """Write the rows among first … last − 1 whose leaf is ``mark``; return how many."""
     count = np.uint64(0)
     for i in range(np.uint64(first), np.uint64(last)):
         out[count] = np.uint32(i)
@@ -37,21 +37,21 @@ def list_unmarked(leaf_of, mark, first, last, out):
 
 
 @kernel
-def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
-    """Write the number of its leaf for each of some rows, by parting them as growth did its own.
+def partition_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf_of):
+    """Write the leaf index of each of some rows, by partitioning them along the tree.
 
-    It takes a third of the time of walking down the tree: columns are read in order.
+    This takes a third of the time of a traversal by row, because columns are read in order.
 
     Parameters
     ----------
-    nodes : NODE (n_nodes,), parents before their children, right children behind left ones
+    nodes : NODE (n_nodes,), parents before their children, each right child after its left sibling
     goes_left : uint8 (n_nodes, MAX_BINS)
     columns : uint8 (n_columns, n_rows)
     place : int64 (n_features,), column of each feature
-    leaf : int64 (n_nodes,), number of the leaf that a node is
-    rows : uint32, rows of the table; brought into another order
-    spare : uint32, as long, scratch space
-    spans : int64 (n_nodes, 2), scratch space: where a node's rows begin and end
+    leaf : int64 (n_nodes,), index of the leaf that a node is
+    rows : uint32, rows of the table; reordered
+    spare : uint32, of the same length, scratch space
+    spans : int64 (n_nodes, 2), scratch space: start and end of each node's rows
     leaf_of : (n_rows,) uint16 or uint32, written
     """
     spans[0, 0], spans[0, 1] = 0, len(rows)
@@ -62,21 +62,21 @@ def part_others(nodes, goes_left, columns, place, leaf, rows, spare, spans, leaf
                 leaf_of[np.uint64(rows[i])] = leaf[at]
             continue
         column = columns[place[nodes[at]["feature"]]]
-        n_left = part_alone(rows, spare, column, goes_left[at], start, end)
+        n_left = partition_alone(rows, spare, column, goes_left[at], start, end)
         spans[left, 0], spans[left, 1] = start, start + n_left
         spans[left + 1, 0], spans[left + 1, 1] = start + n_left, end
 
 
 @kernel
 def walk_listed(bins, growth, leaf, others, leaf_of):
-    """Do as `part_others` where some columns are listed: walk down the tree.
+    """Write leaf indices like `partition_others`, for tables with sparse columns, by traversal.
 
     Parameters
     ----------
-    leaf : int64 (n_nodes,), number of the leaf that a node is
+    leaf : int64 (n_nodes,), index of the leaf that a node is
     """
     nodes = growth.nodes
-    stride = growth.cells.shape[1] // len(bins.places.length)
+    stride = growth.cells.shape[1] // len(bins.layout.length)
     for i in range(np.uint64(len(others))):
         row = np.uint64(others[i])
         at = 0

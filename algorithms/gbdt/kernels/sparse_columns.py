@@ -1,8 +1,8 @@
-"""Listed columns: rows of which almost all are at the default, held by what is not.
+"""Sparse ("listed") columns: columns stored by their entries outside the default bin.
 
-A row's entries are the numbers of its cells, so a histogram is built as from dense rows, by one
-addition an entry. To part rows by a listed feature its entries are laid out in a dense column,
-which is cleared after.
+The entries of a row are indices of histogram cells, so a histogram takes one addition per entry. To
+partition rows by a sparse feature, its entries are written to a dense column, which is cleared
+afterwards.
 """
 
 import numpy as np
@@ -25,40 +25,40 @@ AHEAD = 16  # rows
 
 
 @inner_kernel
-def add_listed(lists, records, rows, start, end, last, cells):
+def add_listed(sparse, records, rows, start, end, last, cells):
     """Add rows[start : end] to their cells."""
     final = np.uint64(last) - np.uint64(1)
     for i in range(np.uint64(start), np.uint64(end)):
         far = np.uint64(rows[min(i + np.uint64(2 * AHEAD), final)])
         near = np.uint64(rows[min(i + np.uint64(AHEAD), final)])
-        prefetch(lists.start, far)
+        prefetch(sparse.start, far)
         prefetch(records, near)
-        prefetch(lists.cells, np.uint64(lists.start[near]))
+        prefetch(sparse.cells, np.uint64(sparse.start[near]))
         row = np.uint64(rows[i])
         record = records[row]
-        for k in range(np.uint64(lists.start[row]), np.uint64(lists.start[row + np.uint64(1)])):
-            cells[np.uint64(lists.cells[k])] += record
+        for k in range(np.uint64(sparse.start[row]), np.uint64(sparse.start[row + np.uint64(1)])):
+            cells[np.uint64(sparse.cells[k])] += record
 
 
 @linked_kernel
-def build_listed(lists, records, rows, first, last, wide, cells, planes, begin, sums):
-    """Add rows[first : last] to the cells of all listed columns.
+def build_listed(sparse, records, rows, first, last, wide, cells, planes, begin, sums):
+    """Add rows[first : last] to the cells of all sparse columns.
 
     Parameters
     ----------
-    lists : Lists
+    sparse : SparseColumns
     records : (n_rows,) int64
     rows : uint32
-    wide : whether cells might overflow; then they are moved to the wide planes in time
+    wide : whether cells could overflow; then they are moved to the wide planes in time
     cells : (n_cells,) int64, added to
     planes : (2, n_cells) int64, added to
-    begin : the first cell of the listed columns
+    begin : the first cell of the sparse columns
     sums : int64, written: SPREAD, TOTAL_G, TOTAL_H of the rows of a wide leaf, and LISTED_FLUSHED:
         whether cells were moved
     """
     sums[SPREAD] = sums[LISTED_FLUSHED] = 0
     if not wide:
-        add_listed(lists, records, rows, first, last, last, cells)
+        add_listed(sparse, records, rows, first, last, last, cells)
         return
     spread = total_g = total_h = spread_here = h_here = 0
     start, step = first, CHUNK
@@ -70,10 +70,10 @@ def build_listed(lists, records, rows, first, last, wide, cells, planes, begin, 
                 flush_listed(cells, planes, begin)
                 spread_here = h_here = 0
                 sums[LISTED_FLUSHED] = 1
-            elif step > 1:  # too much for one chunk, never for one row
+            elif step > 1:  # a chunk can overflow, a single row cannot
                 step = 1
             continue
-        add_listed(lists, records, rows, start, end, last, cells)
+        add_listed(sparse, records, rows, start, end, last, cells)
         spread_here += more_spread
         h_here += more_h
         spread += more_spread
@@ -85,7 +85,7 @@ def build_listed(lists, records, rows, first, last, wide, cells, planes, begin, 
 
 @inner_kernel
 def flush_listed(cells, planes, begin):
-    """Move the cells of all listed columns into the wide planes."""
+    """Move the cells of all sparse columns into the wide planes."""
     for i in range(np.uint64(begin), np.uint64(len(cells))):
         planes[0, i] += cells[i] >> HALF
         planes[1, i] += cells[i] & LOW
@@ -93,31 +93,31 @@ def flush_listed(cells, planes, begin):
 
 
 @inner_kernel
-def spread_column(lists, f, column):
-    """Lay a feature's entries out in a column of zeros."""
-    for k in range(np.uint64(lists.of_feature[f]), np.uint64(lists.of_feature[f + 1])):
-        column[np.uint64(lists.rows[k])] = lists.bins[k]
+def spread_column(sparse, f, column):
+    """Write a feature's entries to a dense column of zeros."""
+    for k in range(np.uint64(sparse.of_feature[f]), np.uint64(sparse.of_feature[f + 1])):
+        column[np.uint64(sparse.rows[k])] = sparse.bins[k]
 
 
 @inner_kernel
-def clear_column(lists, f, column):
-    """Make it a column of zeros again."""
-    for k in range(np.uint64(lists.of_feature[f]), np.uint64(lists.of_feature[f + 1])):
-        column[np.uint64(lists.rows[k])] = 0
+def clear_column(sparse, f, column):
+    """Set the entries that `spread_column` wrote back to zero."""
+    for k in range(np.uint64(sparse.of_feature[f]), np.uint64(sparse.of_feature[f + 1])):
+        column[np.uint64(sparse.rows[k])] = 0
 
 
 @inner_kernel
 def cell_of(bins, row, f, stride):
-    """Return the cell, in its column, that a row's bin of a feature has."""
-    column = bins.places.column[f]
+    """Return the cell index, within its column, of a row's bin of a feature."""
+    column = bins.layout.column[f]
     if column < bins.rows.shape[1]:
         return np.int64(bins.rows[row, np.uint64(column)])
-    lists = bins.lists
+    sparse = bins.sparse
     begin = column * stride
-    low = begin + bins.places.first[f]
+    low = begin + bins.layout.first[f]
     high = low + bins.count[f] - 1
-    for k in range(lists.start[row], lists.start[row + np.uint64(1)]):
-        cell = np.int64(lists.cells[k])
+    for k in range(sparse.start[row], sparse.start[row + np.uint64(1)]):
+        cell = np.int64(sparse.cells[k])
         if low <= cell < high:
             return cell - begin
     return np.int64(0)

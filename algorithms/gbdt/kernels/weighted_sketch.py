@@ -1,8 +1,8 @@
 """Candidate thresholds of a column: its quantiles, weighted by the hessians.
 
-Candidates are put wherever the sum of h along the sorted cells passes the next multiple of ε H, so
-that no two that follow each other have more than about ε H between them (Chen & Guestrin 2016,
-section 3.3): a split of the weighted squares Σ h (F − g/h)² / 2 sees rows in this proportion.
+A candidate is placed wherever the sum of h along the sorted cells passes the next multiple of ε H,
+so that two consecutive candidates have at most about ε H between them (Chen & Guestrin 2016,
+section 3.3): in the objective, a weighted sum of squares Σ h (F − g/h)² / 2, rows have weight h.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from algorithms.gbdt.kernels.bin_edges import end_of_run, middle
 from algorithms.runtime.intrinsics import prefetch
 from algorithms.runtime.jit import kernel
 
-CELLS = 4096  # of a column, where no value is frequent
+CELLS = 4096  # number of cells of a column without frequent values
 MOST_CELLS = 2 * CELLS + 1
 AHEAD = 24
 ROWS_AT_ONCE = 256
@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 256
 
 @kernel
 def count_runs(value, enough):
-    """Return how many distinct values a sorted column has; counting stops above ``enough``."""
+    """Return the number of distinct values of a sorted column; counting stops above ``enough``."""
     count = start = 0
     while start < len(value) and count <= enough:
         start = end_of_run(value, start)
@@ -29,22 +29,22 @@ def count_runs(value, enough):
 
 @kernel
 def cut_cells(order, value, h, per_row, per_h, fewest, large, codes, edges, counts, several):
-    """Part a sorted column into cells between distinct values; return how many there are.
+    """Divide a sorted column into cells between distinct values; return the number of cells.
 
-    A cell is closed once its size is ``fewest`` or more, and before a value of size ``large`` or
-    more. So cells of several values are smaller than both together.
+    A cell ends when its size is at least ``fewest``, and before a value of size ``large`` or more.
+    So cells of several values are smaller than ``fewest`` + ``large``.
 
     Parameters
     ----------
     order : (n,) uint32, rows of the column's present entries
     value : (n,) float32, their values, ascending
-    h : (n_rows,) float32, weights, those below 0 taken for 0; or (0,)
+    h : (n_rows,) float32, weights, negative ones count as 0; or (0,)
     per_row, per_h : the size of an entry is per_row + per_h h
-    fewest, large : float; as many as `CELLS` of the first may be in the column, and the second is
-        not smaller, so that there are at most `MOST_CELLS` cells
-    codes : (n_rows,) uint16, written where a value is present; or (0,)
-    edges : (MOST_CELLS,) float64, written: between a cell and the next one
-    counts : (MOST_CELLS,) int64, written: entries of each
+    fewest, large : float; the size of the column is at most `CELLS` times ``fewest``, and ``large``
+        is not smaller than ``fewest``, so that there are at most `MOST_CELLS` cells
+    codes : (n_rows,) uint16, written for present values; or (0,)
+    edges : (MOST_CELLS,) float64, written: edge between each cell and the next one
+    counts : (MOST_CELLS,) int64, written: number of entries of each cell
     several : (MOST_CELLS,) bool, written: whether a cell has more than one value
     """
     if len(value) == 0:
@@ -75,15 +75,15 @@ def cut_cells(order, value, h, per_row, per_h, fewest, large, codes, edges, coun
 
 @kernel
 def weigh_runs(order, value, weight, per_weight, counts):
-    """Bring sorted values into their distinct ones, and weigh each; return how many there are.
+    """Replace sorted values by the distinct ones, and weigh each; return the number of them.
 
     Parameters
     ----------
     order : (n,) uint32, rows of the column's present entries
     value : (n,) float32, their values, ascending; written
     weight : (n_rows,) float64
-    per_weight : parts that a unit of weight has
-    counts : (n,) int64, written: whole parts of each value, at least one
+    per_weight : number of parts of a unit of weight
+    counts : (n,) int64, written: number of whole parts of each value, at least one
     """
     n_runs = start = 0
     while start < len(value):
@@ -100,14 +100,14 @@ def weigh_runs(order, value, weight, per_weight, counts):
 
 @kernel
 def weigh_rows(codes, h, sums):
-    """Add each row's h, float32, to its cell of one column; ``sums`` is float64 (n_cells + 1,)."""
+    """Add each row's h, float32, to the sum of its cell; ``sums`` is float64 (n_cells + 1,)."""
     for i in range(np.uint64(len(codes))):
         sums[np.uint64(codes[i])] += np.float64(h[i])
 
 
 @kernel
 def weigh_entries(order, counts, h, sums):
-    """Do the same by the sorted entries of a column; parameters are those of `cut_cells`."""
+    """Add h to the sums of cells by sorted entries; parameters are those of `cut_cells`."""
     last = np.uint64(len(order)) - np.uint64(1)
     i = np.uint64(0)
     for cell in range(len(counts)):
@@ -119,13 +119,13 @@ def weigh_entries(order, counts, h, sums):
 
 @kernel
 def choose_ends(weights, room, ends):
-    """Write the last cells of bins of about equal weight; return how many there are.
+    """Write the last cell of each bin, for bins of about equal weight; return how many.
 
     Parameters
     ----------
     weights : (n_cells,) float64
-    room : most bins, 1/ε; each cell is one where there are no more
-    ends : (room,) int64, written, ascending; the last cell of all is not among them
+    room : maximum number of bins, 1/ε; with at most so many cells, each cell is a bin
+    ends : (room,) int64, written, ascending; without the last cell of all
     """
     total = 0.0
     for cell in range(len(weights)):
@@ -154,7 +154,7 @@ def code_rows(codes, bins, column):
 def lay_rows(columns, rows, first, last):
     """Copy columns (n_features, n_rows) into rows (n_rows, n_features), for rows first … last − 1.
 
-    Some rows at a time, so that what is written stays in the first-level cache.
+    Rows are copied in blocks, so that the written rows stay in the first-level cache.
     """
     for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS_AT_ONCE)):
         end = min(start + np.uint64(ROWS_AT_ONCE), np.uint64(last))

@@ -84,8 +84,8 @@ class Rules(NamedTuple):
     """Parameters of the score of a split."""
 
     least_h: float  # minimum H of a side, above 0
-    ridge: float  # λ
-    alpha: float
-    max_step: float  # bound on |w|; 0: none
+    reg_lambda: float  # λ
+    reg_alpha: float
+    max_delta_step: float  # bound on |w|; 0: none
     step: float  # ε: thresholds are ε H apart; 0: all are tried
-    plain: int  # 1: no alpha, no max_step and no monotone column
+    plain: int  # 1: no reg_alpha, no max_delta_step and no monotone column

@@ -114,7 +114,7 @@ def fetch_ahead(lists, rows, i, end):
 @inner_kernel
 def scan_full(lists, rows, rules, states, start, end):
     """Try the thresholds of a column without missing values, with the unconstrained score."""
-    ridge = rules.ridge
+    ridge = rules.reg_lambda
     for i in range(np.uint64(start), np.uint64(end)):
         fetch_ahead(lists, rows, i, end)
         row = rows[np.uint64(lists.order[i])]
@@ -182,7 +182,7 @@ def score_split(s, g, h, rules, direction):
     if h < rules.least_h or h_right < rules.least_h:
         return -np.inf
     if rules.plain:
-        return g * g / (h + rules.ridge) + g_right * g_right / (h_right + rules.ridge)
+        return g * g / (h + rules.reg_lambda) + g_right * g_right / (h_right + rules.reg_lambda)
     left = weigh(g, h, s["lower"], s["upper"], rules)
     right = weigh(g_right, h_right, s["lower"], s["upper"], rules)
     if direction * (right - left) < 0.0:

@@ -88,9 +88,9 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
     assert np.array_equal(found.missing, wanted.missing)
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
     if not layout.bundles:
-        assert (np.diff(bins.places.start)[: bins.rows.shape[1]] == 1).all()
+        assert (np.diff(bins.layout.start)[: bins.rows.shape[1]] == 1).all()
     if not layout.lists:
-        assert bins.rows.shape[1] == len(bins.places.length)
+        assert bins.rows.shape[1] == len(bins.layout.length)
 
 
 def test_a_conflict_that_is_allowed_costs_one_value():
@@ -104,7 +104,7 @@ def test_a_conflict_that_is_allowed_costs_one_value():
         bins = bin_table(table, binner, *facts, Layout(max_conflict_rate=0.01))
         apart = bin_table(table, binner, *facts, Layout(max_conflict_rate=0.009))
     assert bins.rows.shape[1] == 1
-    assert len(apart.places.length) == 2
+    assert len(apart.layout.length) == 2
     lost = oracles.bins_of(bins, 100) != X
     assert np.argwhere(lost).tolist() == [[9, 1]]
 
@@ -120,21 +120,21 @@ def test_listed_columns_sum_records(seed, size):
         table = split_columns(sparse.csr_array(X))
         binner = find_bins(table, np.zeros(d, bool), 9, n, 1, workers)
         bins = bin_table(table, binner, none, all_free(len(none)), workers)
-    stride = stride_of(bins.places)
-    begin, n_cells = bins.rows.shape[1] * stride, len(bins.places.length) * stride
+    stride = stride_of(bins.layout)
+    begin, n_cells = bins.rows.shape[1] * stride, len(bins.layout.length) * stride
     assert begin < n_cells
     g, h = rng.integers(-size, size, n), rng.integers(0, size, n)
     records = g * oracles_histogram.HALF + h
     rows = np.sort(rng.choice(n, 1100, replace=False)).astype(np.uint32)
     cells, wide = np.zeros(n_cells, np.int64), np.zeros((2, n_cells), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
-    build_listed(bins.lists, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
+    build_listed(bins.sparse, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
     found = wide + np.array(oracles_histogram.unpack(cells))
     own = oracles.bins_of(bins, n)
     wanted = oracles_histogram.histogram(own, records, rows, 9)
-    for f in np.flatnonzero(bins.places.column >= 0):
-        first = bins.places.column[f] * stride + bins.places.first[f]
-        others = np.delete(np.arange(bins.count[f]), bins.places.default[f])
+    for f in np.flatnonzero(bins.layout.column >= 0):
+        first = bins.layout.column[f] * stride + bins.layout.first[f]
+        others = np.delete(np.arange(bins.count[f]), bins.layout.default[f])
         assert np.array_equal(found[:, first : first + len(others)], wanted[:, f, others])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert (sums[hist_layout.TOTAL_G], sums[hist_layout.TOTAL_H]) == (g[rows].sum(), h[rows].sum())

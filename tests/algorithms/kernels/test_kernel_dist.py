@@ -14,12 +14,12 @@ from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels import gradient_packing as hist_pack
 from algorithms.gbdt.kernels.booster_arrays import Scale
 from algorithms.gbdt.kernels.distributed_growth import (
-    Board,
-    Desk,
     Features,
+    GlobalTree,
+    SplitScratch,
     export_cells,
+    find_best_splits_of_features,
     propose,
-    survey_merged,
 )
 from algorithms.gbdt.kernels.distributed_rows import pack_run
 from algorithms.gbdt.kernels.row_sampling import draw_rows
@@ -105,7 +105,7 @@ def test_rows_are_parted_into_the_leaves_that_growth_put_them_in(categorical):
         tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
     found = np.zeros(400, np.uint16)
     of_leaves = grower.leaves["node"][: tree.n_leaves]
-    goes_left, places = grower.growth.goes_left, bins.places.column
+    goes_left, places = grower.growth.goes_left, bins.layout.column
     task = make_partition_task(tree.nodes, of_leaves, goes_left, bins.columns, places, found)
     every = np.arange(400, dtype=np.uint32)
     task(every[:0])
@@ -130,7 +130,9 @@ def best_gain(sums, g, h, n_rows, rules):
     """Return the best gain of a threshold on one feature, plainly; λ and the rest are 0."""
     left = np.cumsum(sums[:, :-1], axis=1).astype(float)
     right = np.array([[g], [h]]) - left
-    least = max(np.ceil(max((rules.min_rows - 0.5) * h / n_rows, rules.min_h)), 1)
+    least = max(
+        np.ceil(max((rules.min_child_samples - 0.5) * h / n_rows, rules.min_child_weight)), 1
+    )
     allowed = (left[1] >= least) & (right[1] >= least)
     left, right = left[:, allowed], right[:, allowed]
     gains = left[0] ** 2 / left[1] + right[0] ** 2 / right[1] - g * g / h
@@ -150,7 +152,7 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     facts = Features(
         counts,
         np.full(3, -1),
-        is_set=np.zeros(3, np.int64),
+        is_categorical=np.zeros(3, np.int64),
         sizes=np.empty((0, booster_arrays.MAX_BINS), np.int32),
         monotone=np.zeros(3, np.int64),
         groups=all_free(3),
@@ -160,12 +162,12 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
         leaf["end"], leaf["g"], leaf["h"], leaf["slot"] = own
         leaf["lower"], leaf["upper"] = -np.inf, np.inf
     left = all_free(2)
-    desk = Desk(
+    desk = SplitScratch(
         small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
         scores=np.zeros((1, booster_arrays.MAX_BINS)),
         order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
         best=np.zeros((1, 2), booster_arrays.BEST),
-        members=np.zeros((1, 2, booster_arrays.MAX_BINS), np.uint8),
+        left_bins=np.zeros((1, 2, booster_arrays.MAX_BINS), np.uint8),
     )
     planes = np.stack([small + large, np.zeros_like(small)])
     features, gains, scale = np.arange(3), np.full((2, 3), -1.0), Scale(1.0, 1.0)
@@ -178,11 +180,13 @@ def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
     ]
     assert np.allclose(gains, wanted)
     nothing = np.zeros(0, np.uint8)
-    board = Board(
-        leaves, left, desk.best[0], desk.members[0], nothing, nothing, np.zeros(1, np.int64)
+    board = GlobalTree(
+        leaves, left, desk.best[0], desk.left_bins[0], nothing, nothing, np.zeros(1, np.int64)
     )
     for which, sums in enumerate((small, large)):
-        survey_merged(facts, board, which, features, first, sums, desk, rules, scale, which)
+        find_best_splits_of_features(
+            facts, board, which, features, first, sums, desk, rules, scale, which
+        )
         best = desk.best[0, which]
         assert best["gain"] == pytest.approx(max(wanted[which]))
         assert best["feature"] == (np.argmax(gains[which]) if gains[which].any() else -1)

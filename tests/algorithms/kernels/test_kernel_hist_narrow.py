@@ -7,7 +7,7 @@ from kernels import callable_kernel
 
 from algorithms.gbdt.kernels.booster_arrays import BEST, HALF, LOW, MAX_BINS, MOST_G, MOST_H
 from algorithms.gbdt.kernels.narrow_leaf import scan_sums
-from algorithms.gbdt.kernels.split import Facts, scan
+from algorithms.gbdt.kernels.split import NodeStats, scan
 from algorithms.gbdt.params import make_rules
 from algorithms.histogram_boosting import HistogramBoostingRegressor
 
@@ -42,10 +42,10 @@ def test_sums_of_cells_are_scanned_as_two_sums(seed, n_bins, share, missing, lar
     total_g, total_h = int(g.sum()), int(h.sum())
     model = HistogramBoostingRegressor(extra_trees=extra, reg_lambda=1.0)
     rules = make_rules(model, np.zeros(1, np.int64))
-    base = total_g**2 / (total_h + rules.ridge)
+    base = total_g**2 / (total_h + rules.reg_lambda)
     least = max(1, int(rng.integers(1, 3) * total_h // 10))
-    facts = Facts(
-        total_g, total_h, n_rows, least, base, 0.0, rules.ridge, 1.0, -np.inf, np.inf, 0.0, 3
+    facts = NodeStats(
+        total_g, total_h, n_rows, least, base, 0.0, rules.reg_lambda, 1.0, -np.inf, np.inf, 0.0, 3
     )
     missing_bin = n_bins - 1 if missing else -1
     scores = np.zeros(MAX_BINS)

@@ -15,11 +15,11 @@ from numba.core.types.functions import BaseFunction
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.linking import LinkedLibrary
 from algorithms.runtime.type_lookups import (
-    IDLE,
+    UNUSED_PASSES,
+    cached_call_types,
+    fast_variable_lists,
     kernel_pipeline,
-    listing_quickly,
-    remembering,
-    without_collecting,
+    without_garbage_collection,
 )
 
 
@@ -120,7 +120,7 @@ def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():
 
     BaseFunction.get_call_type = count
     try:
-        with remembering():
+        with cached_call_types():
             njit(lambda a, b: (a + b) * (a + b) + (b + a) * (a + b))(1.0, 2.0)
         assert BaseFunction.get_call_type is count
     finally:
@@ -138,7 +138,7 @@ def test_variables_of_a_statement_and_values_of_options_are_numbas_own():
     flags.nrt = True
     listed, values = [call._rec_list_vars(p) for p in parts], flags.values()
     before = ir.Inst._rec_list_vars, TargetConfig.values
-    with listing_quickly():
+    with fast_variable_lists():
         assert [call._rec_list_vars(p) for p in parts] == listed
         assert list(flags.values().items()) == list(values.items())
         assert (ir.Inst._rec_list_vars, TargetConfig.values) != before
@@ -151,16 +151,16 @@ def test_passes_that_are_idle_in_kernels_are_left_out_and_no_others():
     state = SimpleNamespace(func_ir=None, flags=Flags())
     state.flags.enable_ssa = True
     every = [step for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes]
-    assert set(IDLE) <= set(every)
+    assert set(UNUSED_PASSES) <= set(every)
     kept = [step for step, _ in kernel_pipeline(state).passes]
-    assert kept == [step for step in every if step not in IDLE]
+    assert kept == [step for step in every if step not in UNUSED_PASSES]
 
 
 @pytest.mark.parametrize("collects", [True, False])
 def test_garbage_is_collected_after_a_compilation_as_before_it(collects):
     (gc.enable if collects else gc.disable)()
     try:
-        with without_collecting():
+        with without_garbage_collection():
             assert not gc.isenabled()
         assert gc.isenabled() is collects
     finally:

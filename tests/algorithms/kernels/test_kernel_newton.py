@@ -47,8 +47,8 @@ def grower_of(X, workers, kind=ExactGrower, step=0.0, **params):
     "given_rules",
     [
         {},
-        {"least_h": 3.0, "ridge": 0.0},
-        {"alpha": 0.8, "max_step": 0.5, "plain": 0},
+        {"least_h": 3.0, "reg_lambda": 0.0},
+        {"reg_alpha": 0.8, "max_delta_step": 0.5, "plain": 0},
         {"plain": 0, "sign": 1, "bounds": (-0.4, 0.3)},
         {"step": 0.2},
     ],
@@ -56,7 +56,14 @@ def grower_of(X, workers, kind=ExactGrower, step=0.0, **params):
 def test_every_slot_finds_its_best_split(seed, given_rules):
     options = dict(given_rules)
     sign, bounds = options.pop("sign", 0), options.pop("bounds", (-np.inf, np.inf))
-    kept = {"least_h": 0.5, "ridge": 1.0, "alpha": 0.0, "max_step": 0.0, "step": 0.0, "plain": 1}
+    kept = {
+        "least_h": 0.5,
+        "reg_lambda": 1.0,
+        "reg_alpha": 0.0,
+        "max_delta_step": 0.0,
+        "step": 0.0,
+        "plain": 1,
+    }
     rules = exact_arrays.Rules(**kept | options)
     X, g, h = draw_table(seed, missing=0.3 * (seed % 2), distinct=(0, 2, 4)[seed % 3])
     slots = np.random.default_rng(seed).integers(0, 4, len(X))  # slot 3: in no open node

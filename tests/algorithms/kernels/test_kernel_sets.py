@@ -31,11 +31,25 @@ def split(codes, n_codes, g, h, sizes, rules):
     if sizes is not None:
         bins.sizes[0, :n_codes] = sizes
     limits = Rules(
-        num_leaves=2, max_depth=-1, min_rows=0, min_h=rules["min_h"], alpha=rules["alpha"],
-        ridge=rules["ridge"], min_gain=0.0, max_step=rules["max_step"], smooth=0.0, set_smooth=0.0,
-        set_ridge=0.0, most_in_set=rules["most"], few_bins=rules["few"], min_rows_of_category=0,
-        extra=0, plain=int(not rules["alpha"] and not rules["max_step"]), seed=0, sets_by_value=1,
-    )  # fmt: skip
+        num_leaves=2,
+        max_depth=-1,
+        min_child_samples=0,
+        min_child_weight=rules["min_h"],
+        reg_alpha=rules["alpha"],
+        reg_lambda=rules["ridge"],
+        min_split_gain=0.0,
+        max_delta_step=rules["max_step"],
+        path_smooth=0.0,
+        cat_smooth=0.0,
+        cat_l2=0.0,
+        max_cat_threshold=rules["most"],
+        max_cat_to_onehot=rules["few"],
+        min_data_per_group=0,
+        extra_trees=0,
+        plain=int(not rules["alpha"] and not rules["max_step"]),
+        seed=0,
+        sets_by_value=1,
+    )
     grower = Grower(bins, binner, limits, ALONE)
     tree = grower.grow((g << 32) + h, Scale(1.0, 1.0), 0)
     return tree.nodes[0], grower.growth.goes_left[0], grower
@@ -129,8 +143,8 @@ def limits(**changes):
         "max_depth": 6,
         "min_child_weight": 1.0,
         "reg_lambda": 1.0,
-        "alpha": 0.0,
-        "max_step": 0.0,
+        "reg_alpha": 0.0,
+        "max_delta_step": 0.0,
     }
     own |= {"least_gain": 0.0, "monotone": NO_SIGNS, "groups": all_free(1)} | changes
     return Limits(**own)

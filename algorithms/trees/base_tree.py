@@ -262,7 +262,7 @@ class BaseDecisionTree(BaseEstimator):
             Decimals of thresholds and values.
         """
         names, classes = self._names(feature_names)
-        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        splits = tree_text.SplitText(self.tree_, names, self._labels, decimals)
         return tree_text.export_text(splits, classes, max_depth=max_depth, spacing=spacing)
 
     def draw(self, feature_names=None, *, max_depth=None, decimals=2):
@@ -271,7 +271,7 @@ class BaseDecisionTree(BaseEstimator):
         Branches below ``max_depth`` levels are not drawn; a dashed box marks where they are cut.
         """
         names, classes = self._names(feature_names)
-        splits = tree_text.Questions(self.tree_, names, self._labels, decimals)
+        splits = tree_text.SplitText(self.tree_, names, self._labels, decimals)
         return tree_text.draw_svg(splits, classes, max_depth=max_depth)
 
     @property

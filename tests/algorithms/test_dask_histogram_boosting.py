@@ -20,7 +20,7 @@ from algorithms import (
     HistogramBoostingRegressor,
 )
 from algorithms.distributed import base_dask, placement, worker_tasks
-from algorithms.distributed.table_parts import look
+from algorithms.distributed.table_parts import inspect_part
 from algorithms.distributed.worker_check import WorkerLostError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -206,7 +206,7 @@ def told_of(model, n_features=2):
     """Return what the ranks of a training on one small part are told, and its key."""
     X, y = np.zeros((3, n_features)), np.arange(3.0)
     local = model._describe_columns(da.from_array(X))
-    facts = [look((X, y), local)]
+    facts = [inspect_part((X, y), local)]
     told, _ = model._prepare(local, facts, None, None, None)
     return told, model._key(told, facts)
 

@@ -15,7 +15,7 @@ from algorithms import (
     HistogramBoostingRegressor,
 )
 from algorithms.distributed import worker_tasks
-from algorithms.distributed.table_parts import look
+from algorithms.distributed.table_parts import inspect_part
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -148,11 +148,11 @@ def test_a_category_that_a_frame_does_not_declare_is_named_with_its_column(names
     collection = dd.from_pandas(X, npartitions=1)
     model = DaskHistogramBoostingClassifier()._describe_columns(collection)
     X.isetitem(2, pd.Categorical([None, *["w", "u", "v"] * 99, "u", "u"]))
-    assert look((X, y), model).n_rows == N
+    assert inspect_part((X, y), model).n_rows == N
     for strange in (pd.Categorical(["u"] * (N - 1) + ["x"]), ["u"] * (N - 1) + ["x"]):
         X.isetitem(2, strange)
         with pytest.raises(ValueError, match=f"column {key} has the category 'x' in a part"):
-            look((X, y), model)
+            inspect_part((X, y), model)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
@@ -160,7 +160,7 @@ def test_sparse_parts_are_refused_in_words(kind):
     X, y, weight = table()
     model = DaskHistogramBoostingRegressor()._describe_columns(da.from_array(X))
     with pytest.raises(TypeError, match="sparse parts cannot be trained on"):
-        look((kind(X), y, weight), model)
+        inspect_part((kind(X), y, weight), model)
 
 
 def test_another_fit_forgets_what_the_last_one_read_off_its_table(client):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ranks_kit import SECRET, together
 
 from algorithms.distributed import handshake, sockets
-from algorithms.distributed.collective import cut, decode, encode, join, skips_of, width_of
+from algorithms.distributed.collective import decode, encode, join, skips_of, split_frame, width_of
 from algorithms.distributed.sockets import LinkError
 
 
@@ -211,4 +211,4 @@ def test_large_frames_cross():
 
 
 def test_a_frame_is_cut_where_it_was_joined():
-    assert cut(struct.pack("<Q", 2) + b"ab" + struct.pack("<Q", 0)) == [b"ab", b""]
+    assert split_frame(struct.pack("<Q", 2) + b"ab" + struct.pack("<Q", 0)) == [b"ab", b""]

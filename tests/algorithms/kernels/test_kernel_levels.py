@@ -132,7 +132,7 @@ def test_little_room_for_doubts_changes_no_bit(missing, monkeypatch):
     X = columns.table(rng, 20_000, 6, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
     trees = [grow(X, value, weight, 6)]
-    monkeypatch.setattr(level_growing, "MOST_DOUBTS", 0)  # the least room: two turns of a slot
+    monkeypatch.setattr(level_growing, "MAX_CANDIDATES", 0)  # the least room: two bins of a slot
     trees += [grow(X, value, weight, 6, threads) for threads in (1, 2)]
     for name in ("nodes", "values", "leaf"):
         assert len({getattr(tree, name).tobytes() for tree in trees}) == 1

@@ -60,6 +60,7 @@ def test_the_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     X = rng.normal(size=(120, 3))
     y = X[:, 0] + rng.normal(size=120)
     names = {"X": X, "y": y, "frame": pd.DataFrame(X, columns=[*"abc"]).assign(price=y)}
+    names["frame"].assign(id=range(120)).to_csv(tmp_path / "houses.csv", index=False)
     for block in CODE:
         exec(compile(block, "python.md", "exec"), names)
     assert names["result"].report().is_file()

@@ -74,8 +74,10 @@ def test_every_algorithm_is_compiled_once():
     [
         (["iris", "higgs_like:rows=100"], set()),
         (["iris", "categorical_high:rows=100"], {"categorical"}),
-        (["iris", "onehot_sparse"], {"sparse"}),
-        (["my own file.csv"], {"categorical", "sparse"}),
+        (["iris", "higgs_like:rows=500"], {"large"}),
+        (["iris", "onehot_sparse:rows=499"], {"sparse"}),
+        (["iris", "onehot_sparse"], {"sparse", "large"}),
+        (["my own file.csv"], {"categorical", "sparse", "large"}),
     ],
 )
 def test_kernels_for_kinds_of_tables_are_compiled_where_a_dataset_may_have_them(datasets, expected):

@@ -156,8 +156,9 @@ def test_reports_in_every_form_show_rungs_and_gates(call, place):
     page = call("report")[1].strip()
     assert "twin (moved) / sklearn." in (place / page).read_text()
     markdown = call("report", "--markdown")[1].replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
-    assert "Trees of twin beside those of sklearn.decision_tree: L3 on 1 dataset." in markdown
-    assert "Trees of twin in mode moved beside" in markdown
+    told = "Trees of twin compared with those of sklearn.decision_tree: L3 on 1 dataset."
+    assert told in markdown
+    assert "Trees of twin in mode moved compared with" in markdown
     assert "Gates: 2 hold." in markdown
     assert len(json.loads(call("report", "--json")[1])["parity"]) == 3
 

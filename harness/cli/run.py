@@ -207,15 +207,18 @@ def _again(given: dict[str, Any]) -> RunAgain:
 
 
 def _dry_run(options: RunOptions | RunAgain, *, as_json: bool) -> int:
+    from harness.data import describe
     from harness.plugins.registry import load_registry
     from harness.runs import run
 
     registry = load_registry(options.plugins)
-    forecast = run.forecast(options.request(registry), registry)
+    request = options.request(registry)
+    forecast = run.forecast(request, registry)
     if as_json:
         print_json(forecast.to_json())
     else:
-        for line in forecast.lines():
+        detected = (line for dataset in request.extra for line in describe(dataset))
+        for line in (*detected, *forecast.lines()):
             click.echo(line)
     return 0
 

@@ -195,3 +195,16 @@ def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
     assert "a: sklearn.decision_tree or prior bins inside fit" in done.stderr
     counts = lines[lines.index(next(line for line in lines if line.startswith("accuracy: "))) :]
     assert counts[-1].split() == ["prior", "sklearn.decision_tree", "2", "0", "0", "0", "2"]
+
+
+def test_a_dry_run_on_own_data_prints_what_was_detected(tmp_path):
+    lines = [
+        "size,colour,price",
+        *(f"{i}.5,{'red' if i % 3 else 'blue'},{i * i}.25" for i in range(60)),
+    ]
+    (tmp_path / "houses.csv").write_text("\n".join(lines))
+    done = harness(tmp_path, "run", "--data", "houses.csv", "--target", "price", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "60 rows" in done.stdout
+    assert "target 'price': regression" in done.stdout
+    assert "'colour'" in done.stdout

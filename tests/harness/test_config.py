@@ -149,7 +149,8 @@ def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):
 
 def test_a_key_like_no_other_lists_the_known_ones(tmp_path):
     path = write(tmp_path, 'datasets = ["iris"]\n[run]\nzzz = 1\n')
-    with pytest.raises(ConfigError, match="known here: budget, jobs, memory, seeds, threads, timeout"):
+    known = "known here: budget, jobs, memory, seeds, threads, timeout"
+    with pytest.raises(ConfigError, match=known):
         load_experiment(path)
 
 

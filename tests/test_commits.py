@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = "2b5fc74"  # the last commit before the rule
+FIRST = "32316e4"  # the last commit before the rule
 LONGEST = 70  # characters of a subject
 
 

@@ -138,7 +138,7 @@ def test_a_value_that_is_no_number_is_refused(bad, tmp_path):
     document = json.loads(path.read_text())
     document["estimator"]["missing"] = bad
     path.write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match="no number"):
+    with pytest.raises(ModelFileError, match="which is not a number"):
         read_model(path)
 
 

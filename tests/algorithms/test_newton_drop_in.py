@@ -290,18 +290,24 @@ def test_a_parameter_of_none_has_its_default(method):
     ("name", "value"),
     [
         ("booster", "dart"),
-        ("callbacks", [print]),
         ("device", "cuda"),
         ("feature_types", ["q"]),
         ("feature_weights", [1.0]),
         ("multi_strategy", "multi_output_tree"),
         ("num_parallel_tree", 2),
         ("sampling_method", "gradient_based"),
-        ("verbosity", 4),
-        ("enable_categorical", None),
     ],
 )
 def test_what_there_is_not_is_refused_by_name(name, value):
+    X, y, _ = table()
+    with pytest.raises(ValueError, match=f"NewtonBoostingRegressor does not support {name}="):
+        NewtonBoostingRegressor(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("callbacks", print), ("verbosity", 4), ("enable_categorical", None)]
+)
+def test_a_value_that_no_parameter_takes_is_refused_by_name(name, value):
     X, y, _ = table()
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
         NewtonBoostingRegressor(**{name: value}).fit(X, y)

@@ -185,7 +185,9 @@ def frequent_codes(values, counts):
     known = values >= 0
     codes, at = np.unique(np.trunc(values[known]), return_inverse=True)
     if len(codes) and codes[-1] >= END_OF_CODES:
-        raise ValueError(f"a column of categories holds {codes[-1]:.0f}; codes are below 2**31")
+        raise ValueError(
+            f"a categorical column has code {codes[-1]:.0f}; codes must be below 2**31"
+        )
     counts = np.bincount(at, counts[known])
     return codes[np.lexsort((codes, -counts))].astype(np.int64)
 

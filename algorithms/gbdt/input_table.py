@@ -68,13 +68,19 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
 
 
 def with_known_names(estimator, X):
-    """Return a frame with a model's column names, if LightGBM's text has "_" for their blanks."""
+    """Return a frame with a model's column names, if LightGBM's text writes both names alike.
+
+    A blank is written as "_". The model has "_" if LightGBM saved it, the blank if we did.
+    """
     trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
     is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
     if not is_read or not isinstance(X, pd.DataFrame):
         return X
-    written = [name.replace(" ", "_") if isinstance(name, str) else name for name in X.columns]
-    return X.set_axis(names, axis=1) if written == names.tolist() else X
+    written, known = (
+        [n.replace(" ", "_") if isinstance(n, str) else n for n in own]
+        for own in (X.columns, names)
+    )
+    return X.set_axis(names, axis=1) if written == known else X
 
 
 def add_up(X):

@@ -63,8 +63,11 @@ def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
 
 def test_only_what_is_accepted_is_tried():
     kinds = [X for X, _, _ in forms(algorithm(weights=False), ["categorical", "sparse"])]
-    assert len(kinds) == 1
-    assert not np.isnan(kinds[0]).any()
+    plain, with_indicators = kinds
+    assert not np.isnan(plain).any()
+    indicators = with_indicators[:, plain.shape[1] :]
+    assert (with_indicators[:, : plain.shape[1]] == plain).all()
+    assert (np.sort(indicators, axis=1) == [0, 0, 0, 0, 0, 1]).all()
     tables = [X for X, _, _ in forms(algorithm(categorical=True), ["categorical"])]
     frames = [X for X in tables if isinstance(X, pd.DataFrame)]
     assert all(isinstance(frame["c0"].dtype, pd.CategoricalDtype) for frame in frames)
@@ -89,7 +92,11 @@ def test_who_refuses_many_categories_is_still_run_on_few_and_noted_for_nothing(m
 
 def test_what_fails_is_a_note_for_each_set_of_params():
     plain = SimpleNamespace(
-        params={}, tasks={Task.BINARY}, accepts=Accepts(missing=True), adapter=Recorder
+        params={},
+        tasks={Task.BINARY},
+        accepts=Accepts(missing=True),
+        adapter=Recorder,
+        capacity={},
     )
     notes, _ = exercise(plain, [{}, {"fail": 1}], 1)
     assert notes == ["binary with {'fail': 1}: ValueError: no such kernel"]

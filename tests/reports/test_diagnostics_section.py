@@ -12,7 +12,15 @@ from reports.sections import diagnostics
 
 @pytest.fixture(scope="module")
 def told():
-    return answers()
+    shuffled = {
+        "metric": "log_loss",
+        "loss": 0.5,
+        "columns": ("a", "b"),
+        "mean": (0.2, 0.0),
+        "low": (0.1, -0.1),
+        "high": (0.3, 0.1),
+    }
+    return (*answers(), Diagnostic("permutation", "ours", "blobs", {}, found=shuffled))
 
 
 @pytest.fixture

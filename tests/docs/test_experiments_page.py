@@ -40,7 +40,17 @@ def keys(title):
 
 @pytest.mark.parametrize("title", TABLES)
 def test_every_key_stands_in_its_table_with_its_default(title):
-    tables = {"tuning", "splits", "run", "duels", "parity", "verdicts", "diagnostics", "gate"}
+    tables = {
+        "training",
+        "tuning",
+        "splits",
+        "run",
+        "duels",
+        "parity",
+        "verdicts",
+        "diagnostics",
+        "gate",
+    }
     fields = {
         name: field
         for name, field in TABLES[title].model_fields.items()

@@ -162,8 +162,8 @@ def test_sections_stand_in_order_and_those_with_nothing_to_show_stay_out(view, p
     [
         (lambda _: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda _: "<b>no</b>", "ruin must return a reports.Fragment or None, not a str"),
-        (lambda _: Fragment([object()]), "object is no block of a report"),
-        (lambda _: Fragment([Paragraph([7])]), "int is no block of a report"),
+        (lambda _: Fragment([object()]), "object is not a block of a report"),
+        (lambda _: Fragment([Paragraph([7])]), "int is not a block of a report"),
         (lambda page: page.no_such_thing, "has no attribute 'no_such_thing'"),
         (
             lambda _: Fragment([Table([Column("a")], [["x", "y"]], "c", "n")]),

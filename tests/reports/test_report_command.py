@@ -118,7 +118,7 @@ def test_a_run_opens_its_report_only_where_asked(
 ) -> None:
     tally = SimpleNamespace(ends={}, reused=0, exit_code=0, sentence=lambda: "1 trial done")
     page = tmp_path / "report.html"
-    view = SimpleNamespace(speed=(), accuracy=(), duels=())
+    view = SimpleNamespace(speed=(), accuracy=(), duels=(), cells=())
     told = {"gates": None, "tally": tally, "registry": None, "view": view}
     result = SimpleNamespace(run="r", path=tmp_path, report=lambda: page, **told)
     monkeypatch.setattr(api, "carry_out", lambda *_: result)

@@ -46,7 +46,7 @@ def test_what_was_detected_is_told(tmp_path):
     assert "binary with 2 classes (guessed: 2 different whole numbers)" in text
     assert "numeric: 1 column ('a')" in text
     assert "categorical: 1 column ('b')" in text
-    assert "missing values: in 2 columns ('a', 'b')" in text
+    assert "of all values, in 2 columns ('a', 'b')" in text
 
 
 def test_a_worker_declares_the_same_dataset_from_json(tmp_path):
@@ -344,7 +344,7 @@ def test_bad_paths(tmp_path, name, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mine.xlsx", "save the sheet as CSV"),
+        ("mine.xlsx", "is no Excel workbook"),
         ("mine.pkl", "a pickle may run code"),
         ("mine.json", "convert it"),
         ("mine", "the known endings are .csv"),

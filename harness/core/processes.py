@@ -134,7 +134,9 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
     """
     _send(leader, signal.SIGSTOP)
     for _ in range(ROUNDS):
-        alive = [pid for pid in descendants(leader) if not is_zombie(pid)]
+        # The guard may still be a descendant right after its start, and must not kill itself.
+        others = (pid for pid in descendants(leader) if pid != os.getpid())
+        alive = [pid for pid in others if not is_zombie(pid)]
         for pid in alive:
             _send(pid, signal.SIGKILL)
         if not alive:

@@ -31,13 +31,20 @@ def main(imported: Sample | None = None) -> None:
     prefer_as_victim()
     pin([int(cpu) for cpu in os.environ.pop("HARNESS_AFFINITY", "").split(",") if cpu])
     # The file stays open, because faulthandler writes to it when the process crashes.
-    faults = os.open(os.environ.pop("HARNESS_FAULTS", os.devnull), os.O_WRONLY | os.O_APPEND)
-    faulthandler.enable(faults)
+    faulthandler.enable(open_faults(os.environ.pop("HARNESS_FAULTS", os.devnull)))
     requests, replies = channels()
 
     from harness.worker.loop import serve
 
     serve(requests, replies, imported)
+
+
+def open_faults(path: str) -> int:
+    """Open the file for faulthandler; the null device if the run's folder was removed."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_APPEND)
+    except FileNotFoundError:
+        return os.open(os.devnull, os.O_WRONLY)
 
 
 def guard() -> None:

@@ -7,6 +7,7 @@ files stay in the work folder until the caller removes them.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -210,6 +211,9 @@ class Supervisor:
         session.begin_trial()
         for do in TIMED if trial.timed else ACCURACY:
             fields = self._fields(do, job, trial, before)
+            if do == "finish":  # the folder may have been removed meanwhile
+                with contextlib.suppress(OSError):  # then the worker reports the error
+                    self.folder.mkdir(parents=True, exist_ok=True)
             try:
                 reply = session.ask(do, limit, **fields)
             except SessionError as error:

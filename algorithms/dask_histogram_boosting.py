@@ -22,6 +22,11 @@ from algorithms.distributed.base_dask import DaskTraining
 from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
 
 
+def returns_several(options):
+    """Return whether prediction options ask for scores, leaves or contributions of a row."""
+    return any(options.get(name) for name in ("raw_score", "pred_leaf", "pred_contrib"))
+
+
 class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier):
     """`HistogramBoostingClassifier` for Dask arrays and frames; the model is bitwise identical.
 
@@ -58,19 +63,21 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
 
     _local_class: ClassVar = HistogramBoostingClassifier
 
-    def predict(self, X, num_iteration=None, *, pred_contrib=False):
-        """Return the most probable label of each row; lazily for a Dask collection."""
-        if not blocks.is_collection(X) or pred_contrib:
-            return super().predict(X, num_iteration=num_iteration, pred_contrib=pred_contrib)
-        dtype = self.classes_.dtype
-        return self._by_blocks("predict", X, dtype=dtype, num_iteration=num_iteration)
+    def predict(self, X, **options):
+        """Return the most probable label of each row; lazily for a Dask collection.
 
-    def predict_proba(self, X, num_iteration=None):
-        """Return the class probabilities; lazily for a Dask collection."""
-        if not blocks.is_collection(X):
-            return super().predict_proba(X, num_iteration=num_iteration)
-        columns = list(self.classes_)
-        return self._by_blocks("predict_proba", X, columns, num_iteration=num_iteration)
+        ``options`` are the keywords of the local `predict`. With those that return something other
+        than labels, X must be in memory.
+        """
+        if not blocks.is_collection(X) or returns_several(options):
+            return super().predict(X, **options)
+        return self._by_blocks("predict", X, dtype=self.classes_.dtype, **options)
+
+    def predict_proba(self, X, **options):
+        """Return the class probabilities; lazily for a Dask collection. Options as in `predict`."""
+        if not blocks.is_collection(X) or returns_several(options):
+            return super().predict_proba(X, **options)
+        return self._by_blocks("predict_proba", X, list(self.classes_), **options)
 
 
 class DaskHistogramBoostingRegressor(DaskTraining, HistogramBoostingRegressor):
@@ -83,8 +90,12 @@ class DaskHistogramBoostingRegressor(DaskTraining, HistogramBoostingRegressor):
 
     _local_class: ClassVar = HistogramBoostingRegressor
 
-    def predict(self, X, num_iteration=None, *, pred_contrib=False):
-        """Return the predicted values; lazily for a Dask collection."""
-        if not blocks.is_collection(X) or pred_contrib:
-            return super().predict(X, num_iteration=num_iteration, pred_contrib=pred_contrib)
-        return self._by_blocks("predict", X, num_iteration=num_iteration)
+    def predict(self, X, **options):
+        """Return the predicted values; lazily for a Dask collection.
+
+        ``options`` are the keywords of the local `predict`. With those that return something other
+        than values, X must be in memory.
+        """
+        if not blocks.is_collection(X) or returns_several(options):
+            return super().predict(X, **options)
+        return self._by_blocks("predict", X, **options)

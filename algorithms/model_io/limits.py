@@ -15,15 +15,6 @@ def check_outputs(wanted, n_trees):
         raise ModelFileError(f"it has {wanted} scores per row but only {n_trees} trees")
 
 
-def check_codes(sets):
-    """Raise ModelFileError if a code in ``sets``, node → (codes, side), is too large."""
-    most = max((max(codes, default=0) for codes, _ in sets.values()), default=0)
-    if most >= MOST_CODES:
-        raise ModelFileError(
-            f"it has the category code {most}; {MOST_CODES - 1} is the largest allowed"
-        )
-
-
 def check_features(wanted, names):
     """Return the number of features; raise ModelFileError if it is invalid.
 

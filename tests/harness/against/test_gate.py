@@ -164,7 +164,7 @@ def test_markdown_goes_to_a_file_or_in_the_place_of_the_table(project, monkeypat
     assert "❌ fail" in (project / "comment.md").read_text()
     code, _, err = harness("--against", "main", "--markdown", "short.toml")
     assert code == 2
-    assert "would write over short.toml" in err
+    assert "would overwrite short.toml" in err
     assert against("--markdown", "no/such/folder.md")[0] == 5
 
 

@@ -243,7 +243,9 @@ def test_unequal_budgets_are_found() -> None:
 
     finding = only("RUN010", BEST, TUNED, booster("slow", 0.1), booster("fast", 0.3))
     assert finding.evidence["budgets"] == {"slow (equal)": 2.0, "fast (equal)": 6.0}
-    other_track = booster("fast", 0.3, "default")
+    own_defaults = booster("slow", 0.1, "default"), booster("fast", 0.3, "default")
+    assert found(BEST, TUNED, *own_defaults) == {}
+    other_track = booster("fast", 0.3, "other")
     assert found(BEST, TUNED, booster("slow", 0.1), other_track) == {}
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from agreeing import agree, far_reaching
+from prediction_paths import agree, categorical_stumps
 from scipy import sparse
 
 from algorithms import HistogramBoostingRegressor
@@ -64,7 +64,7 @@ def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
 
 
 def test_tables_that_are_too_large_are_not_made(monkeypatch):
-    trees, X = far_reaching(4, np.arange(5000)), np.zeros((3000, 2))
+    trees, X = categorical_stumps(4, np.arange(5000)), np.zeros((3000, 2))
     assert FastPredictor(trees).masks_for(3000, slice(None))
     assert not FastPredictor(trees).masks_for(8, slice(None))  # but not for few rows
     monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)

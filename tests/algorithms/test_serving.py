@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from agreeing import agree, far_reaching
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prediction_paths import agree, categorical_stumps
 from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
@@ -211,7 +211,7 @@ def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, 
 
 def test_codes_that_reach_far_need_no_more_memory():
     codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
-    trees = far_reaching(40, codes)
+    trees = categorical_stumps(40, codes)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 3 * 40
     odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
@@ -222,7 +222,7 @@ def test_codes_that_reach_far_need_no_more_memory():
 
 def test_codes_of_the_same_sets_share_a_number():
     common = np.arange(100, 60_000)
-    trees = far_reaching(200, np.arange(100), common)
+    trees = categorical_stumps(200, np.arange(100), common)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 4 * 200
     agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
@@ -230,7 +230,7 @@ def test_codes_of_the_same_sets_share_a_number():
 
 def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
     monkeypatch.setattr(packing, "MANY_WORDS", 0)
-    trees = far_reaching(4, np.arange(50))
+    trees = categorical_stumps(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
     assert FastPredictor(trees).categorical.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
@@ -238,7 +238,7 @@ def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
 
 def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
     monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
-    trees = far_reaching(4, np.arange(50))
+    trees = categorical_stumps(4, np.arange(50))
     assert not FastPredictor(trees).categorical.fits
     agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 

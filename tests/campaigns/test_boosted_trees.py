@@ -69,7 +69,7 @@ def test_random_boosters_are_scikit_learns(number):
     compare(loss, X, y, weight, {"n_estimators": 6, "random_state": number, **params})
 
 
-def mirrored():
+def mirror_table_names():
     """Return the names of the tables that are small enough."""
     if not MIRROR:
         return []
@@ -79,7 +79,7 @@ def mirrored():
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_give_scikit_learns_boosters(name):
     found = table_of(resolve(name, load_registry()))
     X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from duel_kit import EVERY_REAL, arena, changing_load, duel_of, until_decided
+from duel_kit import EVERY_REAL, changing_load, duel_of, duel_runner, until_decided
 from scipy.stats import binomtest
 
 from harness.analysis.interim_analysis import INTERIM_LAUNCHES, stop_reason
@@ -37,11 +37,11 @@ ENOUGH = 50  # duels from which on a share is held against its limit as it is
 def campaign(folder, kind, number, the_duel):
     """Fight duels under load and return their outcomes, in order."""
     outcomes, log = [], os.environ.get("SOAK_DUEL_LOG")
-    with changing_load(SEED), arena(folder) as fight:
+    with changing_load(SEED), duel_runner(folder) as run:
         for n in range(number):
             began = time.monotonic()
             real = n % EVERY_REAL == EVERY_REAL - 1
-            outcome = fight(the_duel, real=real)
+            outcome = run(the_duel, real=real)
             assert outcome.status is Status.DONE, outcome.failure
             outcome.facts["seconds"] = time.monotonic() - began
             outcomes.append(outcome)

@@ -1,6 +1,6 @@
 """Random damage to what is parsed beside data: experiments, outcome files, replies, model files.
 
-Answers of OpenML, pins and results of asv are among them, see ``fuzzed_files``. ``FUZZ_SECONDS``
+Answers of OpenML, pins and results of asv are among them, see ``damaged_files``. ``FUZZ_SECONDS``
 (60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each is in the
 ordinary suite. The parsers of data are in ``tests/harness/data/test_fuzz.py``, the store
 in ``tests/harness/store``.
@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-import fuzzed_files
+import damaged_files
 import hypothesis
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -127,7 +127,7 @@ KINDS = {
         read_reply,
         lines | st.binary(max_size=200) | st.tuples(lines, lines).map(b"".join),
     ),
-    **fuzzed_files.KINDS,
+    **damaged_files.KINDS,
 }
 FEW = {"answers of OpenML": 40, "results of asv": 60}  # examples at a time, of slow ones
 RELAXED = {

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from duel_kit import EVERY_REAL, forker
+from duel_kit import EVERY_REAL, fork_server
 from scratch_project import clone_with, git, new_project, plant
 
 import harness
@@ -107,7 +107,7 @@ def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
     registry = load_registry([project / "ridge.py"], modules=MODULES)
     experiment = load_experiment(str(project / "short.toml"))
     states = Counter()
-    with forker(*DATA) as fork:
+    with fork_server(*DATA) as fork:
         for n in range(GATES):
             real = n % EVERY_REAL == EVERY_REAL - 1
             monkeypatch.setattr(
@@ -131,10 +131,10 @@ def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
 def with_workers_of(fork):
     """Return what fights a duel with forked workers, or with those that the supervisor starts."""
 
-    def fight(duel, open_session, **fields):
+    def run(duel, open_session, **fields):
         return duelling.run_duel(duel, fork or open_session, **fields)
 
-    return fight
+    return run
 
 
 def told(answer, seconds, *, real):

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 import pytest
-from mirrored import mirrored, read_table
+from mirror_tables import mirror_table_names, read_table
 from parity_hgb import check_case, check_predictions, difference, fit_both
 
 COUNT = int(os.environ.get("SOAK_HGB_TREES", "60"))
@@ -27,7 +27,7 @@ def test_random_boosters_are_the_librarys(first):
         check_case([SEED, number], OBJECTIVES[number % len(OBJECTIVES)])
 
 
-@pytest.mark.parametrize("name", mirrored())
+@pytest.mark.parametrize("name", mirror_table_names())
 def test_real_tables_give_the_librarys_boosters(name):
     X, y, categorical, is_classes = read_table(name, ROWS, SEED)
     objective = "regression" if not is_classes else OBJECTIVES[1 + (len(np.unique(y)) > 2)]

@@ -21,7 +21,7 @@ from contextlib import closing
 import psutil
 import pytest
 from jobs import wait_until
-from sieges import SIDE_BY_SIDE, STAGES, Campaign, is_ours, key_of, stage_of, workers_of
+from kill_campaign import SIDE_BY_SIDE, STAGES, Campaign, is_in_ledger, key_of, stage_of, workers_of
 
 from harness.core.model import FAILURES, Status
 from harness.store import DATABASE, Store
@@ -71,7 +71,7 @@ def strike(process, kind, chance):
 def ended(process, kind):
     """Wait for the end of a run that was told to end, and hold what it says against its promise."""
     process.communicate(timeout=60)
-    err = process.told.read_text()
+    err = process.log.read_text()
     if kind in ("SIGKILL", "both"):
         assert process.returncode in (-signal.SIGKILL, 3)
     elif process.returncode != 3:  # 3: it had just ended by itself
@@ -109,7 +109,7 @@ def run_under_fire(campaign, chance, kills):
 def finished(process):
     """Return what a run that nobody killed printed at its end."""
     out, _ = process.communicate(timeout=600)
-    assert process.returncode == 3, process.told.read_text()
+    assert process.returncode == 3, process.log.read_text()
     return json.loads(out)
 
 
@@ -176,8 +176,8 @@ def besiege(folder, chance, kills):
     assert len(killed) + len(broken) <= hits
     executions = campaign.executions()
     assert {key: executions[key] for key in campaign.noted} == campaign.noted, "run twice"
-    never = {key_of(o) for o in campaign.outcomes() if is_ours(o)} - set(executions)
-    assert never <= {key_of(o) for o in killed if is_ours(o)}, "stored, though never run"
+    never = {key_of(o) for o in campaign.outcomes() if is_in_ledger(o)} - set(executions)
+    assert never <= {key_of(o) for o in killed if is_in_ledger(o)}, "stored, though never run"
     extra = executions.total() - len(executions)
     assert extra <= SIDE_BY_SIDE * (campaign.kills.total() - campaign.kills["worker"])
     check_whole(campaign, told)
@@ -234,7 +234,7 @@ def test_a_waiting_run_takes_over_from_one_that_is_killed(tmp_path):
     first = campaign.start()
     wait_until(lambda: campaign.executions().total() > 5, 120)
     second = campaign.start()
-    wait_until(lambda: "waiting" in second.told.read_text(), 60)
+    wait_until(lambda: "waiting" in second.log.read_text(), 60)
     campaign.note()
     first.kill()
     first.communicate()

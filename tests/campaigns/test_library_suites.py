@@ -43,11 +43,11 @@ pytestmark = [
 def run_suite(library, folder, *, ours):
     """Return what became of each case, name → (outcome, how many estimators it created)."""
     checkout, tests, files = FILES[library]
-    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
-    env |= {"REBOUND_LIBRARY": library, "REBOUND_OURS": "1" if ours else "0"}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
+    env |= {"REPLACE_CLASSES_LIBRARY": library, "REPLACE_CLASSES_OURS": "1" if ours else "0"}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
     report = folder / f"{'ours' if ours else 'theirs'}.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "rebound_libraries"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "replace_library_classes"]
     command += ["-p", "no:cacheprovider", "-k", CHOSEN, f"--junitxml={report}"]
     command += [f"{tests}/{file}.py" for file in files]
     done = subprocess.run(

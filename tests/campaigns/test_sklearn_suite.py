@@ -5,7 +5,7 @@ Those of HistGradientBoosting run on our histogram booster under its names (``hg
 it is ("hist:") and with ``parity="scikit-learn"`` ("parity:"); a test that makes no estimator, and
 so the library's files on binning, histograms, splitting, growing and its predictors, says nothing
 of ours and does not count. Each file runs in a process of its own. What fails must be exactly what
-``tests/helpers/rebound_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
+``tests/helpers/sklearn_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
 files, such as "test_forest test_tree", or "all"; without it those of ``QUICK`` run.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from rebound_failures import FAILURES
+from sklearn_failures import FAILURES
 
 HELPERS = Path(__file__).resolve().parents[1] / "helpers"
 HOMES = {
@@ -51,11 +51,11 @@ pytestmark = pytest.mark.slow
 
 def run_file(name, folder):
     """Return what became of each test of a file, by its id; see `outcome_of`."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
     mode, _, file = name.rpartition(":")
     if mode == "parity":
-        env["REBOUND_PARITY"] = "1"
-    plugin = "rebound_hgb" if mode else "rebound"
+        env["REPLACE_CLASSES_PARITY"] = "1"
+    plugin = "replace_hgb_classes" if mode else "replace_sklearn_classes"
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
     # Their threads spin while others work: a file took ten times as long.
     env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

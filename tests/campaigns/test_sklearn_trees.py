@@ -73,7 +73,7 @@ def test_random_bags_are_scikit_learns(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 
 
-def mirrored():
+def mirror_table_names():
     """Return the names of the tables that are small enough."""
     if not MIRROR:
         return []
@@ -83,7 +83,7 @@ def mirrored():
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_give_scikit_learns_trees(name):
     found = table_of(resolve(name, load_registry()))
     X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)

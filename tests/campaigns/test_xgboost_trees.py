@@ -39,7 +39,7 @@ def test_random_boosters_are_xgboosts(number):
     assert first_difference(*drawn) == "", drawn[-1]
 
 
-def mirrored():
+def mirror_table_names():
     """Return the names of the tables that are small enough."""
     if not MIRROR:
         return []
@@ -60,7 +60,7 @@ def numbers_of(X):
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_give_xgboosts_boosters(name):
     found = table_of(resolve(name, load_registry()))
     n, d = found.X.shape

@@ -17,7 +17,8 @@ from harness.runs.run import Request, run_experiment
 from harness.store import Store
 
 PLUGINS = [
-    Path(__file__).resolve().parents[1] / "plugins" / f"{n}.py" for n in ("constant", "crowd")
+    Path(__file__).resolve().parents[1] / "plugins" / f"{n}.py"
+    for n in ("constant", "stump_ensemble")
 ]
 NAME = "friedman1:rows=160,seed=3"
 SETS = {"training_sets": 4, "training_rows": [10, 40]}
@@ -50,7 +51,7 @@ def run(registry, folder, **keys):
 
 @pytest.fixture(scope="module")
 def view(registry, tmp_path_factory):
-    grid = [{"name": "constant", "grid": {"factor": [0.5, 1.0]}}, "crowd"]
+    grid = [{"name": "constant", "grid": {"factor": [0.5, 1.0]}}, "stumps"]
     folder = tmp_path_factory.mktemp("parted")
     return run(registry, folder, algorithms=grid, datasets=[NAME, "square"], splits=SETS)
 
@@ -59,7 +60,7 @@ def test_every_size_of_every_model_is_parted(view):
     told = [(d.algorithm, d.params.get("factor"), d.about, d.reason) for d in view.diagnostics]
     assert told == [
         *[("constant", factor, size, "") for factor in (0.5, 1.0) for size in ("10", "40")],
-        *[("crowd", None, size, "") for size in ("10", "40")],
+        *[("stumps", None, size, "") for size in ("10", "40")],
     ]
 
 
@@ -84,7 +85,7 @@ def test_the_parts_are_those_of_models_known_by_heart(view, registry):
 
 
 def test_classes_are_parted_by_their_main_prediction(view):
-    told = [d for d in view.diagnostics if d.algorithm == "crowd"]
+    told = [d for d in view.diagnostics if d.algorithm == "stumps"]
     assert {d.found["kind"] for d in told} == {"0-1"}
     value = {name: part["value"] for name, part in told[0].found["parts"].items()}
     assert value["error"] == pytest.approx(
@@ -93,6 +94,6 @@ def test_classes_are_parted_by_their_main_prediction(view):
 
 
 def test_folds_cannot_be_parted_and_it_says_so(registry, tmp_path):
-    found = run(registry, tmp_path, algorithms=["crowd"], datasets=["square"])
+    found = run(registry, tmp_path, algorithms=["stumps"], datasets=["square"])
     (told,) = found.diagnostics
     assert told.reason == "it takes repeated training sets: [splits] training_sets"

@@ -50,7 +50,7 @@ def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):
 
 
 def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own():
-    fought = set()
+    planned = set()
     for name in experiments_of("newton_speed"):
         found = load_experiment(name)
         ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in found.algorithms)
@@ -61,12 +61,12 @@ def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own(
         assert found.duels.datasets == found.datasets
         assert found.duels.threads == found.run.threads == 2
         size = (found.capacity.get("leaves"), found.capacity.get("depth"))
-        fought.add((method, *found.datasets, *size))
+        planned.add((method, *found.datasets, *size))
     higgs = [f"higgs_like:rows={rows}" for rows in (133_334, 1_333_334)]
     both = {(method, data) for method in ("exact", "approx", "hist") for data in higgs}
     deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
     wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
-    assert fought == wanted | {("hist", "onehot_sparse:rows=666667", None, 6)}
+    assert planned == wanted | {("hist", "onehot_sparse:rows=666667", None, 6)}
 
 
 RIVALS = {  # of the histogram booster in every race

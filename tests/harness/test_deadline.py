@@ -52,11 +52,11 @@ def supervised(monkeypatch, seconds):
             clock[0] += seconds
             yield Outcome(trial, Status.DONE)
 
-    def fight(duel, _, *, deadline):
+    def run(duel, _, *, deadline):
         pytest.fail("there was no time for a duel")
 
     monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
 
@@ -68,16 +68,16 @@ def test_nothing_begins_after_the_deadline(execution, monkeypatch, deadline, don
 
 def test_without_a_deadline_all_is_done(execution, monkeypatch):
     supervised(monkeypatch, 1.0)
-    fought = []
+    deadlines = []
 
-    def fight(duel, _, *, deadline):
-        fought.append(deadline)
+    def run(duel, _, *, deadline):
+        deadlines.append(deadline)
         raise RuntimeError("seen")
 
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
-    assert fought == [math.inf]
+    assert deadlines == [math.inf]
 
 
 def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatch):
@@ -87,12 +87,12 @@ def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatc
         supervisor.pool.give_back(job, kept)
         yield from (Outcome(trial, Status.DONE) for trial in job.trials)
 
-    def fight(duel, open_session, **_):
+    def run(duel, open_session, **_):
         assert kept.stop.called
         raise RuntimeError("seen")
 
     monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
 

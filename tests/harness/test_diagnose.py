@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fake_runs import FOLDS, trial
 from sized_duels import duel
-from worlds import FOLDS, trial
 
 from harness import Argument
 from harness.analysis.build_view import view_run
@@ -25,7 +25,7 @@ from harness.plugins.registry import load_registry
 from harness.runs.run import Request, plan_request, run_experiment
 from harness.store import Store
 
-PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "crowd.py"
+PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "stump_ensemble.py"
 EVERY = ["staged", "determinism", "scaling", "calibration"]
 EVERY += ["importance", "agreement", "margins", "strength"]
 SIZES = {"rows": [0.5, 1.0], "bins": [8, 64], "depth": [1, 3], "calls": 1}
@@ -34,7 +34,7 @@ SIZES = {"rows": [0.5, 1.0], "bins": [8, 64], "depth": [1, 3], "calls": 1}
 def experiment_of(**table):
     data = {
         "name": "asked",
-        "algorithms": ["crowd", "shaky"],
+        "algorithms": ["stumps", "shaky"],
         "datasets": ["square"],
         "run": {"jobs": 1},
         "diagnostics": table,
@@ -56,7 +56,7 @@ def registry():
 @pytest.fixture(scope="module")
 def whole(registry, tmp_path_factory):
     """Return the request of a run with every diagnostic, and its view."""
-    pair = [["crowd", "shaky"]]
+    pair = [["stumps", "shaky"]]
     request = request_of(tmp_path_factory.mktemp("whole"), names=EVERY, pairs=pair, **SIZES)
     result = run_experiment(request, registry, Progress())
     with Store.open(request.results) as store:
@@ -81,7 +81,7 @@ def test_every_question_is_answered(told):
 
 
 def test_stages_are_scored_and_timed(told):
-    found = told["staged", "crowd", ""].found
+    found = told["staged", "stumps", ""].found
     assert found["stage"] == list(range(1, 13))
     assert found["rows"] == [60, 20]
     assert len(found["test"]) == len(found["train"]) == len(found["seconds"]) == 12
@@ -89,48 +89,48 @@ def test_stages_are_scored_and_timed(told):
 
 
 def test_the_last_stage_is_the_whole_model(whole, told):
-    (cell,) = [c for c in whole[1].cells if c.algorithm == "crowd"]
-    assert told["staged", "crowd", ""].found["test"][-1] == pytest.approx(
+    (cell,) = [c for c in whole[1].cells if c.algorithm == "stumps"]
+    assert told["staged", "stumps", ""].found["test"][-1] == pytest.approx(
         cell.scores["log_loss"][0], abs=1e-12
     )
 
 
 def test_threads_and_row_order_are_found_out(told):
-    sides = {name: told["determinism", name, ""].found["checks"] for name in ("crowd", "shaky")}
+    sides = {name: told["determinism", name, ""].found["checks"] for name in ("stumps", "shaky")}
     same = {name: {c["check"]: c["same"] for c in checks} for name, checks in sides.items()}
-    assert same["crowd"] == {"seed": True, "threads": True, "rows": False}
+    assert same["stumps"] == {"seed": True, "threads": True, "rows": False}
     assert same["shaky"] == {"seed": True, "threads": False, "rows": False}
     threads = next(c for c in sides["shaky"] if c["check"] == "threads")["agreement"]
     assert (threads["most_ulps"], threads["dtype"]) == (1, "float64")
 
 
 def test_sizes_are_those_that_were_trained_on(told):
-    assert sorted(told["scaling", "crowd", "rows"].found["x"]) == [30, 60]
-    assert sorted(told["scaling", "crowd", "bins"].found["x"]) == [8, 64]
+    assert sorted(told["scaling", "stumps", "rows"].found["x"]) == [30, 60]
+    assert sorted(told["scaling", "stumps", "bins"].found["x"]) == [8, 64]
 
 
 def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
     plan = plan_request(request_of(tmp_path), registry)
-    deep = replace(registry.algorithm("crowd"), capacity={"depth": Argument("levels")})
+    deep = replace(registry.algorithm("stumps"), capacity={"depth": Argument("levels")})
     evidence = SimpleNamespace(asked=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
     fits = answers._fits("depth", plan.jobs[0].trials[0], evidence, None)
     assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 
 
 def test_the_two_crowds_agree(told):
-    assert told["agreement", "crowd", ""].found["same"] == 1
-    assert told["importance", "crowd", ""].found["kendall"] == 1
-    assert told["agreement", "crowd", ""].reference == "shaky"
+    assert told["agreement", "stumps", ""].found["same"] == 1
+    assert told["importance", "stumps", ""].found["kendall"] == 1
+    assert told["agreement", "stumps", ""].reference == "shaky"
 
 
 def test_members_are_taken_from_the_trees(told):
-    assert told["strength", "crowd", ""].found["members"] == 12
-    assert told["margins", "crowd", ""].found["train"]["rows"] == 60
-    assert told["margins", "crowd", ""].found["test"]["rows"] == 20
+    assert told["strength", "stumps", ""].found["members"] == 12
+    assert told["margins", "stumps", ""].found["train"]["rows"] == 60
+    assert told["margins", "stumps", ""].found["test"]["rows"] == 20
 
 
 def test_calibration_is_of_every_test_row(told):
-    assert told["calibration", "crowd", ""].found["rows"] == 20
+    assert told["calibration", "stumps", ""].found["rows"] == 20
 
 
 def test_of_several_seeds_and_sizes_every_test_row_counts_once():
@@ -142,7 +142,7 @@ def test_of_several_seeds_and_sizes_every_test_row_counts_once():
 
 
 def test_artifacts_are_kept_only_where_something_asks(whole, registry, tmp_path):
-    (outcome,) = next(c for c in whole[1].cells if c.algorithm == "crowd").outcomes
+    (outcome,) = next(c for c in whole[1].cells if c.algorithm == "stumps").outcomes
     assert {"staged", "members", "trees", "predictions"} <= set(outcome.arrays)
     request = request_of(tmp_path)
     result = run_experiment(request, registry, Progress())
@@ -196,7 +196,7 @@ def test_duels_of_several_sizes_are_fitted_without_asking(registry, tmp_path):
 
 
 def test_an_unknown_name_in_a_pair_is_told_before_anything_runs(registry, tmp_path):
-    request = request_of(tmp_path, names=["agreement"], pairs=[["crowd", "shakey"]])
+    request = request_of(tmp_path, names=["agreement"], pairs=[["stumps", "shakey"]])
     with pytest.raises(ConfigError, match="did you mean 'shaky'"):
         run_experiment(request, registry, Progress())
     assert not Store.exists(request.results)
@@ -223,4 +223,4 @@ def test_a_mistake_in_the_table_is_told(tmp_path, table, message):
 
 
 def test_reports_of_numpy_numbers_are_plain(told):
-    assert not any(isinstance(v, np.generic) for v in told["strength", "crowd", ""].found.values())
+    assert not any(isinstance(v, np.generic) for v in told["strength", "stumps", ""].found.values())

@@ -40,7 +40,7 @@ from harness.worker.environment import worker_environment
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "burner.py"
 DATASET = DatasetRef("ramp", hashlib.sha256(b"ramp").hexdigest())
 EVERY_REAL = 10
-FORKER = Path(__file__).with_name("forker.py")
+FORK_SERVER = Path(__file__).with_name("fork_server.py")
 
 # Each of two processes computes and rests in turn, for times drawn from wide distributions: the
 # load lies between 0 and 2, some of it shorter than a call and some as long as a duel.
@@ -99,38 +99,38 @@ def _job(burn):
 
 
 @contextlib.contextmanager
-def forker(*data):
-    """Offer a function that opens a forked worker; ``data`` are the modules of its datasets."""
+def fork_server(*data):
+    """Yield a function that opens a forked worker; ``data`` are the modules of its datasets."""
     ours, theirs = socket.socketpair()
     environment = worker_environment(os.environ, Environment(), threads=1)
-    command = [sys.executable, str(FORKER), *data]
+    command = [sys.executable, str(FORK_SERVER), *data]
     with subprocess.Popen(command, stdin=theirs, env=environment), ours:
         theirs.close()
-        yield lambda job: Forked(ours, job)
+        yield lambda job: ForkedSession(ours, job)
 
 
 @contextlib.contextmanager
-def arena(folder):
-    """Offer a function that fights a duel; ``real`` workers start as everywhere else."""
-    with forker() as fork:
+def duel_runner(folder):
+    """Yield a function that runs a duel; ``real=True`` starts workers through the supervisor."""
+    with fork_server() as fork:
 
-        def fight(duel, *, real=False):
+        def run(duel, *, real=False):
             if not real:
                 return run_duel(duel, fork)
             with Supervisor(folder / "work") as supervisor:
                 return run_duel(duel, supervisor.open_session)
 
-        yield fight
+        yield run
 
 
-class Forked:
-    """A worker session without its start: what `duel_side.Opponent` asks for."""
+class ForkedSession:
+    """A session with a worker that is forked instead of started, for `duel_side.Opponent`."""
 
-    def __init__(self, forker, job):
+    def __init__(self, fork_server, job):
         self.end, theirs = socket.socketpair()
         with theirs:
             cpus = ",".join(map(str, machine.choose_cpus(job.threads)))
-            socket.send_fds(forker, [cpus.encode() or b" "], [theirs.fileno()])
+            socket.send_fds(fork_server, [cpus.encode() or b" "], [theirs.fileno()])
         self.replies = self.end.makefile("rb")
         self.numbers = itertools.count(1)
         self.facts = {}
@@ -158,7 +158,7 @@ class Forked:
         return reply
 
     def stop(self):
-        """Leave it to `close`: nobody waits for a reply of it."""
+        """Do nothing: `close` ends the worker."""
 
     def close(self):
         with self.end, self.replies:

@@ -1,13 +1,13 @@
 """Our histogram booster under the names of scikit-learn's HistGradientBoosting.
 
-Only for scikit-learn's own tests of it (``rebound_hgb.py``). Names and values are brought over;
-what ours cannot be asked for raises `UnmappedError`, and is told in ``rebound_failures.py``.
-``verbose`` changes no model and is not read. Where ``random_state`` is None it is 0: the library
-draws nothing where it takes all rows, and ours rounds gradients at random. Of more than two
-classes h is K / (K − 1) times larger here, as LightGBM's, which the learning rate makes good, as in
+Used only to run scikit-learn's own tests of it (``replace_hgb_classes.py``). Parameter names and
+values are translated; a value that ours does not support raises `UnmappedError` and is listed in
+``sklearn_failures.py``. ``verbose`` is ignored. ``random_state=None`` becomes 0: the library draws
+nothing when it uses all rows, while ours rounds gradients at random. For K > 2 classes, h is
+K / (K − 1) times larger here, as in LightGBM; the learning rate corrects for it, as in
 scikit-learn's own ``get_equivalent_estimator``.
 
-``REBOUND_PARITY=1`` asks for ``parity="scikit-learn"``.
+``REPLACE_CLASSES_PARITY=1`` sets ``parity="scikit-learn"``.
 """
 
 import os
@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 
-PARITY = "scikit-learn" if os.environ.get("REBOUND_PARITY") else None
+PARITY = "scikit-learn" if os.environ.get("REPLACE_CLASSES_PARITY") else None
 LOSSES = {
     "squared_error": "regression",
     "absolute_error": "regression_l1",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from everything import everything_of, history_of, previous_of, run_point
+from report_views import everything_of, history_of, previous_of, run_point
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -82,7 +82,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         for d, task in [*plan.datasets.items(), ("", Task.BINARY)]
         if not plan.fails(a, d)
     ]
-    fought = [(a, r, d) for a, r in pairs for d in plan.duels]
+    compared = [(a, r, d) for a, r in pairs for d in plan.duels]
     text = plan.texts.get
     return RunView(
         run={
@@ -104,9 +104,9 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         cells=tuple(cells),
         accuracy=tuple(accuracy),
         speed=with_pooled(
-            [s for a, r, d in fought for s in make_speeds(rng, a, r, d, text("note", ""))]
+            [s for a, r, d in compared for s in make_speeds(rng, a, r, d, text("note", ""))]
         ),
-        duels=tuple(make_duel(a, r, d, plan) for a, r, d in fought),
+        duels=tuple(make_duel(a, r, d, plan) for a, r, d in compared),
         algorithms={
             name: {
                 "origin": "scratch" if reference else "reference",
@@ -133,7 +133,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         metrics=METRICS,
         predictions=predictions_of,
         broken=({"plugin": text("plugin"), "reason": text("reason")},) if plan.texts else (),
-        parity=tuple(make_parity(a, r, d, text("note", "petal <= 2.5")) for a, r, d in fought),
+        parity=tuple(make_parity(a, r, d, text("note", "petal <= 2.5")) for a, r, d in compared),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from everything import answers
+from report_views import answers
 
 from harness.analysis.diagnostics import Diagnostic
 from reports import Details, Figure, Page, Panel, Table, build_report, verdicts_json

@@ -24,7 +24,7 @@ def html_of(fragment) -> str:
     return str(Renderer().blocks(fragment.blocks))
 
 
-def fought(view, **facts):
+def with_duel_facts(view, **facts):
     """Return a view whose first duel has these facts, and an A/A duel of ten launches beside it."""
     first = view.duels[0]
     calls = tuple(Sample("fit", 0.1, 0.1) for _ in "ab")
@@ -41,7 +41,7 @@ def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
         "a": {"spin": {"OMP_WAIT_POLICY": "PASSIVE"}},
         "b": {"spin": {}},
     }
-    found = duels.build(Page(fought(typical, **facts)))
+    found = duels.build(Page(with_duel_facts(typical, **facts)))
     assert found is not None
     page = html_of(found)
     assert "stopped after 8 launches" in page

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from worlds import World, stored
+from fake_runs import FakeRun, store_fake_run
 
 from harness import api
 from harness.cli import harness
@@ -19,10 +19,10 @@ def results(tmp_path_factory):
     """Return a folder of results with two runs of one experiment."""
     folder = tmp_path_factory.mktemp("two")
     for sharpness in (2.0, 1.0):
-        world = World()
-        world.classify("ours", sharpness=sharpness)
-        world.classify("theirs")
-        stored(world, folder)
+        fake = FakeRun()
+        fake.classify("ours", sharpness=sharpness)
+        fake.classify("theirs")
+        store_fake_run(fake, folder)
     return folder / "results"
 
 
@@ -61,10 +61,10 @@ def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
 
 def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
     for dataset in ("blobs", "others", "blobs"):
-        world = World()
+        fake = FakeRun()
         for algorithm in ("ours", "theirs"):
-            world.classify(algorithm, dataset)
-        stored(world, tmp_path)
+            fake.classify(algorithm, dataset)
+        store_fake_run(fake, tmp_path)
     report(tmp_path / "results", "latest")
     report(tmp_path / "results", "--all")
     for page in (tmp_path / "results").glob("*.html"):

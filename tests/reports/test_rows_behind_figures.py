@@ -160,6 +160,6 @@ def test_a_duel_alone_is_fought_again_by_its_own_command(views, sections) -> Non
     page = Page(views["typical"]())
     page.view.run["config"]["command"] = "duel"
     found = {t.name: t.again for s in sections for t in tables(s.build(page))}
-    fought = [d.duel.id for d in page.view.duels]
-    assert all(f"duel --again {id_} --fresh" in found["verdicts"] for id_ in fought)
+    duel_ids = [d.duel.id for d in page.view.duels]
+    assert all(f"duel --again {id_} --fresh" in found["verdicts"] for id_ in duel_ids)
     assert found["leaderboard-binary"] == ""

@@ -116,9 +116,9 @@ def test_uncertain_pools_name_the_least_certain_set():
 
 def test_equivalence_on_the_edge_of_the_margin_is_rare():
     rng = np.random.default_rng(10)
-    worlds = 400
+    repetitions = 400
     false = 0
-    for _ in range(worlds):
+    for _ in range(repetitions):
         spreads = 0.01 * rng.choice([0.1, 0.3, 1, 3, 10], 5)
         centres = 0.01 + 0.005 * rng.normal(size=5)
         sets = [
@@ -126,4 +126,4 @@ def test_equivalence_on_the_edge_of_the_margin_is_rare():
             for i, (c, s) in enumerate(zip(centres, spreads, strict=True))
         ]
         false += pool(sets).verdict == "equivalent"
-    assert false / worlds < 0.05 + 4 * math.sqrt(0.05 * 0.95 / worlds)
+    assert false / repetitions < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repetitions)

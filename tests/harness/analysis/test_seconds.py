@@ -1,6 +1,6 @@
 """Which trials' seconds may stand beside each other."""
 
-from worlds import trial
+from fake_runs import trial
 
 from harness.analysis.seconds import left_out, machines_of, timing_of, typical_seconds
 from harness.core.model import Outcome, Sample, Status

@@ -105,18 +105,20 @@ def test_too_few_blocks_have_no_bounds():
 
 def test_launch_intervals_cover_where_processes_differ():
     rng = np.random.default_rng(3)
-    worlds = 250
-    found = [speeds_of(noisy(rng, 8, 2, ratio=1.2, between=0.05))[0].ratio for _ in range(worlds)]
+    repetitions = 250
+    found = [
+        speeds_of(noisy(rng, 8, 2, ratio=1.2, between=0.05))[0].ratio for _ in range(repetitions)
+    ]
     covered = np.mean([r.low <= 1.2 <= r.high for r in found])
-    assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / worlds))
+    assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / repetitions))
 
 
 def test_self_duels_raise_few_false_alarms():
     rng = np.random.default_rng(4)
-    worlds = 250
-    found = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(worlds)]
+    repetitions = 250
+    found = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(repetitions)]
     alarms = np.mean([r.low > 1 or r.high < 1 for r in found])
-    assert alarms < 0.05 + 4 * math.sqrt(0.05 * 0.95 / worlds)
+    assert alarms < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repetitions)
 
 
 @given(st.lists(st.tuples(*[st.floats(1e-6, 1e3)] * 4), min_size=6, max_size=10))
@@ -155,15 +157,15 @@ def test_memory_is_the_median_launch_of_the_untimed_first_fit():
             side: {"cold": [{**c, "peak": c.get("peak", p)} for c in calls]} for side, p in sides
         }
 
-    def fought(*launches):
+    def duel_with(*launches):
         return outcome([block((1.0, 1.0), (1.0, 1.0), peak=7)], facts={"launches": launches})
 
-    found = fought(launch(10, 30), launch(20, 40), launch(500, 40))
+    found = duel_with(launch(10, 30), launch(20, 40), launch(500, 40))
     assert fit_peaks(found) == [(10, 30), (20, 40), (500, 40)]
     assert memory_ratio(found) == 40 / 20
-    assert memory_ratio(fought(launch(0, 40))) is None
-    assert memory_ratio(fought({"load": [0.1, 0.1]})) is None
-    assert memory_ratio(fought()) is None
+    assert memory_ratio(duel_with(launch(0, 40))) is None
+    assert memory_ratio(duel_with({"load": [0.1, 0.1]})) is None
+    assert memory_ratio(duel_with()) is None
 
 
 def test_a_waiting_side_is_named():
@@ -198,8 +200,8 @@ def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
 def test_a_speed_knows_the_params_of_both_sides():
     deep = dataclasses.replace(job("ours").trials[0], params={"depth": 3})
     sides = dataclasses.replace(job("ours"), trials=(deep,)), job("theirs")
-    fought = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
-    (speed,) = speeds_of(fought)
+    duel_with = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
+    (speed,) = speeds_of(duel_with)
     assert speed.params == ({"depth": 3}, {})
 
 

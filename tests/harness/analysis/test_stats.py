@@ -138,9 +138,9 @@ def test_resampled_interval_covers_where_the_naive_one_does_not():
     # Repeated holdouts of one sample of n rows; the "learner" is the training mean, the score
     # its loss on the test rows against a rival that is biased by as much as makes both equal.
     rng = np.random.default_rng(4)
-    n, test, splits, worlds = 60, 12, 15, 400
+    n, test, splits, repetitions = 60, 12, 15, 400
     covered = {"corrected": 0, "naive": 0}
-    for _ in range(worlds):
+    for _ in range(repetitions):
         noise = rng.normal(0, 1, n)
         differences = []
         for _ in range(splits):
@@ -152,8 +152,8 @@ def test_resampled_interval_covers_where_the_naive_one_does_not():
         for name, r in (("corrected", ratio), ("naive", 0.0)):
             found = resampled_interval(differences, r)
             covered[name] += found.low <= 0 <= found.high
-    assert covered["corrected"] / worlds > 0.93
-    assert covered["naive"] / worlds < 0.85
+    assert covered["corrected"] / repetitions > 0.93
+    assert covered["naive"] / repetitions < 0.85
 
 
 def test_one_difference_has_no_interval():

@@ -75,12 +75,12 @@ def test_three_folds_of_a_tiny_set_are_never_equal():
 
 def test_false_verdicts_are_as_rare_as_their_levels_say():
     rng = np.random.default_rng(2)
-    worlds = 1500
-    room = 4 * math.sqrt(0.05 * 0.95 / worlds)
+    repetitions = 1500
+    room = 4 * math.sqrt(0.05 * 0.95 / repetitions)
     # On the edge of the margin "equivalent" is false; at no difference "better" and "worse" are.
-    edge = [judge(evidence(splits(rng, 0.01, 0.004))).verdict for _ in range(worlds)]
+    edge = [judge(evidence(splits(rng, 0.01, 0.004))).verdict for _ in range(repetitions)]
     assert np.mean([v == "equivalent" for v in edge]) < 0.05 + room
-    none = [judge(evidence(splits(rng, 0.0, 0.1))).verdict for _ in range(worlds)]
+    none = [judge(evidence(splits(rng, 0.0, 0.1))).verdict for _ in range(repetitions)]
     assert np.mean([v in OPPOSITE for v in none]) < 0.05 + room
     assert np.mean([v in OPPOSITE for v in none]) > 0.01  # and not because nothing is ever said
 

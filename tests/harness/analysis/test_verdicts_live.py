@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from fake_runs import FakeRun, trial
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
-from worlds import World, trial
 
 from harness import Spec, Task
 from harness.core.model import Split
@@ -17,8 +17,8 @@ REGISTRY = load_registry(modules=["harness.plugins.metrics", "algorithms.referen
 LIGHTGBM = REGISTRY.algorithm("lightgbm.gbdt")
 
 
-def boost(world, name, X, y, folds, *, seed=0, **params):
-    """Train on each fold and give the world its predictions of the rest."""
+def boost(fake, name, X, y, folds, *, seed=0, **params):
+    """Train on each fold and add the predictions of its test rows to the fake run."""
     k = len(np.unique(y))
     task = Task.BINARY if k == 2 else Task.MULTICLASS
     given = {**LIGHTGBM.params, "n_estimators": ROUNDS, "learning_rate": 0.1, "subsample": 0.5}
@@ -32,15 +32,15 @@ def boost(world, name, X, y, folds, *, seed=0, **params):
         facts = {"train_rows": len(train), "test_rows": len(test), "train_prior": shares.tolist()}
         arrays = {"output": output, "y": y[test], "scale": np.float64(1)}
         where = {"split": Split(folds=folds, fold=fold), "task": task}
-        world.add(trial(name, "set", fold, **where), arrays, facts)
+        fake.add(trial(name, "set", fold, **where), arrays, facts)
 
 
 def judged(*sides):
     """Return the verdict of the first of two algorithms against the second."""
-    world = World({"pairs": [["first", "second"]], "margin": 0.02})
+    fake = FakeRun({"pairs": [["first", "second"]], "margin": 0.02})
     for name, (X, y, folds, params) in zip(("first", "second"), sides, strict=True):
-        boost(world, name, X, y, folds, **params)
-    (found,) = [a for a in world.view(REGISTRY).accuracy if a.dataset]
+        boost(fake, name, X, y, folds, **params)
+    (found,) = [a for a in fake.view(REGISTRY).accuracy if a.dataset]
     return found
 
 

@@ -13,7 +13,7 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 
 ROOT = Path(__file__).resolve().parents[2]
 with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sys.path]):
-    against = import_module("costs.dask_against")
+    against = import_module("costs.dask_comparison")
 
 SMALL = "--rows 2e3 --columns 6 --bins 15 --leaves 7 --trees 4 --rounds 1"
 pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries talk of ports and versions

@@ -1,8 +1,9 @@
-"""A pytest plugin: the tests of LightGBM and XGBoost, with our estimators in place of theirs.
+"""Pytest plugin that runs the tests of LightGBM and XGBoost on our estimators.
 
-``REBOUND_LIBRARY`` names the library. ``REBOUND_OURS=1`` replaces its classifier and regressor by
-ours before a test module is imported; without it the library's own stay. Either way each test is
-noted with how many estimators it creates (``made``) and how many of them are for ranking.
+``REPLACE_CLASSES_LIBRARY`` names the library. ``REPLACE_CLASSES_OURS=1`` replaces its classifier
+and regressor by ours before a test module is imported; without it the library's own classes stay.
+In both cases each test's properties hold the number of estimators that it creates (``made``) and
+the number of rankers among them.
 """
 
 import functools
@@ -15,8 +16,8 @@ import pytest
 import algorithms
 from algorithms.compat.views import BoosterView
 
-LIBRARY = os.environ["REBOUND_LIBRARY"]
-OURS = os.environ.get("REBOUND_OURS") == "1"
+LIBRARY = os.environ["REPLACE_CLASSES_LIBRARY"]
+OURS = os.environ.get("REPLACE_CLASSES_OURS") == "1"
 NAMES = {
     "lightgbm": ("LGBMClassifier", "LGBMRegressor", "HistogramBoosting"),
     "xgboost": ("XGBClassifier", "XGBRegressor", "NewtonBoosting"),

@@ -1,4 +1,4 @@
-"""Made-up answers of every diagnostic, and a run that has something of everything."""
+"""Made-up results of every diagnostic, and run views with every kind of content."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def planned():
     duels = [SimpleNamespace(a=job(name), id=name) for name in ("iris", "wine")]
     plan = SimpleNamespace(jobs=[job("iris", "a", "b"), job("wine", "c", "d")], duels=duels)
     outcomes = [SimpleNamespace(trial=SimpleNamespace(id=i)) for i in "abc"]
-    fought = [SimpleNamespace(duel=SimpleNamespace(id="iris"))]
-    view = SimpleNamespace(cells=[SimpleNamespace(outcomes=outcomes)], duels=fought)
+    duel_outcomes = [SimpleNamespace(duel=SimpleNamespace(id="iris"))]
+    view = SimpleNamespace(cells=[SimpleNamespace(outcomes=outcomes)], duels=duel_outcomes)
     return plan, matches, view
 
 

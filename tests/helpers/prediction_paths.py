@@ -1,4 +1,4 @@
-"""Holds the fast predictor, in each of its ways, against what an ensemble says."""
+"""Comparison of every code path of the fast predictor with `TreeEnsemble.raw`."""
 
 import numpy as np
 import pytest
@@ -10,34 +10,34 @@ from harness import Tree, TreeEnsemble
 
 
 def agree(trees, X):
-    """Assert that all ways give the same raw scores, to the bit."""
+    """Assert that all code paths give bitwise equal raw scores."""
     with np.errstate(over="ignore", invalid="ignore"):
         expected, server = trees.raw(X), serve(trees)
-        every = [server.raw(X)]
-        with pytest.MonkeyPatch.context() as patch:  # by masks, and both ways to walk
+        scores = [server.raw(X)]
+        with pytest.MonkeyPatch.context() as patch:  # leaf masks, and both kinds of tree walk
             patch.setattr(leaf_masks, "ENTRIES_A_WALK", 1 << 40)
             patch.setattr(hist_predict, "FEW_ROWS", 1)
             patch.setattr(hist_predict, "FEW_STEPS", 0)
             patch.setattr(hist_predict, "ROWS_TO_PACK", 1)
             patch.setattr(hist_predict, "QUESTIONS_A_STEP", 1 << 40)
-            every += [serve(trees).raw(X), serve(trees, n_jobs=2).raw(X)]
+            scores += [serve(trees).raw(X), serve(trees, n_jobs=2).raw(X)]
         for few_rows, answers in ((1, 1 << 30), (1, 0)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
                 patch.setattr(categorical_splits, "FEW_ROWS", few_rows)
                 patch.setattr(categorical_splits, "ANSWERS_A_STEP", answers)
-                every.append(server.raw(X))
-        with pytest.MonkeyPatch.context() as patch:  # a block at a time, and two threads
+                scores.append(server.raw(X))
+        with pytest.MonkeyPatch.context() as patch:  # one block at a time, and two threads
             patch.setattr(hist_predict, "WIDENED", 1)
             patch.setattr(hist_predict, "FEW_STEPS", 0)
-            every += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
-    for found in every:
-        assert found.dtype == expected.dtype == trees.sum_dtype
-        assert np.array_equal(found, expected)
+            scores += [server.raw(X), serve(trees, n_jobs=2).raw(X)]
+    for raw in scores:
+        assert raw.dtype == expected.dtype == trees.sum_dtype
+        assert np.array_equal(raw, expected)
 
 
-def far_reaching(n_sets, codes, shared=()):
-    """Return an ensemble whose trees ask one set each, of two columns in turn."""
+def categorical_stumps(n_sets, codes, shared=()):
+    """Return an ensemble of trees with one categorical split each, on two columns in turn."""
     rng = np.random.default_rng(6)
     trees = [
         Tree(

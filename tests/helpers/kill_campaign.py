@@ -1,7 +1,7 @@
-"""One experiment that is run again and again while its processes are killed.
+"""One experiment that is run repeatedly while its processes are killed.
 
-It has trials that work, crash and hang, a from-scratch algorithm whose kernels are compiled,
-comparisons of trees, duels and a report, so that a kill may land in each of them.
+It has trials that succeed, crash and hang, an algorithm whose kernels are compiled, tree
+comparisons, duels and a report, so that a kill can happen in each of these stages.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ from harness.runs.run import Request, plan_request, planned_matches
 from harness.store import Store
 
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "ledger.py"
-TRAIN_ROWS = {"few": 40, "many": 80}  # how the ledger tells the datasets apart
+TRAIN_ROWS = {"few": 40, "many": 80}  # the ledger identifies a dataset by its training rows
 SIDE_BY_SIDE = 2
-NUMBERS = 150  # trials of each dataset that only work
-STAGES = ("start", "compile", "trials", "parity", "duels", "report")  # as they are told on stderr
+NUMBERS = 150  # successful trials of each dataset
+STAGES = ("start", "compile", "trials", "parity", "duels", "report")  # their names on stderr
 EXPERIMENT = """
 name = "campaign"
 datasets = ["few", "many"]
@@ -49,7 +49,7 @@ timeout = "5s"
 
 
 class Campaign:
-    """One experiment in one folder, and what is known of it from outside."""
+    """One experiment in one folder, and what the test observes of it."""
 
     def __init__(self, folder, numbers=NUMBERS, kernels=None):
         self.kernels = kernels or folder / "kernels"
@@ -59,7 +59,7 @@ class Campaign:
         text = EXPERIMENT.format(numbers=list(range(1, numbers + 1)), jobs=SIDE_BY_SIDE)
         self.experiment.write_text(text)
         self.planned, self.duels, self.comparisons = self._planned()
-        self.noted = {}  # what was stored, and how often it had been run then
+        self.noted = {}  # stored trial → number of its executions when it was first seen
         self.kills, self.hit = Counter(), Counter()  # by kind, and by stage
         self.starts = 0
 
@@ -72,7 +72,7 @@ class Campaign:
         return ids, {d.id for d in plan.duels}, {match.what["id"] for match in matches}
 
     def start(self, *more):
-        """Start the command line; what it tells on stderr goes to a file of its own."""
+        """Start the command line; its stderr goes to a new file."""
         variables = {
             "HARNESS_LEDGER": str(self.ledger),
             "HARNESS_CAMPAIGN": self.token,
@@ -81,8 +81,8 @@ class Campaign:
         command = [sys.executable, "-m", "harness", "run", str(self.experiment)]
         command += ["--plugin", str(PLUGIN), "--results", str(self.results), "--json", *more]
         self.starts += 1
-        told = self.folder / f"told-{self.starts}.txt"
-        with told.open("w") as file:
+        log = self.folder / f"stderr-{self.starts}.txt"
+        with log.open("w") as file:
             process = subprocess.Popen(
                 command,
                 env=os.environ | variables,
@@ -90,57 +90,57 @@ class Campaign:
                 stderr=file,
                 text=True,
             )
-        process.told = told
+        process.log = log
         return process
 
     def executions(self):
-        """Return how often each trial of the ledger was really run."""
+        """Return the number of executions of each trial, from the ledger."""
         return Counter(self.ledger.read_text().splitlines() if self.ledger.exists() else [])
 
     def outcomes(self):
-        """Return the outcomes that the latest run has now, fresh or reused."""
+        """Return the current outcomes of the latest run, new or reused."""
         if not Store.exists(self.results):
             return []
         with Store.open(self.results) as store:
             return [outcome for outcome, _ in store.outcomes()] if store.runs() else []
 
     def note(self):
-        """Remember what is stored now: none of it may ever be run again."""
+        """Record the stored outcomes: none of them may be run again."""
         executions = self.executions()
         for outcome in self.outcomes():
-            if is_ours(outcome):
+            if is_in_ledger(outcome):
                 key = key_of(outcome)
                 self.noted.setdefault(key, executions[key])
 
     def processes(self):
-        """Return what runs on behalf of this campaign."""
-        found = []
+        """Return the ids of the running processes of this campaign."""
+        pids = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.environ().get("HARNESS_CAMPAIGN") == self.token:
-                    found.append(process.pid)
-        return [pid for pid in found if running(pid)]
+                    pids.append(process.pid)
+        return [pid for pid in pids if running(pid)]
 
 
 def stage_of(process):
-    """Return the stage that a run has come to."""
-    told = [line.partition(":")[0] for line in process.told.read_text().splitlines()]
-    return max((STAGES.index(name) for name in told if name in STAGES), default=0)
+    """Return the index of the stage that a run has reached."""
+    names = [line.partition(":")[0] for line in process.log.read_text().splitlines()]
+    return max((STAGES.index(name) for name in names if name in STAGES), default=0)
 
 
-def is_ours(outcome):
-    """Say whether the ledger knows of an outcome, not only the store."""
+def is_in_ledger(outcome):
+    """Return True if the trial of an outcome writes into the ledger."""
     return outcome.trial.algorithm == "ledger"
 
 
 def key_of(outcome):
-    """Return the ledger's line of an outcome."""
+    """Return the line that an outcome's trial writes into the ledger."""
     params = outcome.trial.params
     return f"{params['deed']} {params['number']} {TRAIN_ROWS[outcome.trial.dataset]}"
 
 
 def workers_of(process):
-    """Return the workers of a run, their templates among them."""
+    """Return the worker processes of a run, including the templates they are forked from."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(process.pid).children(recursive=True)
     return []

@@ -1,7 +1,7 @@
 """Train ours, lightgbm.dask and xgboost.dask on one cluster, by turns, and print ratios of time.
 
-    python -m costs.dask_against
-    python -m costs.dask_against --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
+    python -m costs.dask_comparison
+    python -m costs.dask_comparison --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
 
 All use the same workers, threads and parts of a table that lies on the workers beforehand: binary,
 ``--rows`` × ``--columns`` float32, with the same leaves, bins and rate of learning. A fit is timed
@@ -12,7 +12,7 @@ rows that nobody has seen tells whether the models are as good.
 MB a tree are all that crossed the loopback device during a fit, also Dask's messages and what is
 sent once a fit, divided by the trees. In a network namespace nothing else crosses it:
 
-    unshare -rn sh -c 'ip link set lo up; python -m costs.dask_against'
+    unshare -rn sh -c 'ip link set lo up; python -m costs.dask_comparison'
 
 Ours tells besides what its ranks sent each other, by what it was for.
 """

@@ -1,6 +1,6 @@
-"""A crowd of stumps that votes, and one that is shaky: its output depends on the threads.
+"""Bagged stumps ("stumps"), and a variant whose output depends on the threads ("shaky").
 
-Rows are drawn by position, so another order of rows gives another crowd.
+Rows are drawn by position, so another order of rows gives another ensemble.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from harness import Algorithm, Argument, Dataset, Spec, Table, Task, Tree, TreeE
 ROWS, COLUMNS = 80, 3
 
 
-class Crowd:
-    """Stumps on drawn rows, each at the median of one column."""
+class StumpEnsemble:
+    """Stumps on bootstrap samples, each split at the median of one column."""
 
     shaky = False
 
@@ -60,18 +60,18 @@ class Crowd:
 
     def _join(self, trees):
         return TreeEnsemble.join(
-            trees, n_features=self.columns, combination="mean", classes=(0, 1), library="crowd"
+            trees, n_features=self.columns, combination="mean", classes=(0, 1), library="stumps"
         )
 
     def _of(self, trees, X):
-        found = self._join(trees).predict(X)
+        output = self._join(trees).predict(X)
         if self.shaky and self.spec.threads > 1:
-            found[0] = np.nextafter(found[0], 1.0)
-        return found
+            output[0] = np.nextafter(output[0], 1.0)
+        return output
 
 
-class Shaky(Crowd):
-    """The same, but for one row where there is more than one thread."""
+class Shaky(StumpEnsemble):
+    """The same ensemble, except that one prediction differs with more than one thread."""
 
     shaky = True
 
@@ -90,7 +90,9 @@ def register_algorithms(register):
         "params": {"trees": 12, "bins": 64},
         "capacity": {"trees": Argument("trees"), "bins": Argument("bins")},
     }
-    register(Algorithm("crowd", Crowd, frozenset({Task.BINARY}), origin="reference", **shared))
+    register(
+        Algorithm("stumps", StumpEnsemble, frozenset({Task.BINARY}), origin="reference", **shared)
+    )
     register(Algorithm("shaky", Shaky, frozenset({Task.BINARY}), origin="reference", **shared))
 
 

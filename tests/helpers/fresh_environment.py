@@ -1,4 +1,4 @@
-"""Environments of their own, made from nothing but a Python and what pip installs."""
+"""New virtual environments, independent of the developer's environment."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ def declared() -> dict:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the project's wheel from a copy, so that the checkout gets no ``build`` folder."""
+    """Build the project's wheel from a copy, which leaves no build folder in the checkout."""
     copy = folder / "source"
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("harness", "algorithms", "reports", "datasets"):
@@ -32,8 +32,8 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-class Fresh:
-    """A virtual environment, and a folder outside the clone to work in."""
+class FreshEnvironment:
+    """A virtual environment and a working folder outside the checkout."""
 
     def __init__(self, folder: Path, *requirements: str) -> None:
         self.home = folder / "elsewhere"
@@ -43,16 +43,16 @@ class Fresh:
         self.pip(*requirements)
 
     def pip(self, *requirements: str) -> None:
-        """Install, from pip's cache where it can; skip where an index is out of reach."""
+        """Install requirements; skip the test if no package index can be reached."""
         command = ["-m", "pip", "install", "--quiet", "--prefer-binary", *requirements]
-        done = self.ask(*command)
-        told = done.stderr.lower()
-        if done.returncode and any(word in told for word in UNREACHABLE):
+        done = self.run(*command)
+        message = done.stderr.lower()
+        if done.returncode and any(word in message for word in UNREACHABLE):
             pytest.skip(f"pip cannot install here: {done.stderr.strip().splitlines()[-1][:200]}")
         assert done.returncode == 0, done.stderr[-3000:]
 
-    def ask(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Run this environment's Python, without anything of the developer's own."""
+    def run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run this environment's Python without the developer's ``PYTHON*`` settings."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HARNESS_"))}
         for name in ("HARNESS_KERNEL_CACHE", "HARNESS_CACHE"):
             kept |= {name: os.environ[name]} if name in os.environ else {}
@@ -65,8 +65,8 @@ class Fresh:
             check=False,
         )
 
-    def answer(self, *command: str, cwd: Path | None = None) -> str:
-        """Return what a command prints that must succeed."""
-        done = self.ask(*command, cwd=cwd)
+    def output_of(self, *command: str, cwd: Path | None = None) -> str:
+        """Run a command that must succeed and return its stdout."""
+        done = self.run(*command, cwd=cwd)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout

@@ -1,7 +1,7 @@
-"""Import once what a worker imports, then fork a worker for each socket that comes in on stdin.
+"""Import the modules of a worker once, then fork a worker for each socket received on stdin.
 
-The modules that are named as arguments hold the datasets of the workers; the others' cards, which
-would be read again by each of them, are left out.
+The arguments name the modules with the workers' datasets. All other dataset cards are left out,
+because each worker would read them again.
 """
 
 import gc
@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 
-# What a worker imports sooner or later, so that no forked one has to.
+# All modules that a worker imports lazily, so that forked workers import nothing.
 import threadpoolctl  # noqa: F401 - see above
 
 import harness.data.loading

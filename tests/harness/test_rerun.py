@@ -188,13 +188,13 @@ def test_a_part_of_a_part_is_no_more_than_that_part(folder, registry, stored):
 
 def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkeypatch):
     run, plan = stored
-    fought = []
+    duels_run = []
 
-    def fight(duel, *_, **__):
-        fought.append(duel)
+    def run_duel(duel, *_, **__):
+        duels_run.append(duel)
         return DuelOutcome(duel, Status.FAILED)
 
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run_duel)
     monkeypatch.setattr("harness.runs.execute.compile_and_tell", lambda *_: None)
     own = duel_experiment(
         ("other.one", "mine"), "iris", settings={"launches": 2}, params=(["deep=9"], ()), seed=3,
@@ -205,10 +205,10 @@ def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkey
     for duel in (*plan.duels, *alone.duels):
         with closing(Lines()) as progress:
             end, _ = duel_again(duel.id, results=results, fresh=True, progress=progress)
-        assert fought.pop() == duel
+        assert duels_run.pop() == duel
         with closing(Lines()) as progress:  # the newest run that fought it is of one duel now
             duel_again(duel.id, results=results, fresh=True, progress=progress)
-        assert fought.pop() == duel
+        assert duels_run.pop() == duel
         assert end.outcome.duel == duel
     assert page_of(folder, registry, lone).again() == ""
     told = page_of(folder, registry, run).fight_again([DuelOutcome(plan.duels[0], Status.DONE)])

@@ -170,7 +170,7 @@ def test_packages_import_only_those_before_them(top: str, order: tuple[set[str],
     assert upward_imports(top, order) == []
 
 
-def test_parity_is_imported_only_when_it_is_asked_for() -> None:
+def test_parity_is_imported_only_when_used() -> None:
     at_import = [
         relative(path)
         for path in SOURCES
@@ -185,7 +185,7 @@ def test_harness_has_few_modules_at_its_root() -> None:
     assert len(list((ROOT / "harness").glob("*.py"))) <= ROOT_MODULES
 
 
-def test_no_imports_make_a_circle() -> None:
+def test_imports_have_no_cycles() -> None:
     files = {relative(path).removesuffix(".py").replace("/", "."): path for path in SOURCES}
     graph = {
         name: {f"{m}.{n}" if f"{m}.{n}" in files else m for m, n in imports(path)} & files.keys()
@@ -202,7 +202,7 @@ def test_no_imports_make_a_circle() -> None:
         ("reports", REPORTS_ORDER),
     ],
 )
-def test_the_order_names_packages_that_exist(top: str, order: tuple[set[str], ...]) -> None:
+def test_order_names_existing_packages(top: str, order: tuple[set[str], ...]) -> None:
     missing = [
         name
         for name in set().union(*order)
@@ -229,7 +229,7 @@ def test_harness_imports_neither_algorithms_nor_reports() -> None:
     assert offenders("harness", allowed) == []
 
 
-def test_the_tree_format_needs_only_numpy() -> None:
+def test_tree_format_needs_only_numpy() -> None:
     def allowed(path: Path, module: str, name: str) -> bool:
         top = module.split(".", maxsplit=1)[0]
         ours = module.startswith(("harness.trees", "harness.core.errors"))
@@ -258,7 +258,7 @@ def test_kernels_import_numpy_numba_and_each_other() -> None:
     assert offenders("algorithms", allowed) == []
 
 
-def test_reports_are_made_from_the_store_alone() -> None:
+def test_reports_are_made_from_the_store_only() -> None:
     def allowed(path: Path, module: str, name: str) -> bool:
         part = imported_package(module, name, "harness")
         return part in {None, "analysis", "store", "core"} and not module.startswith("algorithms")
@@ -314,7 +314,7 @@ def test_datasets_hold_no_python() -> None:
     assert list((ROOT / "datasets").rglob("*.py*")) == []
 
 
-def test_the_plugin_contract_stays_one_short_page() -> None:
+def test_plugin_contract_stays_one_short_page() -> None:
     assert len((ROOT / "harness/plugins/hookspecs.py").read_text().splitlines()) < 75
 
 
@@ -341,7 +341,7 @@ def test_functions_stay_short() -> None:
 
 
 @pytest.mark.parametrize("place", LONG)
-def test_what_may_be_long_still_is(place: str) -> None:
+def test_long_function_exceptions_are_still_long(place: str) -> None:
     length, limit = lengths()[place]
     assert length > limit, f"{place} is short now: take it off LONG"
     assert LONG[place][1]

@@ -36,7 +36,7 @@ test_what_takes_longer = pytest.mark.slow(conformance(some(ASKED), only=LONG, ki
 
 
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
-def test_what_this_project_ships_names_its_source(name):
+def test_shipped_content_names_its_source(name):
     algorithm = REGISTRY.algorithm(name)
     assert algorithm.paper
     if algorithm.reference is not None:

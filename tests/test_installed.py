@@ -41,7 +41,7 @@ def test_nothing_is_imported_from_the_clone(fresh: FreshEnvironment) -> None:
     assert fresh.output_of("-c", typed).strip() == "True"
 
 
-def test_a_run_ends_in_a_report_with_kernels_cards_and_templates(fresh: FreshEnvironment) -> None:
+def test_run_ends_with_a_report_with_kernels_cards_and_templates(fresh: FreshEnvironment) -> None:
     chosen = ("-a", "decision_tree", "-a", "histogram_boosting", "-d", "iris", "-d", "diabetes")
     fresh.output_of("-m", "harness", "run", *chosen, *SMALL)
     (report,) = (fresh.home / "results").glob("report-*.html")
@@ -51,7 +51,7 @@ def test_a_run_ends_in_a_report_with_kernels_cards_and_templates(fresh: FreshEnv
     assert {a["algorithm"] for a in told["accuracy"]} >= {"decision_tree", "histogram_boosting"}
 
 
-def test_the_console_script_and_the_doctor_work(fresh: FreshEnvironment) -> None:
+def test_console_script_and_doctor_work(fresh: FreshEnvironment) -> None:
     script = [str(fresh.python.with_name("harness")), "--version"]
     said = subprocess.run(script, cwd=fresh.home, check=True, capture_output=True, text=True)
     assert said.stdout.startswith("harness, version")
@@ -60,7 +60,7 @@ def test_the_console_script_and_the_doctor_work(fresh: FreshEnvironment) -> None
     fresh.output_of("-m", "harness", "doctor")
 
 
-def test_a_new_plugin_is_written_from_the_installed_templates(fresh: FreshEnvironment) -> None:
+def test_new_plugin_is_written_from_the_installed_templates(fresh: FreshEnvironment) -> None:
     fresh.output_of("-m", "harness", "plugin", "new", "my-forest")
     file = fresh.home / "my-forest/src/my_forest/plugin.py"
     listed = fresh.output_of("-m", "harness", "run", "--plugin", str(file), "-a", "my-forest",
@@ -68,7 +68,7 @@ def test_a_new_plugin_is_written_from_the_installed_templates(fresh: FreshEnviro
     assert "my-forest on iris" in listed
 
 
-def test_pytest_finds_the_promises_of_a_plugin_without_a_test_file(fresh: FreshEnvironment) -> None:
+def test_pytest_finds_the_plugin_checks_without_a_test_file(fresh: FreshEnvironment) -> None:
     fresh.output_of("-m", "harness", "plugin", "new", "my-metric", "--kind", "metric")
     file = fresh.home / "my-metric/src/my_metric/plugin.py"
     empty = fresh.home / "no-tests"
@@ -78,7 +78,7 @@ def test_pytest_finds_the_promises_of_a_plugin_without_a_test_file(fresh: FreshE
     assert "8 passed" in told
 
 
-def test_the_example_is_found_kept_to_its_promises_and_in_the_report(
+def test_example_is_found_passes_its_checks_and_is_in_the_report(
     fresh: FreshEnvironment,
 ) -> None:
     assert "rotated-forest" in fresh.output_of("-m", "harness", "list", "algorithms")
@@ -91,7 +91,7 @@ def test_the_example_is_found_kept_to_its_promises_and_in_the_report(
     assert "rotated-forest" in report.read_text(encoding="utf-8")
 
 
-def test_ten_minutes_lead_from_nothing_to_a_row_of_the_report(fresh: FreshEnvironment) -> None:
+def test_ten_minute_guide_leads_to_a_row_of_the_report(fresh: FreshEnvironment) -> None:
     """The page is followed to the letter: its file, and its commands as they stand there."""
     page = (DOCS / "ten-minutes.md").read_text()
     (source,) = blocks(page, "python")

@@ -22,7 +22,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
 
 
 @pytest.mark.slow
-def test_the_lowest_versions_run_an_experiment_and_some_tests(tmp_path) -> None:
+def test_lowest_versions_run_an_experiment_and_some_tests(tmp_path) -> None:
     project = declared()
     tools = [
         r for r in project["optional-dependencies"]["dev"] if r.startswith(("pytest>", "hypo"))

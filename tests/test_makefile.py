@@ -42,7 +42,7 @@ def test_help_is_the_default_and_lists_every_command(clone: Path) -> None:
     assert sorted(listed) == sorted(phony.split())
 
 
-def test_an_old_python_is_told_in_one_line(clone: Path) -> None:
+def test_old_python_is_reported_in_one_line(clone: Path) -> None:
     done = make(clone, "run", f"PYTHON={clone / 'old-python'}")
     assert done.returncode != 0
     first, *_ = done.stderr.splitlines()
@@ -50,13 +50,13 @@ def test_an_old_python_is_told_in_one_line(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
-def test_no_python_is_told_in_one_line(clone: Path) -> None:
+def test_missing_python_is_reported_in_one_line(clone: Path) -> None:
     done = make(clone, "test", "PYTHON=")
     assert done.returncode != 0
     assert "no Python 3.11 or newer found" in done.stderr.splitlines()[0]
 
 
-def test_set_up_is_done_once_and_again_when_the_lock_changes(clone: Path) -> None:
+def test_setup_runs_once_and_again_when_the_lock_changes(clone: Path) -> None:
     stamp = clone / ".venv/.ready"
     assert "pip install --require-hashes" in make(clone, "-n", "test").stdout
     stamp.parent.mkdir()

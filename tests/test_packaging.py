@@ -41,7 +41,7 @@ def files(folder: Path) -> set[str]:
     return {p.relative_to(folder.parent).as_posix() for p in paths}
 
 
-def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Path]) -> None:
+def test_wheel_has_every_source_file_and_nothing_else(built: dict[str, Path]) -> None:
     expected = set().union(*(files(built["source"] / name) for name in PACKAGES))
     cards = files(built["source"] / "datasets")
     expected |= {card.replace("datasets/", "harness/_cards/", 1) for card in cards}
@@ -52,16 +52,14 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Pat
     assert {PurePosixPath(n).parts[0] for n in names} == set(PACKAGES)
 
 
-def test_the_source_distribution_holds_what_a_build_needs(built: dict[str, Path]) -> None:
+def test_source_distribution_has_everything_a_build_needs(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
     assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
 
 
 @pytest.mark.slow
-def test_the_source_distribution_builds_the_same_wheel(
-    built: dict[str, Path], tmp_path: Path
-) -> None:
+def test_source_distribution_builds_the_same_wheel(built: dict[str, Path], tmp_path: Path) -> None:
     """Who installs from it gets every file that the wheel has, byte for byte."""
     with tarfile.open(built["sdist"]) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -80,7 +78,7 @@ def sums(wheel: Path) -> dict[str, int]:
         return {info.filename: info.CRC for info in archive.infolist()}
 
 
-def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:
+def test_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:
     target = tmp_path / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     options = ["--disable-pip-version-check", "--target", str(target)]
@@ -105,13 +103,13 @@ def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Pat
     assert "breast_cancer" in answer("-m", "harness", "list", "datasets")
 
 
-def test_the_start_checks_every_declared_dependency() -> None:
+def test_start_checks_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {d.split(">")[0].split("=")[0] for d in project["dependencies"]}
     assert set(NEEDED.values()) | LIBRARIES == declared
 
 
-def test_the_lock_pins_every_declared_dependency() -> None:
+def test_lock_pins_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     wanted = [requirement for group in groups for requirement in group]

@@ -46,7 +46,7 @@ def refusal(model, error, **given):
         ([1] * 5, r"monotone_constraints=.* has 5 numbers; X has 4 columns"),
     ],
 )
-def test_signs_that_are_none(kind, signs, told):
+def test_invalid_monotone_signs(kind, signs, told):
     assert re.match(told, refusal(kind(monotone_constraints=signs), ValueError))
 
 
@@ -62,7 +62,7 @@ def test_signs_that_are_none(kind, signs, told):
         ([[-1, 0]], "interaction_constraints names -1, which is no column of X"),
     ],
 )
-def test_groups_that_are_none(kind, lists, told):
+def test_invalid_interaction_groups(kind, lists, told):
     found = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
     assert re.match(told, found)
 
@@ -78,13 +78,13 @@ def test_groups_that_are_none(kind, lists, told):
         (lambda _X, _y: 5, "a int"),
     ],
 )
-def test_evaluation_tables_that_are_no_pairs(kind, shape, told):
+def test_evaluation_sets_that_are_not_pairs(kind, shape, told):
     found = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
     assert found.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
     assert found.endswith(f"; it is {told}")
 
 
-def test_a_pair_is_one_table_as_in_lightgbm_and_none_as_in_xgboost():
+def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0)
     alone, listed = (model.fit(X, y, eval_set=t).evals_result_ for t in ((X, y), [(X, y)]))
@@ -107,7 +107,7 @@ def test_a_pair_is_one_table_as_in_lightgbm_and_none_as_in_xgboost():
         (lambda y, raw: (raw - y, -np.ones(len(y))), "returned negative hessians"),
     ],
 )
-def test_an_objective_that_returns_something_else(kind, objective, told):
+def test_objective_with_invalid_result(kind, objective, told):
     found = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
     assert found.startswith("the objective ")
     assert re.search(told, found)
@@ -116,7 +116,7 @@ def test_an_objective_that_returns_something_else(kind, objective, told):
 @every_kind
 @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300])
 @pytest.mark.parametrize("what", ["gradients", "hessians"])
-def test_an_objective_that_returns_no_finite_numbers(kind, what, odd):
+def test_objective_with_nonfinite_result(kind, what, odd):
     def objective(y, raw):
         h = np.ones_like(y)
         return (h * odd, h) if what == "gradients" else (raw - y, h * odd)
@@ -138,7 +138,7 @@ def test_an_objective_that_returns_no_finite_numbers(kind, what, odd):
         ("xentropy", lambda y: y + 2.0, "needs shares: y between 0 and 1 in eval_set"),
     ],
 )
-def test_watched_values_that_training_would_refuse(objective, watched, told):
+def test_invalid_evaluation_targets(objective, watched, told):
     X, y = table()
     y = 1.0 / (1.0 + np.exp(-y))  # fits every objective
     model = HistogramBoostingRegressor(n_estimators=2, objective=objective)
@@ -146,14 +146,14 @@ def test_watched_values_that_training_would_refuse(objective, watched, told):
         model.fit(X, y, eval_set=[(X, watched(y))])
 
 
-def test_watched_counts_may_all_be_zero():
+def test_evaluation_counts_may_all_be_zero():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, objective="poisson")
     model.fit(X, np.exp(y), eval_set=[(X, y * 0.0)])
     assert np.isfinite(model.evals_result_["valid_0"]["poisson"]).all()
 
 
-def test_gamma_targets_below_the_least_normal_number():
+def test_gamma_targets_below_the_smallest_normal_number():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, objective="gamma")
     with pytest.raises(ValueError, match=r"needs y > 0, of at least 2\.2250738585072014e-308"):
@@ -164,28 +164,28 @@ def test_gamma_targets_below_the_least_normal_number():
 @pytest.mark.parametrize(
     "kind", [HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier]
 )
-def test_class_weights_that_are_none(kind, weight):
+def test_invalid_class_weights(kind, weight):
     X, y = table()
     model = kind(class_weight={0: weight, 1: 1})
     with pytest.raises(ValueError, match=f"class_weight of 0 is {weight!r}; it must be a finite"):
         model.fit(X, y > 0.0)
 
 
-def test_class_weights_that_are_all_zero():
+def test_class_weights_of_zero_only():
     X, y = table()
     for kind in (HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier):
         with pytest.raises(ValueError, match="class_weight must leave at least one non-zero"):
             kind(class_weight={0: 0, 1: 0}).fit(X, y > 0.0)
 
 
-def test_class_weights_below_zero_are_for_trees_alone():
+def test_negative_class_weights_are_allowed_for_trees_only():
     X, y = table()
     DecisionTreeClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)  # as scikit-learn's
     with pytest.raises(ValueError, match="class_weight of 0 is -1; it must be a finite number"):
         HistogramBoostingClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)
 
 
-def test_weights_of_tables_are_a_list():
+def test_evaluation_weights_must_be_a_list():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2)
     told = "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
@@ -197,7 +197,7 @@ def test_weights_of_tables_are_a_list():
 
 
 @pytest.mark.parametrize(("said", "told"), [(0.5, "a float"), ((0.5, True), "a tuple of float")])
-def test_a_metric_that_says_something_else(said, told):
+def test_metric_with_invalid_result(said, told):
     X, y = table()
     found = refusal(
         HistogramBoostingRegressor(n_estimators=2),
@@ -212,7 +212,7 @@ def test_a_metric_that_says_something_else(said, told):
 
 
 @pytest.mark.parametrize("rounds", [2.5, "x", [1]])
-def test_numbers_of_rounds_that_are_none(rounds):
+def test_invalid_numbers_of_rounds(rounds):
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="num_iteration must be a whole number or None, not "):
@@ -220,7 +220,7 @@ def test_numbers_of_rounds_that_are_none(rounds):
     assert len(model.predict(X, num_iteration=np.int32(1))) == 60
 
 
-def test_objectives_of_the_other_task():
+def test_objectives_of_another_task():
     found = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
     assert found.startswith("objective 'binary' is not one for regression: these are cross_entropy")
     assert "multiclass" not in found

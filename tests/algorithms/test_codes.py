@@ -19,7 +19,7 @@ LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 
 
 @given(y=st.sampled_from(LABELS).flatmap(lambda dtype: hnp.arrays(dtype, st.integers(1, 50))))
-def test_classes_are_those_of_numpy(y):
+def test_classes_equal_numpy_unique(y):
     labels, codes = code_classes(y)
     wanted, places = np.unique(y, return_inverse=True)
     assert labels.dtype == wanted.dtype
@@ -28,7 +28,7 @@ def test_classes_are_those_of_numpy(y):
 
 
 @pytest.mark.parametrize("largest", [1 << 20, 0])
-def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
+def test_values_map_to_the_bins_of_their_codes(largest, monkeypatch):
     monkeypatch.setattr(category_bins, "LARGEST_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
     values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
@@ -39,7 +39,7 @@ def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
     assert bins_of_codes(values, codes[:0]).tolist() == [0] * len(values)
 
 
-def test_categories_are_placed_by_what_they_are_not_by_their_codes():
+def test_categories_are_matched_by_value_not_by_code():
     known = pd.Index(["b", "a", "c"])
     column = pd.Series(pd.Categorical(["a", None, "z", "c", "b"], categories=["z", "a", "b", "c"]))
     assert place_among(column, known).tolist() == [1, -1, -1, 2, 0]
@@ -48,7 +48,7 @@ def test_categories_are_placed_by_what_they_are_not_by_their_codes():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [0, 1, 8, 21])
-def test_drawn_rows_are_turned_on_their_side(dtype, columns):
+def test_sampled_rows_are_transposed(dtype, columns):
     X = np.random.default_rng(0).normal(size=(9001, columns)).astype(dtype)
     rows = np.arange(0, 9001, 2)
     table = split_columns(X, bundles=False)

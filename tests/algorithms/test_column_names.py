@@ -73,14 +73,14 @@ def test_names_are_kept_or_refused(kind, form, tmp_path):
 
 
 @pytest.mark.parametrize(("form", "name"), [(f, n) for f, all_ in REFUSED.items() for n in all_])
-def test_names_that_a_form_cannot_hold_are_refused(form, name, tmp_path):
+def test_names_unsupported_by_a_format_are_refused(form, name, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, name)
     with pytest.raises(ModelFileError, match="cannot store a column named"):
         model.save_model(tmp_path / "model", format=form)
 
 
 @pytest.mark.parametrize("told", ['["a"]', "3", "[1, 2, 3]"])
-def test_a_damaged_line_of_names_is_refused(told, tmp_path):
+def test_damaged_line_of_names_is_refused(told, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, "a b")
     path = tmp_path / "model.txt"
     model.save_model(path)

@@ -35,7 +35,7 @@ def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
     return done.stderr.splitlines()
 
 
-def test_a_long_compilation_is_announced_once_with_progress_and_the_command():
+def test_long_compilation_is_announced_once_with_progress_and_command():
     first, *progress, last = said(1.2)
     assert "`python -m harness compile`" in first
     assert progress
@@ -51,5 +51,5 @@ def test_a_long_compilation_is_announced_once_with_progress_and_the_command():
         {"seconds": 1.2, "module": "somebody_else"},
     ],
 )
-def test_nothing_is_said_of_short_ones_when_switched_off_and_of_other_code(how):
+def test_short_compilations_and_other_code_are_not_announced(how):
     assert said(**how) == []

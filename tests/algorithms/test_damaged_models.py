@@ -80,7 +80,7 @@ def write_damaged(path, form, change):
 
 @pytest.mark.parametrize("value", [v for v in LARGE if abs(v) < 2**64])
 @pytest.mark.parametrize("name", ["output", "offsets", "set_indptr", "left", "right", "feature"])
-def test_integers_of_a_caller_that_are_out_of_range_are_refused(name, value):
+def test_out_of_range_integers_of_a_caller_are_refused(name, value):
     given = fields_of(ensemble())
     for place in (0, len(given[name]) // 2, -1):
         changed = np.array(given[name].tolist(), object)
@@ -98,7 +98,7 @@ def test_integers_of_a_caller_that_are_out_of_range_are_refused(name, value):
 
 
 @pytest.mark.parametrize("name", ["offsets", "set_indptr"])
-def test_bounds_whose_differences_wrap_are_refused(name):
+def test_bounds_with_overflowing_differences_are_refused(name):
     given = fields_of(ensemble())
     last = given[name][-1]
     half = 2**63 - 1
@@ -112,13 +112,13 @@ def test_bounds_whose_differences_wrap_are_refused(name):
 
 @pytest.mark.parametrize("name", ["temperature", "zero_within", "against", "n_features"])
 @pytest.mark.parametrize("value", [10**400, np.inf, np.nan, -(10**400)])
-def test_numbers_of_a_caller_that_are_not_finite_are_refused(name, value):
+def test_nonfinite_numbers_of_a_caller_are_refused(name, value):
     with pytest.raises(HarnessError, match="malformed"):
         TreeEnsemble(**fields_of(ensemble()) | {name: value})
 
 
 @pytest.mark.parametrize("classes", [(0, None), (0, "a"), (0, 2**64), 5])
-def test_classes_that_are_no_integers_of_64_bits_are_refused(classes):
+def test_classes_beyond_int64_are_refused(classes):
     with pytest.raises(HarnessError, match="class"):
         TreeEnsemble(**fields_of(ensemble()) | {"classes": classes})
 
@@ -150,7 +150,7 @@ def test_classes_that_are_no_integers_of_64_bits_are_refused(classes):
         ("xgboost", ("learner", "learner_model_param", "num_class")),
     ],
 )
-def test_integers_of_a_json_file_that_are_out_of_range_are_refused(form, where, value, tmp_path):
+def test_out_of_range_integers_in_json_are_refused(form, where, value, tmp_path):
     if "split_indices" in where and value == 2**31 - 1:
         pytest.skip("XGBoost marks nodes that pruning cut off by this number")
 
@@ -188,7 +188,7 @@ def changed_field(text, name, value):
         "num_tree_per_iteration",
     ],
 )
-def test_integers_of_lightgbms_text_that_are_out_of_range_are_refused(name, value, tmp_path):
+def test_out_of_range_integers_in_lightgbm_text_are_refused(name, value, tmp_path):
     if name == "cat_threshold" and 0 <= value < 2**32:
         pytest.skip("a word of a bit set may be that")
     path = write_damaged(tmp_path / "m.txt", "lightgbm", lambda t: changed_field(t, name, value))
@@ -196,7 +196,7 @@ def test_integers_of_lightgbms_text_that_are_out_of_range_are_refused(name, valu
         read_model(path)
 
 
-def test_a_set_of_categories_that_two_nodes_ask_for_is_refused(tmp_path):
+def test_category_set_shared_by_two_nodes_is_refused(tmp_path):
     """Each node has a copy of its set: sets that are shared would take memory without bound."""
     trees = TreeEnsemble.join([stump(sets={0: ([1], True)})], n_features=1)
     text = lightgbm_writer.write(trees)
@@ -239,7 +239,7 @@ def peak_of(task):
 
 
 @pytest.mark.parametrize("form", ["own", "xgboost", "lightgbm"])
-def test_many_features_take_no_memory_for_names(form, tmp_path):
+def test_many_features_need_no_memory_for_names(form, tmp_path):
     def change(document):
         if form == "lightgbm":
             return changed_field(document, "max_feature_idx", MANY_FEATURES)
@@ -259,7 +259,7 @@ def test_many_features_take_no_memory_for_names(form, tmp_path):
     assert peak < MOST_MEMORY
 
 
-def test_one_chain_beside_many_stumps_takes_memory_of_their_size():
+def test_deep_tree_beside_many_stumps_needs_memory_of_its_size():
     n_stumps, depth = 20_000, 5_000  # a table of trees × depths would take 800 MB
     trees = TreeEnsemble.join([chain(depth), *[stump()] * n_stumps], n_features=1)
     peak, walker = peak_of(lambda: FastPredictor(trees))
@@ -268,7 +268,7 @@ def test_one_chain_beside_many_stumps_takes_memory_of_their_size():
     assert np.array_equal(walker.raw(X), trees.raw(X))
 
 
-def test_bursts_of_a_tree_are_the_same_alone_and_beside_others():
+def test_paths_of_a_tree_do_not_depend_on_other_trees():
     forest = [random_ensemble(np.random.default_rng(seed)) for seed in range(4)]
     for trees in forest:
         whole = FastPredictor(trees).paths
@@ -279,7 +279,7 @@ def test_bursts_of_a_tree_are_the_same_alone_and_beside_others():
             assert np.array_equal(FastPredictor(alone).paths[0], whole[t])
 
 
-def test_contributions_of_trees_too_deep_are_refused():
+def test_contributions_of_too_deep_trees_are_refused():
     depth = 20_000
     tree = chain(depth)
     asks = tree.feature >= 0
@@ -292,7 +292,7 @@ def test_contributions_of_trees_too_deep_are_refused():
         contributions(trees, np.zeros((1, depth)))
 
 
-def test_text_in_a_list_of_numbers_takes_no_room_for_each(tmp_path):
+def test_text_in_a_list_of_numbers_needs_no_room_for_each(tmp_path):
     def change(document):
         document["trees"]["gain"] = ["NaN"] * 5000 + ["x" * 20_000]
 
@@ -337,7 +337,7 @@ def saved(kind, path):
         (("categories",), {"a": [1, 1]}),
     ],
 )
-def test_what_a_file_says_of_the_estimator_is_read_or_refused(kind, where, value, tmp_path):
+def test_estimator_section_of_a_file_is_read_or_refused(kind, where, value, tmp_path):
     path = tmp_path / "m.json"
     document, X = saved(kind, path)
     inside = document["estimator"]
@@ -353,7 +353,7 @@ def test_what_a_file_says_of_the_estimator_is_read_or_refused(kind, where, value
         model.load_model(path)
 
 
-def test_serving_takes_the_largest_feature_of_32_bits():
+def test_serving_accepts_the_largest_int32_feature():
     most = 2**30 - 1
     assert TreeEnsemble.join([stump()], n_features=most).n_features == most
     for n_features in (most + 1, 2**31, 2**63, -1):

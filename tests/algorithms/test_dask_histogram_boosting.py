@@ -62,7 +62,7 @@ PARTS = [(150, 150, 150, 150), (1, 0, 399, 200), (60,) * 10]
     ("count", "learner"),
     [(1, "data"), (2, "data"), (3, "data"), (4, "data"), (3, "feature"), (3, "voting")],
 )
-def test_the_model_is_the_local_one(client, count, learner):
+def test_model_equals_local_model(client, count, learner):
     X, y, weight = table()
     params = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
     wanted = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
@@ -77,7 +77,7 @@ def test_the_model_is_the_local_one(client, count, learner):
     assert ("histograms" in sent) == (learner != "feature" and count > 1)
 
 
-def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
+def test_frames_with_categories_labels_and_a_class_missing_in_partitions(client):
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["c"] = pd.Categorical(np.random.default_rng(1).choice(["u", "v", "w"], N))
@@ -99,7 +99,7 @@ def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
     assert np.array_equal(model.to_local().predict_proba(frame), local.predict_proba(frame))
 
 
-def test_arrays_are_predicted_block_by_block(client):
+def test_arrays_are_predicted_blockwise(client):
     X, y, _ = table()
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     rows = da.from_array(X, chunks=(200, 3))
@@ -109,7 +109,7 @@ def test_arrays_are_predicted_block_by_block(client):
     assert np.array_equal(found.compute(), model.to_local().predict(X))
 
 
-def test_a_table_decides_when_to_stop(client):
+def test_evaluation_set_controls_early_stopping(client):
     X, y, _ = table()
     params = {"n_estimators": 50, "learning_rate": 0.7, "early_stopping_round": 2}
     held = [(X[:100], y[:100])]
@@ -146,7 +146,7 @@ def kill_in_training(client, address, how=signal.SIGKILL):
     return time.monotonic()
 
 
-def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
+def test_lost_worker_ends_training_at_once_and_another_fit_resumes(client):
     X, y, _ = table()
     addresses = workers_of(client, 3)
     params = {"n_estimators": 300, "random_state": 1, "num_leaves": 7}
@@ -163,7 +163,7 @@ def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeypatch):
+def test_hanging_worker_is_given_up_and_another_fit_resumes(client, monkeypatch):
     monkeypatch.setattr(placement, "GRACE", 1.0)
     monkeypatch.setattr(placement, "CLOSING", 0.5)
     X, y, _ = table()
@@ -186,7 +186,7 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
+def test_resume_needs_an_init_model_and_the_same_rows(client, monkeypatch):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
         model.fit(*collections(), resume=True)
@@ -211,7 +211,7 @@ def told_of(model, n_features=2):
     return told, model._key(told, facts)
 
 
-def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters():
+def test_resume_needs_equal_estimator_and_long_parameters():
     signs = np.zeros(2000, int)
     other = signs.copy()
     other[1000] = 1  # where the text of an array has an ellipsis
@@ -225,7 +225,7 @@ def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters(
     model._resume(*told_of(model, 2000))
 
 
-def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
+def test_resume_with_fewer_rounds_keeps_only_those():
     model = DaskHistogramBoostingRegressor(n_estimators=3, random_state=1)
     told, key = told_of(model)
     model._unfinished = (key, told.seed, ["first", "second", "third"])
@@ -234,7 +234,7 @@ def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
     assert told.rounds == ["first", "second"]
 
 
-def test_parameters_may_be_numbers_of_numpys():
+def test_parameters_may_be_numpy_numbers():
     own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
     plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
     found = DaskHistogramBoostingRegressor(random_state=1, **own)
@@ -251,7 +251,7 @@ def clone_of(model, **params):
     return other
 
 
-def test_a_cluster_that_goes_is_told():
+def test_lost_cluster_is_reported():
     with cluster_of(1) as own, distributed.Client(own, timeout="3s") as client:
         model = DaskHistogramBoostingRegressor(n_estimators=10_000, client=client)
         X, y = collections()
@@ -283,12 +283,12 @@ def test_a_cluster_that_goes_is_told():
         ({"patience": np.inf}, "patience"),
     ],
 )
-def test_what_cannot_be_had_is_refused(client, params, said):
+def test_unsupported_options_are_refused(client, params, said):
     with pytest.raises(ValueError, match=said):
         DaskHistogramBoostingRegressor(**params).fit(*collections())
 
 
-def test_wrong_tables_are_refused_with_words(client):
+def test_invalid_tables_are_refused_with_a_message(client):
     X, y = collections()
     model = DaskHistogramBoostingRegressor(n_estimators=2)
     with pytest.raises(TypeError, match="must all be Dask collections, not ndarray"):
@@ -301,7 +301,7 @@ def test_wrong_tables_are_refused_with_words(client):
         DaskHistogramBoostingClassifier().fit(X, (y * 0).astype(int))
 
 
-def test_parameters_are_those_of_the_local_model_and_some_more():
+def test_parameters_extend_those_of_the_local_model():
     own = {"client", "tree_learner", "top_k", "workers", "patience"}
     local = HistogramBoostingRegressor(max_bin=63).get_params()
     found = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()

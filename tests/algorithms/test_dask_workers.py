@@ -46,7 +46,7 @@ def forbid(_):
     raise AssertionError("a part was computed")
 
 
-def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
+def test_missing_workers_are_named_without_waiting(client):
     first, *_ = workers_of(client)
     for wrong in ("tcp://127.0.0.1:1", "worker-7"):
         model = DaskHistogramBoostingRegressor(workers=[first, wrong])
@@ -57,7 +57,7 @@ def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
     assert worker_check.find_workers(client, [first, first]) == [first]
 
 
-def test_a_cluster_without_workers_is_told(monkeypatch):
+def test_cluster_without_workers_is_reported(monkeypatch):
     monkeypatch.setattr(worker_check, "STARTING", 0.3)
     with cluster_of(0, processes=False) as empty, distributed.Client(empty) as own:
         model = DaskHistogramBoostingRegressor(client=own)
@@ -70,7 +70,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch):
             model.fit(*collections())
 
 
-def test_a_scheduler_that_is_gone_is_told():
+def test_lost_scheduler_is_reported():
     def gone():
         raise OSError("closed")
 
@@ -78,7 +78,7 @@ def test_a_scheduler_that_is_gone_is_told():
         worker_check.find_workers(SimpleNamespace(nthreads=gone), None)
 
 
-def test_parts_that_no_worker_is_left_for_are_not_waited_for(client, monkeypatch):
+def test_partitions_without_an_allowed_worker_do_not_wait(client, monkeypatch):
     monkeypatch.setattr(worker_check, "RETURNING", 0.5)
     *_, last = workers_of(client)
     with pytest.raises(WorkerLostError, match="no worker is left"):
@@ -89,7 +89,7 @@ def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
+def test_different_kernels_of_a_worker_are_listed_in_an_error(client):
     first, second, _ = workers_of(client)
     before = client.run(other_kernels, "0123", workers=[first])[first]
     client.run(other_kernels, "4567", workers=[second])
@@ -109,7 +109,7 @@ def other_kernels(digest):
     return before
 
 
-def test_a_worker_without_the_package_is_an_error_that_names_it(client):
+def test_worker_without_the_package_is_named_in_an_error(client):
     *_, last = workers_of(client)
     client.run(hide_package, workers=[last])
     try:
@@ -157,7 +157,7 @@ class Deaf:
         return {future.key: () for future in futures}
 
 
-def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
+def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
     monkeypatch.setattr(placement, "ANSWERING", 0.3)
     whole = worker_tasks.versions()
     client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
@@ -175,7 +175,7 @@ def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
         placement.compare_versions(client, ["tcp://b", "tcp://a"])
 
 
-def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
+def test_workers_replying_with_an_error_are_lost_or_unable():
     with pytest.raises(WorkerLostError, match="part 0 was lost"):
         placement.assign(Deaf({}), [SimpleNamespace(key="one")], None)
     broken = Deaf({"tcp://a": ConnectionResetError("reset")})
@@ -198,6 +198,6 @@ def count_at_worker(n_jobs):
 
 
 @pytest.mark.filterwarnings("ignore:Inside a Dask worker")
-def test_ranks_have_threads_although_their_workers_are_daemons(client):
+def test_ranks_use_threads_in_daemonic_workers(client):
     for n_jobs in (2, 3):
         assert client.submit(count_at_worker, n_jobs).result() == (1, n_jobs)

@@ -33,7 +33,7 @@ LGB = {"n_estimators": 8, "verbose": -1, "n_jobs": 1}
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_values(model):
+def test_regression_values(model):
     model.fit(X, Y)
     assert np.allclose(serve(trees_of(model)).predict(X), model.predict(X), rtol=1e-6, atol=1e-7)
 
@@ -50,13 +50,13 @@ def test_values(model):
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.parametrize("labels", [NAMES, NAMES == "high"], ids=["three", "two"])
-def test_probabilities_in_the_order_of_the_classes(model, labels):
+def test_probabilities_follow_the_order_of_classes(model, labels):
     model.fit(X, labels)
     found = serve(trees_of(model)).predict(X)
     assert np.allclose(found, model.predict_proba(X), rtol=1e-6, atol=1e-7)
 
 
-def test_a_booster_without_an_estimator():
+def test_booster_without_estimator():
     booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(X, Y), 8)
     found = serve(trees_of(booster)).predict(X)
     assert np.allclose(found, booster.inplace_predict(X), rtol=1e-6)
@@ -64,7 +64,7 @@ def test_a_booster_without_an_estimator():
     assert np.allclose(serve(trees_of(booster)).predict(X), booster.predict(X))
 
 
-def test_a_model_that_stopped_early_has_its_best_rounds():
+def test_early_stopped_model_exports_its_best_rounds():
     noise = RNG.normal(size=600)
     train, held = slice(0, 300), [(X[300:], noise[300:])]
     models = [
@@ -92,7 +92,7 @@ def test_a_model_that_stopped_early_has_its_best_rounds():
         ensemble.VotingRegressor([("tree", tree.DecisionTreeRegressor())]).fit(X, Y),
     ],
 )
-def test_what_has_no_trees_is_refused(model):
+def test_model_without_trees_is_refused(model):
     with pytest.raises(HarnessError, match=r"trees_of takes a fitted model|not exportable"):
         trees_of(model)
 
@@ -100,6 +100,6 @@ def test_what_has_no_trees_is_refused(model):
 @pytest.mark.parametrize(
     "model", [tree.DecisionTreeRegressor(), xgboost.XGBRegressor(), lightgbm.LGBMRegressor()]
 )
-def test_what_is_not_fitted_is_told(model):
+def test_unfitted_model_is_reported(model):
     with pytest.raises(NotFittedError):
         trees_of(model)

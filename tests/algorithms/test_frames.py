@@ -39,7 +39,7 @@ def frames(enum, **options):
 
 @pytest.mark.parametrize("enum", [False, True])
 @pytest.mark.parametrize("kind", REGRESSORS)
-def test_polars_categories_are_those_of_pandas(kind, enum):
+def test_polars_categories_equal_pandas(kind, enum):
     X, same, y = frames(enum)
     model = kind(n_estimators=5, random_state=0).fit(X, y)
     twin = kind(n_estimators=5, random_state=0).fit(same, y)
@@ -54,7 +54,7 @@ def test_polars_categories_are_those_of_pandas(kind, enum):
 
 @pytest.mark.parametrize("enum", [False, True])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_classes_are_told_from_polars_frames(kind, enum):
+def test_classes_are_read_from_polars_frames(kind, enum):
     X, same, y = frames(enum)
     model = kind(n_estimators=5, random_state=0).fit(X, pl.Series(y > 1))
     twin = kind(n_estimators=5, random_state=0).fit(same, y > 1)
@@ -63,7 +63,7 @@ def test_classes_are_told_from_polars_frames(kind, enum):
 
 @pytest.mark.parametrize("enum", [False, True])
 @pytest.mark.parametrize("kind", REGRESSORS)
-def test_polars_frames_are_watched_and_gone_on_with(kind, enum):
+def test_polars_frames_work_for_evaluation_and_init_model(kind, enum):
     X, same, y = frames(enum)
     found, wanted = [], []
     for frame, kept in ((X, found), (same, wanted)):
@@ -74,7 +74,7 @@ def test_polars_frames_are_watched_and_gone_on_with(kind, enum):
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
-def test_warm_start_goes_on_with_polars_frames():
+def test_warm_start_works_with_polars_frames():
     X, same, y = frames(enum=False)
     new, _, _ = frames(enum=False, names="abwxyz")
     model = NewtonBoostingRegressor(n_estimators=3, warm_start=True).fit(X, y)
@@ -86,27 +86,27 @@ def test_warm_start_goes_on_with_polars_frames():
     assert np.array_equal(list(model.staged_predict(X)), list(model.staged_predict(same)))
 
 
-def test_categories_that_are_not_asked_for_are_refused():
+def test_categories_without_opt_in_are_refused():
     X, _, y = frames(enum=False)
     with pytest.raises(ValueError, match=r"columns \['letter'\] are categorical: set enable"):
         NewtonBoostingRegressor(enable_categorical=False).fit(X, y)
 
 
-def test_names_may_be_left_unchecked():
+def test_column_name_check_can_be_disabled():
     X, _, y = frames(enum=True)
     model = NewtonBoostingRegressor(n_estimators=5).fit(X, y)
     other = X.rename({"letter": "a", "number": "b", "whole": "c"})
     assert np.array_equal(model.predict(other, validate_features=False), model.predict(X))
 
 
-def test_lightgbms_way_takes_an_enum_for_categories():
+def test_lightgbm_mode_reads_an_enum_as_categories():
     X, same, y = frames(enum=True)
     params = {"n_estimators": 5, "parity": "lightgbm"}
     found, wanted = (HistogramBoostingRegressor(**params).fit(one, y) for one in (X, same))
     assert np.array_equal(found.predict(X), wanted.predict(same))
 
 
-def test_text_that_is_no_category_stays_refused():
+def test_text_that_is_not_categorical_is_refused():
     X, _, y = frames(enum=False)
     for kind in REGRESSORS:
         with pytest.raises(ValueError, match=r"column 'letter' holds text, such as '\w': give it"):
@@ -114,7 +114,7 @@ def test_text_that_is_no_category_stays_refused():
 
 
 @pytest.mark.parametrize("enum", [False, True])
-def test_trees_read_an_enum_in_its_own_order(enum):
+def test_trees_read_an_enum_in_its_declared_order(enum):
     X, same, y = frames(enum)
     X, same = X.drop("whole"), same.drop(columns="whole")
     model = DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)

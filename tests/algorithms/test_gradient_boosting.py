@@ -52,13 +52,13 @@ def weights(y):
         f"check_sample_weight_equivalence_on_{form}_data": UNEQUAL for form in ("dense", "sparse")
     },
 )
-def test_is_an_estimator_of_scikit_learn(estimator, check):
+def test_estimator_follows_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize(("params", "weighted"), PARITY)
 @pytest.mark.parametrize("loss", REGRESSION)
-def test_parity_of_values(loss, params, weighted):
+def test_regression_parity(loss, params, weighted):
     X, y = friedman()
     params = {"n_estimators": 5, "random_state": 1, "loss": loss, **params}
     weight = weights(y) if weighted else None
@@ -69,7 +69,7 @@ def test_parity_of_values(loss, params, weighted):
 
 @pytest.mark.parametrize(("params", "weighted"), PARITY)
 @pytest.mark.parametrize(("loss", "k"), [("log_loss", 2), ("log_loss", 3), ("exponential", 2)])
-def test_parity_of_classes(loss, k, params, weighted):
+def test_classification_parity(loss, k, params, weighted):
     X, y = classes(k)
     X, y = X[::2], y[::2]
     params = {"n_estimators": 5, "random_state": 1, "loss": loss, **params}
@@ -94,7 +94,7 @@ def assert_same(ours, theirs, said, expected):
 
 
 @pytest.mark.parametrize("params", [{}, {"max_depth": 5, "max_leaf_nodes": 8}])
-def test_default_grows_the_same_trees_where_nothing_ties(params):
+def test_default_grows_the_same_trees_without_ties(params):
     X, y = friedman(300)
     params = {"n_estimators": 10, "random_state": 1, **params}
     ours = GradientBoostingRegressor(**params).fit(X, y)
@@ -104,7 +104,7 @@ def test_default_grows_the_same_trees_where_nothing_ties(params):
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, "log_loss", "exponential"])
-def test_default_is_as_good(loss):
+def test_default_is_as_accurate(loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(2000, 6))
     y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + rng.standard_t(3, 2000) / 3
@@ -120,7 +120,7 @@ def test_default_is_as_good(loss):
 @pytest.mark.parametrize(
     "params", [{}, {"subsample": 0.5}, {"max_features": 3}, {"parity": "scikit-learn"}]
 )
-def test_threads_change_no_bit(params):
+def test_result_does_not_depend_on_threads(params):
     X, y = friedman(20_000 if not params else 500)
     one, two = (
         GradientBoostingRegressor(n_estimators=4, random_state=0, n_jobs=jobs, **params).fit(X, y)
@@ -147,7 +147,7 @@ class SignStump(RegressorMixin, BaseEstimator):
         return sign * np.where(X[:, f] <= t, 1.0, -1.0)
 
 
-def test_exponential_loss_on_signs_is_adaboost():
+def test_exponential_loss_on_signs_equals_adaboost():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[::4, :5].astype(np.float32), y[::4]
     model = GradientBoostingClassifier(
@@ -168,7 +168,7 @@ def test_exponential_loss_on_signs_is_adaboost():
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, "poisson"])
-def test_global_step_is_the_one_that_lowers_the_loss_most(loss):
+def test_global_step_minimises_the_loss(loss):
     X, y = friedman()
     params = {"loss": loss, "n_estimators": 1, "learning_rate": 1.0, "max_depth": 2, "alpha": 0.7}
     model = GradientBoostingRegressor(step="global", init="zero", **params).fit(X, y)
@@ -195,7 +195,7 @@ class LogCosh:
         return np.average(np.log(np.cosh(y - raw[:, 0])), weights=weight)
 
 
-def test_a_loss_of_your_own_takes_the_best_step_of_each_leaf():
+def test_custom_loss_uses_the_best_step_of_each_leaf():
     X, y = friedman()
     loss = LogCosh()
     model = GradientBoostingRegressor(loss=loss, n_estimators=5, learning_rate=1.0).fit(X, y)
@@ -221,7 +221,7 @@ def test_poisson_predicts_means_of_counts():
         model.fit(X, y - 1)
 
 
-def test_any_regressor_is_a_base_learner():
+def test_any_regressor_can_be_base_learner():
     X, y = load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(estimator=LinearRegression(), n_estimators=40)
     model.set_params(learning_rate=0.5).fit(X, y, weights(y))
@@ -231,7 +231,7 @@ def test_any_regressor_is_a_base_learner():
         _ = model.ensemble_
 
 
-def test_leaf_squares_shrink_values_and_leaf_price_makes_trees_small():
+def test_leaf_l2_shrinks_values_and_leaf_cost_gives_small_trees():
     X, y = friedman()
     plain = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1.0}
     model = GradientBoostingRegressor(l2_regularization=7.0, **plain).fit(X, y)
@@ -252,7 +252,7 @@ def test_leaf_squares_shrink_values_and_leaf_price_makes_trees_small():
 
 
 @pytest.mark.parametrize("name", ["leaf_penalty", "l2_regularization"])
-def test_a_price_of_leaves_is_refused_with_negative_weights(name):
+def test_leaf_cost_is_refused_with_negative_weights(name):
     X, y = friedman()
     weight = weights(y)
     weight[7] = -0.1
@@ -261,7 +261,7 @@ def test_a_price_of_leaves_is_refused_with_negative_weights(name):
 
 
 @pytest.mark.parametrize("leaves", [4, 6, 8])
-def test_trees_have_as_many_leaves_as_asked(leaves):
+def test_trees_have_max_leaf_nodes_leaves(leaves):
     X, y = friedman()
     params = {"max_leaf_nodes": leaves, "max_depth": None, "n_estimators": 5, "random_state": 0}
     ours = GradientBoostingRegressor(**params).fit(X, y)
@@ -270,7 +270,7 @@ def test_trees_have_as_many_leaves_as_asked(leaves):
     assert_same(ours, theirs, ours.predict(X), theirs.predict(X))
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues_training():
     X, y = friedman()
     params = {"subsample": 0.7, "random_state": 0}
     once = GradientBoostingRegressor(n_estimators=6, **params).fit(X, y)
@@ -282,7 +282,7 @@ def test_warm_start_goes_on():
         twice.set_params(n_estimators=3).fit(X, y)
 
 
-def test_stages_end_in_the_prediction():
+def test_last_stage_equals_prediction():
     X, y = classes(3)
     model = GradientBoostingClassifier(n_estimators=4).fit(X, y)
     np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
@@ -299,7 +299,7 @@ def test_stages_end_in_the_prediction():
     ("loss", "k"),
     [("log_loss", 2), ("log_loss", 3), ("exponential", 2), ("squared_error", 0), ("poisson", 0)],
 )
-def test_ensemble_predicts_the_same(loss, k):
+def test_exported_ensemble_predicts_the_same(loss, k):
     X, y = classes(k) if k else friedman()
     X = X.astype(np.float32)
     model = GradientBoostingClassifier if k else GradientBoostingRegressor
@@ -331,7 +331,7 @@ def test_rounds_are_chosen_by_cross_validation():
     assert found.losses.shape == (3, 5)
 
 
-def test_wrong_input_is_told():
+def test_invalid_input_is_reported():
     X, y = friedman()
     with pytest.raises(ValueError, match="NaN"):
         GradientBoostingRegressor().fit(np.where(X > 0.9, np.nan, X), y)
@@ -345,13 +345,13 @@ def test_wrong_input_is_told():
         GradientBoostingRegressor(criterion="squared_error", n_estimators=1).fit(X, y)
 
 
-def test_probabilities_of_two_are_the_same_in_every_part():
+def test_two_class_probabilities_do_not_depend_on_batches():
     score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3, scale=9.0)
     second = expit(score)
     assert np.array_equal(logistic_of_two(score), np.column_stack([1.0 - second, second]))
 
 
-def test_fit_copies_x_once_while_it_sorts():
+def test_fit_copies_x_once_for_sorting():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30_000, 30)), rng.normal(size=30_000)
     model = GradientBoostingRegressor(n_estimators=2).fit(X[:200], y[:200])
@@ -363,7 +363,7 @@ def test_fit_copies_x_once_while_it_sorts():
 
 
 @pytest.mark.parametrize("params", [{}, {"max_features": 0.5}, {"max_depth": None}])
-def test_weights_of_either_float_dtype_train_the_same_model(params):
+def test_float32_and_float64_weights_train_the_same_model(params):
     X, y = friedman(301)
     weight = weights(y).astype(np.float32)
     models = [
@@ -373,7 +373,7 @@ def test_weights_of_either_float_dtype_train_the_same_model(params):
     assert np.array_equal(models[0].predict(X), models[1].predict(X))
 
 
-def test_folds_that_lack_a_class_in_training_are_told():
+def test_training_folds_lacking_a_class_are_reported():
     X, y = load_wine(return_X_y=True)  # sorted by class
     with pytest.raises(ValueError, match=r"labels that the model was not trained on: \[0\]"):
         choose_rounds(GradientBoostingClassifier(n_estimators=2), X, y, cv=KFold(3))
@@ -395,7 +395,7 @@ class Pull:
         return self.share * np.average((y - raw[:, 0]) ** 2, weights=weight)
 
 
-def test_a_loss_of_your_own_keeps_its_attributes():
+def test_custom_loss_keeps_its_attributes():
     X, y = friedman()
     loss = Pull()
     model = GradientBoostingRegressor(loss=loss, n_estimators=5, random_state=0).fit(X, y)
@@ -407,7 +407,7 @@ def test_a_loss_of_your_own_keeps_its_attributes():
 @pytest.mark.parametrize(
     "params", [{"leaf_penalty": 1.0}, {"l2_regularization": 1.0}, {"parity": "scikit-learn"}]
 )
-def test_what_shapes_trees_is_refused_with_another_base_learner(params):
+def test_tree_parameters_are_refused_with_another_base_learner(params):
     (name,) = params
     with pytest.raises(ValueError, match=f"{name}=.* cannot be used with an estimator"):
         GradientBoostingRegressor(estimator=LinearRegression(), **params).fit(*friedman())

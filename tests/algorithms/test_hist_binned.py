@@ -53,7 +53,7 @@ def arrays_of(model):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_two_steps_grow_the_trees_of_one_and_again_the_same(case):
+def test_bin_then_fit_equals_fit_also_when_repeated(case):
     rows, y, weight, params = CASES[case]
     spec = spec_of(y, params)
     whole = build(spec).fit(rows, y, sample_weight=weight)
@@ -70,7 +70,7 @@ def test_two_steps_grow_the_trees_of_one_and_again_the_same(case):
     assert not hasattr(native.model, "ensemble_")
 
 
-def test_parity_leaves_all_to_fit_and_bad_params_are_told_at_once():
+def test_parity_bins_in_fit_and_invalid_parameters_fail_at_once():
     spec = spec_of(Y, {"parity": "lightgbm"})
     driven = adapter(build)(spec)
     native = driven.prepare(X, Y, None)

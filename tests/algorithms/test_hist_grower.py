@@ -20,7 +20,7 @@ def shifted(n=4000):
     return X, 100.0 + 5.0 * (X[:, 0] > 0)
 
 
-def test_the_root_s_own_gain_is_taken_off_sets_as_off_thresholds():
+def test_root_gain_is_subtracted_for_categorical_and_numeric_splits():
     X, y = shifted()
     one = {"n_estimators": 1, "boost_from_average": False}
     model = HistogramBoostingRegressor(categorical_feature=[1], **one).fit(X, y)
@@ -28,7 +28,7 @@ def test_the_root_s_own_gain_is_taken_off_sets_as_off_thresholds():
 
 
 @pytest.mark.parametrize("held", [{"reg_alpha": 0.1}, {"max_delta_step": 103}, {"path_smooth": 1}])
-def test_a_split_s_gain_is_what_it_adds_to_the_root_s(held):
+def test_split_gain_is_the_increase_over_the_root_gain(held):
     """Σ(y − ȳ)² of the two halves, and not Σy² too, is what may exceed the least gain."""
     X, y = shifted()
     asked = {"n_estimators": 1, "boost_from_average": False, "learning_rate": 1.0}
@@ -46,7 +46,7 @@ class Marked(NamedTuple):
     rows: np.ndarray
 
 
-def test_more_leaves_than_two_bytes_can_number():
+def test_more_leaves_than_uint16():
     n = (1 << 16) + 100
     leaves = np.zeros(n, hist_layout.LEAF)
     leaves["start"], leaves["end"] = np.arange(n), np.arange(n) + 1
@@ -55,7 +55,7 @@ def test_more_leaves_than_two_bytes_can_number():
     assert np.array_equal(leaf_of, np.arange(n))
 
 
-def test_threads_that_are_slow_to_begin_find_the_same_steps(monkeypatch):
+def test_slow_starting_threads_give_the_same_steps(monkeypatch):
     rng = np.random.default_rng(0)
     g = rng.normal(size=400_000).astype(np.float32)
     h = rng.random(400_000).astype(np.float32)

@@ -37,7 +37,7 @@ def table(rows=4000, levels=600, seed=0):
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 255), st.integers(1, 600), st.booleans())
 @few
-def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy):
+def test_neighbouring_categories_share_bins_and_extremes_stand_alone(seed, room, more, heavy):
     rng = np.random.default_rng(seed)
     sums = np.empty((room + more, 2), np.int64)
     sums[:, 0] = rng.integers(-(1 << 40), 1 << 40, len(sums))
@@ -58,7 +58,7 @@ def test_neighbours_share_bins_and_the_ends_stand_alone(seed, room, more, heavy)
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 255), st.integers(1, 600), st.integers(0, 99))
 @few
-def test_categories_of_few_rows_have_no_bin(seed, room, more, percent):
+def test_rare_categories_have_no_bin(seed, room, more, percent):
     rng = np.random.default_rng(seed)
     n_codes = room + more
     sums = np.stack([rng.integers(-99, 99, n_codes), rng.integers(0, 99, n_codes)], axis=1)
@@ -70,7 +70,7 @@ def test_categories_of_few_rows_have_no_bin(seed, room, more, percent):
     assert np.array_equal(bins[is_frequent], alone)
 
 
-def test_rows_of_a_category_are_estimated_from_its_hessians():
+def test_row_count_of_a_category_is_estimated_from_its_hessians():
     sums = np.array([[5, 20], [-5, 19], [3, 0], [7, 0], [0, 61]])  # the last one: missing values
     assert find_frequent(sums, 50, 10.0).tolist() == [True, True, False, False]  # 10 and 9.5 rows
     assert find_frequent(sums, 50, 10.1).tolist() == [True, False, False, False]
@@ -79,7 +79,7 @@ def test_rows_of_a_category_are_estimated_from_its_hessians():
 
 @given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40), st.integers(1, 20))
 @few
-def test_parts_begin_where_their_share_of_the_weight_does(weight, parts):
+def test_groups_begin_at_their_share_of_the_weight(weight, parts):
     found = cut_evenly(np.array(weight, np.int64), parts)
     total = max(sum(weight), 1)
     for i, part in enumerate(found.tolist()):
@@ -89,7 +89,7 @@ def test_parts_begin_where_their_share_of_the_weight_does(weight, parts):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_sums_are_those_of_the_rows_of_each_category(threads):
+def test_sums_equal_those_of_the_rows_of_each_category(threads):
     rng = np.random.default_rng(1)
     g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
     places = rng.integers(0, 301, 5000).astype(np.uint16)
@@ -111,7 +111,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_models_depend_on_no_number_of_threads_and_predict_what_they_trained(name):
+def test_models_do_not_depend_on_threads_and_predict_training_scores(name):
     X, y = table(30_000)
     params = {"n_estimators": 8, "random_state": 0, "categorical_feature": [0], **CASES[name]}
     one, two = (HistogramBoostingRegressor(n_jobs=n, **params).fit(X, y) for n in (1, 2))
@@ -121,7 +121,7 @@ def test_models_depend_on_no_number_of_threads_and_predict_what_they_trained(nam
     assert len(np.unique(codes)) > CASES[name].get("max_bin", 255)  # not always the same ones
 
 
-def test_scores_in_training_are_those_of_the_model():
+def test_training_scores_equal_model_scores():
     X, y = table()
     heard = []
     model = HistogramBoostingRegressor(n_estimators=12, categorical_feature=[0])
@@ -136,7 +136,7 @@ def test_scores_in_training_are_those_of_the_model():
             np.testing.assert_allclose(raw, heard[number + 1], atol=1e-12)
 
 
-def test_many_categories_are_told_apart_though_bins_are_few():
+def test_many_categories_are_distinguished_with_few_bins():
     X, y = table(40_000, 1000)
     pooled = X.copy()
     pooled[X[:, 0] >= 254, 0] = np.nan  # all that one set of bins can tell apart
@@ -148,7 +148,7 @@ def test_many_categories_are_told_apart_though_bins_are_few():
     assert errors[0] < 0.5 * errors[1]
 
 
-def test_crowds_beside_bundles_are_those_of_a_table_without_and_of_ranks():
+def test_high_cardinality_columns_do_not_depend_on_bundles_or_ranks():
     X, y = table(12_000, 500)
     X = np.hstack([X, np.arange(len(X))[:, None] % 40 == np.arange(30)])
     X[::2, 0] = 0.0  # mostly one code, as columns that are bundled are mostly 0
@@ -161,7 +161,7 @@ def test_crowds_beside_bundles_are_those_of_a_table_without_and_of_ranks():
     assert len(np.unique(wanted.set_codes)) > 254
 
 
-def test_frames_with_many_categories_and_ones_never_seen():
+def test_frames_with_many_and_unseen_categories():
     X, y = table(5000, 400)
     frame = pd.DataFrame({"a": pd.Categorical([f"c{v}" for v in X[:, 0]]), "b": X[:, 1]})
     model = HistogramBoostingClassifier(n_estimators=10).fit(frame, y > 0.0)

@@ -26,7 +26,7 @@ def regressor(rounds, **params):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_a_model_that_goes_on_predicts_what_boosting_from_its_scores_adds(n_classes):
+def test_continued_model_equals_boosting_from_its_scores(n_classes):
     X, y = table()
     kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
     y = labels(y, n_classes) if n_classes else y
@@ -45,7 +45,7 @@ def test_a_model_that_goes_on_predicts_what_boosting_from_its_scores_adds(n_clas
     assert first.ensemble_.n_trees == 5 * max(1, n_classes if n_classes > 2 else 1)
 
 
-def test_going_on_learns_on():
+def test_continued_training_lowers_the_loss():
     X, y = table()
     half = regressor(20).fit(X, y)
     whole = regressor(20).fit(X, y, init_model=half)
@@ -65,7 +65,7 @@ DRAWN = {  # what goes by the number of a round
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("params", DRAWN.values(), ids=DRAWN)
-def test_going_on_is_one_longer_boosting(params, n_classes):
+def test_continued_training_equals_one_longer_training(params, n_classes):
     X, y = table()
     kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
     y = labels(y, n_classes) if n_classes else y
@@ -76,7 +76,7 @@ def test_going_on_is_one_longer_boosting(params, n_classes):
     assert np.array_equal(whole.ensemble_.threshold, beside.ensemble_.threshold)
 
 
-def test_files_and_models_of_lightgbm_are_gone_on_from(tmp_path):
+def test_training_continues_from_lightgbm_files_and_models(tmp_path):
     X, y = table()
     booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, y), 5)
     booster.save_model(tmp_path / "model.txt")
@@ -89,7 +89,7 @@ def test_files_and_models_of_lightgbm_are_gone_on_from(tmp_path):
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
-def test_evaluation_tables_begin_where_training_does():
+def test_evaluation_sets_start_from_the_init_model():
     X, y = table()
     X2, y2 = table(seed=1)
     first = regressor(5).fit(X, y)
@@ -109,7 +109,7 @@ def test_evaluation_tables_begin_where_training_does():
     assert from_zero.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error)
 
 
-def test_the_same_bits_for_any_number_of_threads():
+def test_result_is_bitwise_equal_for_any_number_of_threads():
     X, y = table(20_000)
     first = regressor(3).fit(X, y)
     found = [regressor(3, n_jobs=n).fit(X, y, init_model=first).predict(X) for n in (1, 3)]
@@ -128,7 +128,7 @@ def test_the_same_bits_for_any_number_of_threads():
         ({"init_model": "single"}, "cannot continue a model with input_dtype"),
     ],
 )
-def test_what_does_not_fit_is_told(given, told):
+def test_mismatched_init_models_are_reported(given, told):
     X, y = table()
     model = regressor(2).fit(X, y)
     known = {
@@ -143,7 +143,7 @@ def test_what_does_not_fit_is_told(given, told):
         regressor(2).fit(X, y, **given)
 
 
-def test_parity_starts_from_the_librarys_own_constant():
+def test_parity_starts_from_the_library_constant():
     X, y = table()
     with pytest.raises(ValueError, match="starts from the library's own constant"):
         regressor(2, parity="lightgbm").fit(X, y, init_score=y)

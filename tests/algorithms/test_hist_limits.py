@@ -88,7 +88,7 @@ def check(model, X, y, weight=None):
 # ------------------------------------------------------------------ sums
 
 
-def test_ten_million_rows_whose_gradients_are_all_as_large_as_they_can_be():
+def test_ten_million_rows_with_largest_gradients():
     """Each cell adds up to 2³⁹ steps and more, of the 2³¹ that a packed sum holds."""
     X, rng = columns(MANY)
     y = np.where(X[:, 0] > 0.0, 1.0, -1.0) * np.where(rng.random(MANY) < 0.999, 1.0, -1.0)
@@ -133,7 +133,7 @@ def test_one_positive_in_a_hundred_thousand():
 # ------------------------------------------------------------------ losses
 
 
-def test_rare_positives_are_foretold_as_well_as_by_lightgbm():
+def test_rare_positives_are_predicted_as_well_as_by_lightgbm():
     X, y = rare(MANY * 3 // 10, 0)
     X_test, y_test = rare(MANY * 3 // 10, 1)
     params = {"n_estimators": 10, "num_leaves": 7, "n_jobs": 2, "min_child_samples": 50_000}
@@ -149,7 +149,7 @@ def test_rare_positives_are_foretold_as_well_as_by_lightgbm():
     assert losses[0] < 1.01 * losses[1]
 
 
-def test_weights_over_six_orders_of_magnitude_are_learnt_as_well_as_by_lightgbm():
+def test_weights_over_six_orders_of_magnitude_are_as_accurate_as_lightgbm():
     def draw(seed):
         X, rng = columns(MANY // 10, seed)
         y = np.sin(3.0 * X[:, 1]) * X[:, 0] + rng.normal(size=len(X))

@@ -38,7 +38,7 @@ def loss_of(objective, y, found):
 
 @pytest.mark.parametrize("kind", [kinds.FAIR, kinds.PSEUDO_HUBER, kinds.MAPE])
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_gradients_are_slopes_of_the_metric(kind, is_weighted):
+def test_gradients_equal_metric_derivatives(kind, is_weighted):
     rng = np.random.default_rng(0)
     y, score = rng.normal(size=(2, 60)) * 5.0
     weight = rng.uniform(0.5, 2.0, 60) if is_weighted else np.empty(0)
@@ -59,7 +59,7 @@ def test_gradients_are_slopes_of_the_metric(kind, is_weighted):
     np.testing.assert_allclose(h, w * curve, rtol=1e-5)
 
 
-def test_what_is_left_may_be_too_large_to_square():
+def test_residuals_may_overflow_when_squared():
     y, score, none = np.zeros(3), np.array([-1e200, 1e160, 3e-200]), np.empty(0)
     g, h = np.empty((2, 3), np.float32)
     kinds.differentiate(kinds.PSEUDO_HUBER, 2.0, score, y, none, g, h, 0, 3)
@@ -69,7 +69,7 @@ def test_what_is_left_may_be_too_large_to_square():
 
 @pytest.mark.parametrize("objective", LIGHTGBMS)
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_the_first_tree_is_lightgbms(objective, is_weighted):
+def test_first_tree_equals_lightgbm(objective, is_weighted):
     X, y = table(grid=12)
     y = target_of(objective, y)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else None
@@ -83,7 +83,7 @@ def test_the_first_tree_is_lightgbms(objective, is_weighted):
 
 
 @pytest.mark.parametrize("objective", LIGHTGBMS)
-def test_losses_are_lightgbms(objective):
+def test_losses_equal_lightgbm(objective):
     shares = []
     for seed in range(4):
         (X, y), (X_test, y_test) = table(seed=seed), table(seed=seed + 50)
@@ -97,7 +97,7 @@ def test_losses_are_lightgbms(objective):
 
 
 @pytest.mark.parametrize("spread", [1.0, 100.0])
-def test_the_pseudo_huber_loss_never_rises_and_is_not_moved_by_what_lies_far_off(spread):
+def test_pseudo_huber_loss_never_rises_and_is_robust_to_outliers(spread):
     X, y = table()
     y = spread * y
     far = y + np.where(np.arange(len(y)) % 50 == 0, 1e6, 0.0)
@@ -111,7 +111,7 @@ def test_the_pseudo_huber_loss_never_rises_and_is_not_moved_by_what_lies_far_off
     assert np.abs(model.predict(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
 
 
-def test_the_slope_is_where_the_loss_turns():
+def test_gradient_changes_sign_at_the_loss_minimum():
     X, y = table()
     y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third lies far off, on one side
     found = {
@@ -129,7 +129,7 @@ def test_the_slope_is_where_the_loss_turns():
         assert np.abs(near - y).mean() < mean
 
 
-def test_shares_are_predicted_as_shares():
+def test_cross_entropy_predicts_probabilities():
     X, y = table()
     share = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(objective="xentropy", n_estimators=40).fit(X, share)
@@ -153,7 +153,7 @@ def test_shares_are_predicted_as_shares():
         {"boost_from_average": False, "extra_trees": True},
     ],
 )
-def test_losses_go_with_every_way_of_boosting(objective, options):
+def test_objectives_work_with_every_boosting_type(objective, options):
     X, y = table()
     y = target_of(objective, y)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -186,7 +186,7 @@ def test_models_are_written_and_read(objective, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("objective", NEW[:3])
-def test_lightgbms_own_files_are_read(objective, tmp_path):
+def test_lightgbm_files_are_read(objective, tmp_path):
     X, y = table(600)
     data = lightgbm.Dataset(X, target_of(objective, y))
     theirs = lightgbm.train({"objective": objective, "verbose": -1, "num_threads": 1}, data, 5)
@@ -202,7 +202,7 @@ def test_lightgbms_own_files_are_read(objective, tmp_path):
 @pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize("flip", [False, True])
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_sides_weigh_as_weights_do(sides, flip, is_weighted):
+def test_class_imbalance_parameters_equal_sample_weights(sides, flip, is_weighted):
     X, y = table()
     y = (y > 6.0) ^ flip
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else 1.0
@@ -221,7 +221,7 @@ def test_sides_weigh_as_weights_do(sides, flip, is_weighted):
 
 @pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize("flip", [False, True])
-def test_sides_are_lightgbms(sides, flip):
+def test_class_imbalance_parameters_equal_lightgbm(sides, flip):
     (X, y), (X_test, y_test) = table(), table(seed=50)
     y, y_test = (y > 6.0) ^ flip, (y_test > 6.0) ^ flip
     losses = []
@@ -252,7 +252,7 @@ def test_sides_are_lightgbms(sides, flip):
         (HistogramBoostingClassifier(scale_pos_weight=0.0), "scale_pos_weight"),
     ],
 )
-def test_what_does_not_go_together_is_an_error(model, told):
+def test_incompatible_parameters_are_an_error(model, told):
     X, y = table(300)
     n_classes = 2 if model.parity else 3
     y = y if isinstance(model, HistogramBoostingRegressor) else np.arange(300) % n_classes
@@ -266,7 +266,7 @@ def test_what_does_not_go_together_is_an_error(model, told):
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_the_area_is_scikit_learns(is_weighted):
+def test_auc_equals_scikit_learn(is_weighted):
     """Few leaves tie many rows, which count half."""
     (X, y), (X_test, y_test) = table(500), table(500, seed=50)
     weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y)) if is_weighted else None
@@ -286,7 +286,7 @@ def test_the_area_is_scikit_learns(is_weighted):
     )
 
 
-def test_a_larger_area_is_better():
+def test_larger_auc_is_better():
     (X, y), (X_test, y_test) = table(500), table(500, seed=50)
     model = HistogramBoostingClassifier(n_estimators=400, early_stopping_round=10, metric="auc")
     model.fit(X, y > 0.0, eval_set=[(X_test, y_test > 0.0)])
@@ -326,7 +326,7 @@ def test_each_objective_has_its_metric(objective):
         ),
     ],
 )
-def test_a_metric_that_is_not_there_is_told_with_all_that_are(kind, n_classes, wanted):
+def test_unknown_metric_is_reported_with_all_known_metrics(kind, n_classes, wanted):
     X, y = table(200)
     y = np.arange(200) % n_classes if n_classes else y
     model = kind(n_estimators=1)
@@ -347,7 +347,7 @@ def test_a_metric_that_is_not_there_is_told_with_all_that_are(kind, n_classes, w
         *((name, "rmse") for name in ("rmse", "l2_root", "root_mean_squared_error")),
     ],
 )
-def test_metrics_have_lightgbms_other_names(wanted, told):
+def test_metrics_accept_lightgbm_aliases(wanted, told):
     X, y = table(200)
     y = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(n_estimators=1)
@@ -355,7 +355,7 @@ def test_metrics_have_lightgbms_other_names(wanted, told):
     assert next(iter(model.evals_result_["training"])) == told
 
 
-def test_leaves_whose_gradients_are_all_equal_are_split_for_their_quantiles():
+def test_leaves_with_equal_gradients_are_split_for_quantiles():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
     y = X[:, 0] + np.exp(X[:, 1]) * rng.gamma(2.0, size=4000)

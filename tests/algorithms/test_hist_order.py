@@ -79,7 +79,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, monkeypatch):
+def test_model_does_not_depend_on_row_reordering(case, weighted, few_are_enough, monkeypatch):
     n_classes, params = CASES[case]
     X, y = table(n_classes)
     if case == "sets":
@@ -100,9 +100,7 @@ def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, 
 
 
 @pytest.mark.parametrize("n_classes", [0, 4])
-def test_scores_that_boosting_begins_with_go_with_their_rows(
-    n_classes, few_are_enough, monkeypatch
-):
+def test_init_scores_are_reordered_with_their_rows(n_classes, few_are_enough, monkeypatch):
     X, y = table(n_classes)
     first = np.random.default_rng(3).normal(size=(N, max(n_classes, 1)))
     kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
@@ -115,16 +113,14 @@ def test_scores_that_boosting_begins_with_go_with_their_rows(
     assert digest(model.fit(X, y, init_model=clone(model).fit(X, y))) == further
 
 
-def test_a_bag_without_a_row_is_given_the_first_one_wherever_it_lies():
+def test_bag_without_rows_gets_the_first_row():
     order = np.array([3, 1, 0, 2], np.uint32)
     assert draw_share(0, 4, 1e-9, order).tolist() == [2]
     assert draw_share(0, 4, 1e-9).tolist() == [0]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3])
-def test_tables_are_laid_anew_for_as_many_values_as_trees_are_grown_on(
-    share, few_are_enough, monkeypatch
-):
+def test_tables_are_copied_for_enough_values_and_trees(share, few_are_enough, monkeypatch):
     X, y = table()
     monkeypatch.setattr(hist_order, "FEWEST_VALUES", int(0.2 * X.size))
     HistogramBoostingRegressor(n_estimators=2, subsample=share, subsample_freq=1).fit(X, y)
@@ -134,7 +130,7 @@ def test_tables_are_laid_anew_for_as_many_values_as_trees_are_grown_on(
 
 
 @pytest.mark.parametrize("kind", ["float32", "frame", "zero weights", "class weights"])
-def test_tables_of_all_kinds_are_laid_anew(kind, few_are_enough, monkeypatch):
+def test_tables_of_all_kinds_are_reordered(kind, few_are_enough, monkeypatch):
     X, y = table(2)
     params, weight = {}, None
     if kind == "float32":
@@ -154,7 +150,7 @@ def test_tables_of_all_kinds_are_laid_anew(kind, few_are_enough, monkeypatch):
     assert digest(model.fit(X, y, weight)) == anew
 
 
-def test_it_is_the_model_of_rows_on_two_ranks(few_are_enough):
+def test_reordered_model_equals_model_on_two_ranks(few_are_enough):
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, y)
     assert len(few_are_enough[0][0]) == N
@@ -163,7 +159,7 @@ def test_it_is_the_model_of_rows_on_two_ranks(few_are_enough):
     assert digest_of(found) == digest_of(model.ensemble_)
 
 
-def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
+def test_kernel_tables_are_row_major(few_are_enough, monkeypatch):
     made, booster = [], base_histogram.Booster
 
     def note(*given):
@@ -188,7 +184,7 @@ def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
         {"objective": lambda y, raw: (raw - y, np.ones_like(y))},
     ],
 )
-def test_rows_stay_where_their_places_count(params, few_are_enough):
+def test_rows_are_not_reordered_where_positions_matter(params, few_are_enough):
     X, y = table()
     HistogramBoostingRegressor(n_estimators=2, **params).fit(X, y)
     assert not few_are_enough
@@ -197,14 +193,14 @@ def test_rows_stay_where_their_places_count(params, few_are_enough):
 @pytest.mark.parametrize(
     ("name", "bound"), [("FEWEST_VALUES", 5 * N + 1), ("MOST_COLUMNS", 4), ("FEWEST_TREES", 3)]
 )
-def test_small_wide_and_short_fits_leave_rows_alone(name, bound, few_are_enough, monkeypatch):
+def test_small_wide_and_short_fits_do_not_reorder_rows(name, bound, few_are_enough, monkeypatch):
     X, y = table()
     monkeypatch.setattr(hist_order, name, bound)
     HistogramBoostingRegressor(n_estimators=2).fit(X, y)
     assert not few_are_enough
 
 
-def test_rows_of_which_entries_are_listed_stay(few_are_enough):
+def test_rows_of_sparse_columns_are_not_reordered(few_are_enough):
     _, y = table()
     one_hot = np.eye(6)[np.random.default_rng(6).integers(0, 6, N)]
     for given in (sparse.csr_array(one_hot), one_hot):
@@ -213,7 +209,7 @@ def test_rows_of_which_entries_are_listed_stay(few_are_enough):
 
 
 @pytest.mark.parametrize("least", [1, 10])
-def test_a_target_that_nothing_parts_is_no_error(least, few_are_enough, monkeypatch):
+def test_target_without_a_split_is_no_error(least, few_are_enough, monkeypatch):
     X, _ = table()
     monkeypatch.setattr(hist_order, "FEWEST_LEAVES", least)
     model = HistogramBoostingRegressor(n_estimators=2).fit(X, np.full(N, 3.0))
@@ -221,7 +217,7 @@ def test_a_target_that_nothing_parts_is_no_error(least, few_are_enough, monkeypa
     assert few_are_enough
 
 
-def test_rows_stay_where_trees_would_peel_off_a_few(few_are_enough, monkeypatch):
+def test_rows_are_not_reordered_for_very_unbalanced_trees(few_are_enough, monkeypatch):
     X, _ = table()
     monkeypatch.setattr(hist_order, "FEWEST_LEAVES", 10)
     few = np.nan_to_num(X[:, 0]) > 2.2
@@ -239,7 +235,7 @@ def test_leaves_are_numbered_depth_first():
 
 
 @pytest.mark.parametrize("with_h", [False, True])
-def test_records_are_rounded_by_the_numbers_of_their_rows(with_h):
+def test_rounding_depends_on_original_row_numbers(with_h):
     rng = np.random.default_rng(9)
     n = 40_000  # the mean is taken of every eighth row
     g = (rng.standard_cauchy(n) * 7.0).astype(np.float32)
@@ -254,7 +250,7 @@ def test_records_are_rounded_by_the_numbers_of_their_rows(with_h):
     assert np.array_equal(laid, in_order[number])
 
 
-def test_sizes_at_places_are_those_of_every_so_many():
+def test_sizes_of_sampled_positions_are_correct():
     rng = np.random.default_rng(5)
     values = (rng.standard_cauchy(5000) * 2.0 ** rng.integers(-130, 90, 5000)).astype(np.float32)
     by_stride, by_place = np.zeros((2, 257), np.int64)

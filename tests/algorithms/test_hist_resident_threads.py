@@ -55,7 +55,7 @@ def tree_of(grower, records, **how):
 
 @pytest.mark.parametrize("looks", [PATIENT, SLEEPY])
 @pytest.mark.parametrize("size", [2, 3, 5])
-def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
+def test_resident_threads_grow_the_same_trees(looks, size, monkeypatch):
     monkeypatch.setattr(threads, "LOOKS", looks)
     for module in (threads, growing):
         monkeypatch.setattr(module, "count_processors", lambda: 8)
@@ -76,7 +76,7 @@ def test_helpers_that_stand_by_grow_the_same_trees(looks, size, monkeypatch):
 
 
 @pytest.mark.parametrize("slower", [0.0, 1.0, np.inf])
-def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
+def test_tree_does_not_depend_on_sharing_between_threads(slower, monkeypatch):
     monkeypatch.setattr(
         resident_threads, "SLOWER", slower
     )  # 0: after each shared tree come some that are not
@@ -97,7 +97,7 @@ def test_a_tree_is_the_same_whether_it_is_shared_or_not(slower, monkeypatch):
         (hist_records, "write_records", 70_000),
     ],
 )
-def test_an_interrupt_of_the_caller_leaves_no_helper_waiting(module, name, n_rows, monkeypatch):
+def test_interrupt_of_the_caller_ends_all_resident_threads(module, name, n_rows, monkeypatch):
     monkeypatch.setattr(resident_threads, "SLOWER", np.inf)
     before, calls = set(threading.enumerate()), []
     function = getattr(module, name)
@@ -118,7 +118,7 @@ def test_an_interrupt_of_the_caller_leaves_no_helper_waiting(module, name, n_row
     assert set(threading.enumerate()) == before
 
 
-def test_two_growers_take_turns_with_the_same_helpers():
+def test_two_growers_alternate_on_the_same_threads():
     tables = [small_table(seed=seed) for seed in (0, 1)]
     alone = [tree_of(make_grower(X, threads.ALONE), own) for X, own in tables]
     with Workers(2) as workers:
@@ -128,7 +128,7 @@ def test_two_growers_take_turns_with_the_same_helpers():
             assert found == alone
 
 
-def test_rules_and_bins_that_are_replaced_are_those_of_the_next_tree():
+def test_replaced_rules_and_bins_apply_to_the_next_tree():
     X, records = small_table()
     with Workers(2) as workers:
         grower = make_grower(X, workers)
@@ -142,7 +142,7 @@ def test_rules_and_bins_that_are_replaced_are_those_of_the_next_tree():
         assert tree_of(grower, records) == expected
 
 
-def test_helpers_end_with_the_block():
+def test_resident_threads_end_with_the_block():
     before = set(threading.enumerate())
     X, records = small_table()
     with Workers(3) as workers:
@@ -155,7 +155,7 @@ def test_helpers_end_with_the_block():
     ("n_columns", "threads", "n_trees", "n_growers"),
     [(12, 2, 2, 2), (12, 2, 7, 2), (12, 3, 2, 1), (12, 1, 5, 1), (3, 2, 5, 2), (12, 2, 1, 1)],
 )
-def test_small_trees_of_a_round_have_growers_of_their_own(
+def test_small_trees_of_a_round_have_separate_growers(
     n_columns, threads, n_trees, n_growers, monkeypatch
 ):
     monkeypatch.setattr(growing, "count_processors", lambda: 8)
@@ -178,7 +178,7 @@ def test_small_trees_of_a_round_have_growers_of_their_own(
         {"objective": "multiclassova"},
     ],
 )
-def test_trees_grown_side_by_side_are_those_grown_in_turns(params, monkeypatch):
+def test_concurrent_trees_equal_sequential_trees(params, monkeypatch):
     X, _ = small_table(n_rows=2000)
     y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [-1.0, 0.0, 1.0])
     weight = np.random.default_rng(1).random(len(y))
@@ -192,7 +192,7 @@ def test_trees_grown_side_by_side_are_those_grown_in_turns(params, monkeypatch):
     assert set(side_by_side) == {fit(2)}
 
 
-def test_small_tables_have_no_more_threads_than_processors(monkeypatch):
+def test_small_tables_use_no_more_threads_than_processors(monkeypatch):
     X, _ = small_table()
     monkeypatch.setattr(growing, "count_processors", lambda: 2)
     with Workers(5) as workers:
@@ -205,7 +205,7 @@ def test_small_tables_have_no_more_threads_than_processors(monkeypatch):
         assert len(make_growers(*given)) == 1
 
 
-def test_an_error_of_one_of_the_trees_is_raised(monkeypatch):
+def test_error_of_one_tree_is_raised(monkeypatch):
     X, _ = small_table(n_rows=2000)
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     grow_one = boosting.Booster.grow_one
@@ -220,7 +220,7 @@ def test_an_error_of_one_of_the_trees_is_raised(monkeypatch):
         HistogramBoostingClassifier(n_estimators=4, n_jobs=2).fit(X, y)
 
 
-def test_the_model_is_the_same_where_threads_share_few_rows_and_many(monkeypatch):
+def test_model_does_not_depend_on_rows_per_thread(monkeypatch):
     X, _ = small_table(n_rows=5000)
     y = X[:, 0] * X[:, 1] + X[:, 2]
 

@@ -208,7 +208,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
-def test_fit_and_predict_are_the_same_for_every_form(name, kind):
+def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
     model, X = MODELS[name], draw_table(kind)
     y = target_of(model, X)
     wanted = outputs(model.fit(X, y), X)
@@ -229,7 +229,7 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("kind", MATRICES)
-def test_absent_entries_of_a_matrix_are_missing_to_newton_boosting(kind):
+def test_newton_boosting_treats_absent_matrix_entries_as_missing(kind):
     X = draw_table("whole")
     y = target_of(MODELS["Newton"], X)
     gaps = np.where(X == 0.0, np.nan, X)
@@ -288,7 +288,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("form", REFUSED)
 @pytest.mark.parametrize("name", ["tree", "forest", "gradient boosting", "histogram", "Newton"])
-def test_a_column_without_numbers_is_named(name, form):
+def test_non_numeric_column_is_named(name, form):
     X = pd.DataFrame({"good": np.arange(30.0), "bad": pd.concat([REFUSED[form]] * 10).array})
     with pytest.raises(ValueError, match="column 'bad' holds"):
         MODELS[name].fit(X, np.arange(30.0))

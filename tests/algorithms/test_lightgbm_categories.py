@@ -59,7 +59,7 @@ def saved_by_lightgbm(case, path):
 
 
 @pytest.mark.parametrize("case", cases())
-def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
+def test_model_of_a_frame_predicts_like_lightgbm(case, tmp_path):
     booster, frame, _ = saved_by_lightgbm(case, tmp_path / "model.txt")
     model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
     expected = booster.predict(frame)
@@ -88,7 +88,7 @@ def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", cases())
-def test_boosting_goes_on_from_a_model_of_a_frame(case, tmp_path):
+def test_boosting_continues_from_a_model_of_a_frame(case, tmp_path):
     booster, frame, y = saved_by_lightgbm(case, tmp_path / "model.txt")
     turned = frame.copy()
     for name in turned.columns[turned.dtypes == "category"]:
@@ -108,7 +108,7 @@ def open_model(tmp_path):
     return HistogramBoostingRegressor().load_model(path), frame
 
 
-def test_a_frame_with_more_or_fewer_categories_than_lists_is_refused(tmp_path):
+def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
     model, frame = open_model(tmp_path)
     assert isinstance(model.categories_, list)
     both = frame.astype({"k": "category"})
@@ -122,7 +122,7 @@ def test_a_frame_with_more_or_fewer_categories_than_lists_is_refused(tmp_path):
             HistogramBoostingRegressor(n_estimators=1).fit(odd, columns()[2], init_model=model)
 
 
-def test_xgboosts_form_carries_the_lists_along(tmp_path):
+def test_xgboost_format_keeps_the_category_lists(tmp_path):
     model, frame = open_model(tmp_path)
     model.save_model(tmp_path / "model.json", format="xgboost")
     again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
@@ -130,7 +130,7 @@ def test_xgboosts_form_carries_the_lists_along(tmp_path):
     np.testing.assert_allclose(again.predict(frame), model.predict(frame), atol=1e-5)
 
 
-def test_text_stands_for_categories_where_a_frame_is_of_neither(tmp_path):
+def test_text_columns_are_categorical_for_frames_of_other_libraries(tmp_path):
     k, o, y = columns()
     frame = pd.DataFrame({"m": pd.Categorical(["u"] * N), "k": np.array(list("zwyx"))[k], "o": o})
     coded = frame.astype({"k": "category"})
@@ -141,7 +141,7 @@ def test_text_stands_for_categories_where_a_frame_is_of_neither(tmp_path):
     assert np.array_equal(model.predict(frame.astype({"m": str})), booster.predict(coded))
 
 
-def test_a_file_of_ours_tells_the_columns(tmp_path):
+def test_our_files_name_the_categorical_columns(tmp_path):
     k, o, y = columns()
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
     frame = pd.DataFrame({"unused": np.zeros(N), "o": ordered, "k": k})
@@ -170,7 +170,7 @@ def test_a_file_of_ours_tells_the_columns(tmp_path):
         ("0:1 [0.1:2] 1:0:2", [2, 3], ["a", "c"]),
     ],
 )
-def test_columns_are_told_where_one_way_alone_fits(infos, sizes, wanted):
+def test_categorical_columns_are_inferred_if_unambiguous(infos, sizes, wanted):
     lists = [list(range(size)) for size in sizes]
     names = list("abcd"[: infos.count(" ") + 1])
     found = categories_of({"feature_infos": infos}, names, lists)
@@ -178,7 +178,7 @@ def test_columns_are_told_where_one_way_alone_fits(infos, sizes, wanted):
 
 
 @pytest.mark.parametrize("line", ['"abc"', "[1]", '{"a": [1]}', "5"])
-def test_categories_that_are_no_lists_are_refused(line, tmp_path):
+def test_invalid_category_lists_are_refused(line, tmp_path):
     open_model(tmp_path)
     text = (tmp_path / "model.txt").read_text()
     text = text.replace(json.dumps([NO_ORDER]), line)

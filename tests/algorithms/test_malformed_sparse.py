@@ -51,21 +51,21 @@ def refused():
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize("how", DAMAGE)
-def test_each_kind_of_damage_is_seen(how, form):
+def test_each_kind_of_damage_is_detected(how, form):
     with refused():
         check_sparse(damaged(how, form))
     check_sparse(sparse.csr_matrix(X).asformat(form))
 
 
 @pytest.mark.parametrize("form", ["coo", "bsr", "lil", "dok", "dia"])
-def test_sound_matrices_of_any_format_pass(form):
+def test_valid_matrices_of_any_format_pass(form):
     check_sparse(sparse.csr_matrix(X).asformat(form))
     check_sparse(sparse.csr_array(X).asformat(form))
     check_sparse(sparse.csr_matrix((0, WIDTH)).asformat(form))
     check_sparse(sparse.coo_array(X[0]))
 
 
-def test_coordinates_out_of_bounds_are_seen():
+def test_out_of_bounds_coordinates_are_detected():
     for name in ("row", "col"):
         for value in (-1, N_ROWS, 2**31 - 1):
             found = sparse.coo_matrix(X)
@@ -75,7 +75,7 @@ def test_coordinates_out_of_bounds_are_seen():
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_the_shared_checks_refuse_them(how):
+def test_shared_checks_refuse_them(how):
     model = algorithms.DecisionTreeRegressor()
     bad = damaged(how)
     for check in (
@@ -88,7 +88,7 @@ def test_the_shared_checks_refuse_them(how):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_estimator_refuses_them_in_fit_and_in_prediction(kind):
+def test_every_estimator_refuses_them_in_fit_and_prediction(kind):
     for suffix in ("Classifier", "Regressor"):
         model = getattr(algorithms, kind + suffix)()
         if "n_estimators" in model.get_params():
@@ -104,7 +104,7 @@ def test_every_estimator_refuses_them_in_fit_and_in_prediction(kind):
                         getattr(model, name)(damaged(how))
 
 
-def test_trees_that_do_not_check_their_input_refuse_them_too():
+def test_trees_with_check_input_false_refuse_them_too():
     model = algorithms.DecisionTreeClassifier()
     with refused():
         model.fit(damaged("too large"), Y, check_input=False)
@@ -114,7 +114,7 @@ def test_trees_that_do_not_check_their_input_refuse_them_too():
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_ensembles_and_what_serves_them_refuse_them(how, tmp_path):
+def test_ensembles_and_predictors_refuse_them(how, tmp_path):
     model = algorithms.NewtonBoostingClassifier(n_estimators=2).fit(X, Y)
     write_model(model.ensemble_, tmp_path / "model.json")
     trees = read_model(tmp_path / "model.json")

@@ -65,7 +65,7 @@ def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS[:1] + FORMS[2:]))
 @settings(max_examples=25)
-def test_xgboost_predicts_with_any_sum_in_single_precision(seed, form):
+def test_xgboost_predicts_with_any_single_precision_sum(seed, form):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(
         rng, tree={"kinds": NAN_ONLY}, **{"input_dtype": "float32", **form, "sum_dtype": "float32"}
@@ -88,7 +88,7 @@ def column_types(trees):
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
-def test_our_own_form_holds_every_field(seed):
+def test_own_format_holds_every_field(seed):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, values=3, combination="vote", against=-0.5, temperature=2.0)
     found, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
@@ -125,7 +125,7 @@ def trained_by_xgboost(objective="reg:squarederror", **params):
         ("multi:softprob", {"num_class": 3}),
     ],
 )
-def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
+def test_xgboost_file_is_read_and_written_back(objective, params, tmp_path):
     booster, data, X = trained_by_xgboost(objective, **params)
     booster.save_model(tmp_path / "theirs.json")
     trees = read_model(tmp_path / "theirs.json")
@@ -138,7 +138,7 @@ def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
     assert json.loads(again.save_config())["learner"]["objective"]["name"] == objective
 
 
-def test_writing_what_xgboost_wrote_gives_its_trees_back(tmp_path):
+def test_writing_an_xgboost_model_returns_its_trees(tmp_path):
     booster, _, _ = trained_by_xgboost("binary:logistic")
     theirs = json.loads(booster.save_raw("json"))
     ensemble, _ = xgboost_reader.read(theirs)
@@ -159,7 +159,7 @@ def test_writing_what_xgboost_wrote_gives_its_trees_back(tmp_path):
     assert found == expected
 
 
-def test_lightgbms_file_is_read_and_written_back(tmp_path):
+def test_lightgbm_file_is_read_and_written_back(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, WIDTH))
     X[:, 3] = rng.integers(0, 40, 500)
@@ -181,7 +181,7 @@ def test_lightgbms_file_is_read_and_written_back(tmp_path):
         assert lines[0] == lines[1]
 
 
-def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are():
+def test_callable_objective_stores_no_name_and_predicts_raw_scores():
     X = np.random.default_rng(2).normal(size=(300, 2))
     y = X[:, 0]
     params = {"verbose": -1, "num_threads": 1, "objective": lambda p, d: (p - y, np.ones(300))}
@@ -191,7 +191,7 @@ def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are()
     assert np.array_equal(lightgbm_reader.read(text)[0].predict(X), booster.predict(X))
 
 
-def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
+def test_category_list_is_assigned_to_the_only_possible_column(tmp_path):
     rng = np.random.default_rng(4)
     grade, code = rng.integers(0, 3, 500), rng.integers(0, 12, 500)
     ordered = pd.Categorical.from_codes(grade, ["low", "mid", "top"], ordered=True)
@@ -211,7 +211,7 @@ def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
 
 
 @given(st.floats(-15, 15, width=32), st.sampled_from(["sigmoid", "exp", "identity", "softmax"]))
-def test_a_base_score_has_the_margin_it_is_found_for(margin, link):
+def test_base_score_has_the_margin_it_is_computed_from(margin, link):
     found = base_score(np.float32(margin), link)
     assert found is None or xgboost_reader.margin(found, link) == np.float32(margin)
     score = np.float32(1 / (1 + np.exp(-margin))) if link == "sigmoid" else np.float32(0.7)
@@ -220,7 +220,7 @@ def test_a_base_score_has_the_margin_it_is_found_for(margin, link):
 
 
 @pytest.mark.parametrize("score", ["1E-9", "0E0", "1E0", "9.999999E-1"])
-def test_a_share_near_0_or_1_has_the_margin_that_xgboost_gives_it(score, tmp_path):
+def test_probability_near_0_or_1_has_the_xgboost_margin(score, tmp_path):
     booster, data, X = trained_by_xgboost("binary:logistic")
     document = json.loads(booster.save_raw("json"))
     document["learner"]["learner_model_param"]["base_score"] = f"[{score}]"
@@ -259,7 +259,7 @@ def test_objectives_are_named_by_their_links():
         ({"default_left": True}, "lightgbm", "this model sends some left"),
     ],
 )
-def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
+def test_content_unsupported_by_a_format_is_refused(change, form, told, tmp_path):
     rng = np.random.default_rng(5)
     trees = random_ensemble(
         rng, tree={"kinds": (1,), "depth": 6, "sets": "code" in told or "left" in told}
@@ -282,14 +282,14 @@ def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "b\n", "b\rc"])
-def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
+def test_names_unsupported_by_lightgbm_text_are_refused(name, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
     with pytest.raises(ModelFileError, match="cannot store a column named"):
         write_model(trees, tmp_path / "model.txt", names=["a", name, "c", "d"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
+def test_names_made_equal_by_lightgbm_text_are_refused(tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
     with pytest.raises(ModelFileError, match=r"columns \['a b', 'a_b'\] get the same name"):
         write_model(trees, tmp_path / "model.txt", names=["a b", "c", "a_b", "d"])
@@ -297,7 +297,7 @@ def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
-def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
+def test_number_of_names_must_equal_number_of_columns(form, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})
     for count in (WIDTH - 1, WIDTH + 1):
         with pytest.raises(ModelFileError, match=f"has {count} entries, .* is {WIDTH}"):
@@ -305,7 +305,7 @@ def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_formats_are_told_by_suffixes(tmp_path):
+def test_formats_are_chosen_by_suffix(tmp_path):
     trees = random_ensemble(np.random.default_rng(0))
     with pytest.raises(
         ModelFileError, match=r"'.bin' is not the suffix of a format: write to .json"
@@ -355,12 +355,12 @@ def refused(text, tmp_path, told):
         ('{"format": "tree-harness model", "version": 1, "trees": {}}', "malformed"),
     ],
 )
-def test_what_is_no_model_is_told(text, told, tmp_path):
+def test_file_without_a_model_is_reported(text, told, tmp_path):
     refused(text, tmp_path, told)
 
 
 @pytest.mark.parametrize("make", [xgboost_text, text_for_lightgbm], ids=["xgboost", "lightgbm"])
-def test_a_file_that_is_not_whole_is_told(make, tmp_path):
+def test_incomplete_file_is_reported(make, tmp_path):
     text = make()
     for end in np.linspace(1, len(text) - len(text) // 20, 30).astype(int).tolist():
         if "end of trees" not in text[:end]:  # what follows them is not needed to predict
@@ -384,7 +384,7 @@ def test_a_file_that_is_not_whole_is_told(make, tmp_path):
         ('"default_left":[', '"default_left":[0,', "different lengths"),
     ],
 )
-def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
+def test_invalid_xgboost_model_is_reported(old, new, told, tmp_path):
     text = xgboost_text()
     assert old in text
     refused(text.replace(old, new, 1), tmp_path, told)
@@ -406,7 +406,7 @@ def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
         ("max_feature_idx=3", "max_feature_idx=0", "names 4"),
     ],
 )
-def test_a_bad_model_of_lightgbms_is_told(old, new, told, tmp_path):
+def test_invalid_lightgbm_model_is_reported(old, new, told, tmp_path):
     text = text_for_lightgbm()
     assert old in text
     refused(text.replace(old, new, 1), tmp_path, told)
@@ -414,7 +414,7 @@ def test_a_bad_model_of_lightgbms_is_told(old, new, told, tmp_path):
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=150)
-def test_a_damaged_file_is_told_or_holds_a_model_that_can_be_walked(whole_files, seed):
+def test_damaged_file_is_reported_or_gives_a_valid_model(whole_files, seed):
     rng = np.random.default_rng(seed)
     path, texts = whole_files
     text = list(texts[rng.integers(len(texts))])
@@ -441,6 +441,6 @@ def whole_files(tmp_path_factory):
     return tmp_path_factory.mktemp("damaged") / "model", texts
 
 
-def test_the_error_is_one_of_ours_and_a_value_error():
+def test_error_is_our_own_and_a_value_error():
     assert issubclass(ModelFileError, HarnessError)
     assert issubclass(ModelFileError, ValueError)

@@ -15,7 +15,7 @@ from algorithms.runtime.threads import Workers
 METHODS = ["exact", "approx", "hist"]
 
 
-def test_few_local_candidates_do_what_many_global_ones_do():
+def test_few_local_candidates_equal_many_global_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8000, 6)).astype(np.float32)
     signal = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(3 * X[:, 3]) + np.abs(X[:, 4])
@@ -45,7 +45,7 @@ def weighed_by_few(n, missing=0.0):
 
 
 @pytest.mark.parametrize("n", [40_000, 400_000])  # ten rows a cell; more than a sample
-def test_candidates_lie_where_the_weight_is(n):
+def test_candidates_follow_the_weight(n):
     X, y, weight = weighed_by_few(n)
     heavy = weight > 1
     for method in METHODS:
@@ -56,7 +56,7 @@ def test_candidates_lie_where_the_weight_is(n):
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 @pytest.mark.parametrize("method", ["approx", "hist"])
-def test_weighed_columns_part_alike_for_any_number_of_threads_and_in_sparse_rows(method, missing):
+def test_weighted_bins_do_not_depend_on_threads_or_sparsity(method, missing):
     X, y, weight = weighed_by_few(20_000, missing)
     params = {"tree_method": method, "n_estimators": 4, "random_state": 0}
     listed = sparse.csr_matrix(np.where(np.isnan(X), 0.0, X))
@@ -69,7 +69,7 @@ def test_weighed_columns_part_alike_for_any_number_of_threads_and_in_sparse_rows
 
 
 @pytest.mark.parametrize("weight", [None, 2.0])
-def test_bins_are_weighed_only_where_weights_differ(weight, monkeypatch):
+def test_bins_are_weighted_only_if_weights_differ(weight, monkeypatch):
     X, y = table(500)
     weights = None if weight is None else np.full(500, weight)
     monkeypatch.setattr(newton_hist, "weigh_edges", None)
@@ -89,7 +89,7 @@ def test_bins_do_not_depend_on_the_unit_of_weights(unit):
 
 
 @pytest.mark.parametrize("digits", [9, 3])
-def test_columns_are_not_cut_anew_where_weights_are_even(digits, monkeypatch):
+def test_columns_are_not_sketched_again_for_even_weights(digits, monkeypatch):
     X, y = table(20_000)
     X = np.round(X, digits)
     weight = np.random.default_rng(0).uniform(0.5, 1.0, len(y))

@@ -48,7 +48,7 @@ def travels(model, X, path):
 
 
 @pytest.mark.parametrize("own", [{}, {"max_cat_to_onehot": 100}])
-def test_xgboosts_sides_of_missing_categories_are_read(own, tmp_path):
+def test_xgboost_directions_of_missing_categories_are_read(own, tmp_path):
     rng = np.random.default_rng(4)
     X = frame_of(rng.integers(-1, 12, 2000), 12, b=rng.normal(size=2000))
     coded = codes_of(X)
@@ -66,7 +66,7 @@ def test_xgboosts_sides_of_missing_categories_are_read(own, tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_codes", [3, 8])
 @pytest.mark.parametrize("like", [0, 1, 2, "none"])
-def test_missing_categories_learn_their_side(method, n_codes, like, tmp_path):
+def test_missing_categories_get_a_learned_direction(method, n_codes, like, tmp_path):
     codes = np.arange(900) % (n_codes + 1)
     X = frame_of(np.where(codes == n_codes, -1, codes), n_codes)
     for high in ([0], [1, 2], list(range(n_codes))):
@@ -80,7 +80,7 @@ def test_missing_categories_learn_their_side(method, n_codes, like, tmp_path):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("own", [{}, {"max_cat_to_onehot": 100}, {"reg_alpha": 0.5}])
-def test_files_carry_both_sides_of_missing_categories(method, own, tmp_path):
+def test_files_keep_both_directions_of_missing_categories(method, own, tmp_path):
     rng = np.random.default_rng(0)
     codes = rng.integers(-1, 20, 3000)
     X = frame_of(codes, 20, b=rng.normal(size=3000))
@@ -93,7 +93,7 @@ def test_files_carry_both_sides_of_missing_categories(method, own, tmp_path):
     travels(model, X, tmp_path)
 
 
-def test_what_training_has_not_seen_is_near_the_mean():
+def test_unseen_categories_predict_near_the_mean():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 40, 4000)
     y = np.sort(rng.normal(size=40))[codes]
@@ -105,7 +105,7 @@ def test_what_training_has_not_seen_is_near_the_mean():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rare_categories_are_not_learned_by_heart(method):
+def test_rare_categories_are_not_overfitted(method):
     rng = np.random.default_rng(2)
     n, n_codes = 6000, 240
     codes = np.minimum(rng.geometric(0.012, (n, 3)) - 1, n_codes - 1)
@@ -123,7 +123,7 @@ def test_rare_categories_are_not_learned_by_heart(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_codes", [255, 256, 700])
 @pytest.mark.parametrize("own", [{}, {"max_bin": 16}, {"subsample": 0.7, "colsample_bytree": 0.5}])
-def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own, tmp_path):
+def test_more_categories_than_bins_split_as_well_as_xgboost(method, n_codes, own, tmp_path):
     rng = np.random.default_rng(3)
     n = 9000
     codes = rng.integers(0, n_codes, n)
@@ -144,7 +144,7 @@ def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
-def test_the_code_of_a_category_is_no_missing_value(missing):
+def test_category_code_is_not_a_missing_value(missing):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 600)
     y = np.where(codes == missing, 3.0, 0.0) + 0.1 * rng.normal(size=600)

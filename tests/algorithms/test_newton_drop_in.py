@@ -30,7 +30,7 @@ def twins(kinds, **params):
 
 
 @pytest.mark.parametrize("verbose", [True, 3, 1, False, None])
-def test_a_verbose_fit_prints_the_lines_of_xgboost(verbose, capsys):
+def test_verbose_fit_prints_xgboost_lines(verbose, capsys):
     X, signal, _ = table()
     y = signal > 0
     asked = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
@@ -43,7 +43,7 @@ def test_a_verbose_fit_prints_the_lines_of_xgboost(verbose, capsys):
     assert bool(printed[0]) == bool(verbose)
 
 
-def test_a_fit_is_quiet_unless_it_is_asked(capsys):
+def test_fit_prints_nothing_by_default(capsys):
     X, y, _ = table()
     model = NewtonBoostingRegressor(n_estimators=4).fit(X, y, eval_set=[(X, y)])
     assert capsys.readouterr().out == ""
@@ -61,7 +61,7 @@ def test_a_fit_is_quiet_unless_it_is_asked(capsys):
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_training_starts_from_margins_as_xgboost_does(method, n_classes, capsys):
+def test_training_starts_from_base_margin_like_xgboost(method, n_classes, capsys):
     X, signal, weight = table()
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else signal
     shape = (300, 3) if n_classes == 3 else 300
@@ -91,7 +91,7 @@ def test_training_starts_from_margins_as_xgboost_does(method, n_classes, capsys)
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_a_margin_is_what_the_trees_need_not_learn(method):
+def test_trees_do_not_fit_what_the_margin_explains(method):
     X, y, weight = table()
     weight[:50] = 0.0
     params = {"n_estimators": 5, "tree_method": method, "base_score": 0.0, "random_state": 0}
@@ -109,7 +109,7 @@ def test_a_margin_is_what_the_trees_need_not_learn(method):
 @pytest.mark.parametrize(
     "margin", [np.zeros(299), np.zeros((300, 2)), np.zeros((2, 150)), np.full(300, np.inf)]
 )
-def test_margins_that_do_not_fit_are_refused(margin):
+def test_invalid_margins_are_refused(margin):
     X, y, _ = table()
     model = NewtonBoostingRegressor(n_estimators=1)
     with pytest.raises(ValueError, match="base_margin"):
@@ -118,7 +118,7 @@ def test_margins_that_do_not_fit_are_refused(margin):
         model.fit(X, y).predict(X, base_margin=margin)
 
 
-def test_names_of_columns_need_not_be_those_of_training():
+def test_column_names_may_differ_from_training():
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcd"))
     other = frame.set_axis(list("wxyz"), axis=1)
@@ -136,7 +136,7 @@ def test_names_of_columns_need_not_be_those_of_training():
     assert frames[1].columns == list("wxyz")
 
 
-def test_leaves_of_some_rounds_are_those_columns():
+def test_leaves_of_a_round_range_are_its_columns():
     X, signal, _ = table()
     ours, theirs = twins(CLASSES, n_estimators=4)
     y = np.digitize(signal, [-0.3, 0.7])
@@ -152,7 +152,7 @@ def test_leaves_of_some_rounds_are_those_columns():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 9, 50, 301])
-def test_quantiles_start_where_xgboosts_do(n, weighted):
+def test_quantile_base_scores_equal_xgboost(n, weighted):
     X, y, weight = table(n)
     weight = weight if weighted else None
     asked = [{"objective": "reg:absoluteerror"}]
@@ -166,7 +166,7 @@ def test_quantiles_start_where_xgboosts_do(n, weighted):
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=2e-7)
 
 
-def test_leaves_of_quantiles_are_xgboosts():
+def test_quantile_leaves_equal_xgboost():
     X, y, weight = table()
     X = np.round(X)  # so few values that the bins are those of XGBoost
     for given in (None, weight):
@@ -194,7 +194,7 @@ OF_MANY = ["mlogloss", "merror", "auc", "aucpr"]
         (3, OF_MANY, {}),
     ],
 )
-def test_metrics_are_xgboosts(n_classes, metrics, params, weighted):
+def test_metrics_equal_xgboost(n_classes, metrics, params, weighted):
     X, signal, weight = table()
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else np.exp(signal)
     weights = [weight, None] if weighted else None
@@ -210,7 +210,7 @@ def test_metrics_are_xgboosts(n_classes, metrics, params, weighted):
             np.testing.assert_allclose(found[0][name][metric], values, rtol=1e-5, err_msg=metric)
 
 
-def test_areas_of_one_side_alone_are_not_numbers():
+def test_auc_of_one_class_is_nan():
     X, signal, _ = table()
     model = NewtonBoostingClassifier(n_estimators=1, eval_metric=["auc", "aucpr"])
     for y, rows in ((signal > 0, signal > 0), (np.digitize(signal, [-0.3, 0.7]), signal < 0.7)):
@@ -218,7 +218,7 @@ def test_areas_of_one_side_alone_are_not_numbers():
         assert np.isnan(list(model.evals_result()["validation_0"].values())).all()
 
 
-def test_metrics_of_one_number_are_not_for_many_classes():
+def test_binary_metrics_are_refused_for_several_classes():
     X, signal, _ = table()
     y = np.digitize(signal, [-0.3, 0.7])
     model = NewtonBoostingClassifier(n_estimators=1, eval_metric="rmse")
@@ -233,7 +233,7 @@ def test_metrics_of_one_number_are_not_for_many_classes():
 
 @pytest.mark.parametrize("kind", ["gain", "weight", "cover", "total_gain", "total_cover", None])
 @pytest.mark.parametrize("method", ["hist", "exact"])
-def test_importances_are_xgboosts(kind, method):
+def test_importances_equal_xgboost(kind, method):
     X, signal, weight = table()
     X = np.column_stack([X, np.zeros(300)])  # a column that no tree asks
     y = np.digitize(signal, [-0.3, 0.7])
@@ -245,7 +245,7 @@ def test_importances_are_xgboosts(kind, method):
     np.testing.assert_allclose(found, theirs.feature_importances_, rtol=2e-6)
 
 
-def test_importances_are_those_of_all_rounds_of_a_model_that_stopped_early():
+def test_early_stopped_importances_cover_all_rounds():
     X, y, _ = table()
     for model in (both := twins(VALUES, n_estimators=60, early_stopping_rounds=4)):
         model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
@@ -259,7 +259,7 @@ def test_importances_are_those_of_all_rounds_of_a_model_that_stopped_early():
 
 @pytest.mark.parametrize("kinds", [CLASSES, VALUES])
 @pytest.mark.parametrize("parity", [None, "xgboost"])
-def test_the_parameters_of_xgboost_are_taken(kinds, parity):
+def test_xgboost_parameters_are_accepted(kinds, parity):
     X, signal, _ = table()
     y = signal > 0 if kinds is CLASSES else signal
     given = kinds[1]().get_params()
@@ -273,7 +273,7 @@ def test_the_parameters_of_xgboost_are_taken(kinds, parity):
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_a_parameter_of_none_has_its_default(method):
+def test_parameter_none_means_its_default(method):
     X, y, weight = table()
     plain = NewtonBoostingRegressor(tree_method=method, n_estimators=2, random_state=0)
     set_ = ("tree_method", "n_estimators", "random_state", "missing")
@@ -298,7 +298,7 @@ def test_a_parameter_of_none_has_its_default(method):
         ("sampling_method", "gradient_based"),
     ],
 )
-def test_what_there_is_not_is_refused_by_name(name, value):
+def test_unknown_parameter_is_refused_by_name(name, value):
     X, y, _ = table()
     with pytest.raises(ValueError, match=f"NewtonBoostingRegressor does not support {name}="):
         NewtonBoostingRegressor(**{name: value}).fit(X, y)
@@ -307,13 +307,13 @@ def test_what_there_is_not_is_refused_by_name(name, value):
 @pytest.mark.parametrize(
     ("name", "value"), [("callbacks", print), ("verbosity", 4), ("enable_categorical", None)]
 )
-def test_a_value_that_no_parameter_takes_is_refused_by_name(name, value):
+def test_unknown_value_is_refused_by_parameter_name(name, value):
     X, y, _ = table()
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
         NewtonBoostingRegressor(**{name: value}).fit(X, y)
 
 
-def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
+def test_categories_without_opt_in_are_refused_as_by_xgboost():
     X, y, _ = table()
     frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(X[:, 1] > 0, "x", "y"))})
     for kind in VALUES:
@@ -336,7 +336,7 @@ def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("shares", [[0.1, 0.9], np.array([0.2, 0.5, 0.8])])
-def test_several_quantiles_are_xgboosts(shares, method, weighted):
+def test_several_quantiles_equal_xgboost(shares, method, weighted):
     X, y, weight = table()
     weight = weight if weighted else None
     params = {"objective": "reg:quantileerror", "quantile_alpha": shares, "n_estimators": 4}
@@ -351,7 +351,7 @@ def test_several_quantiles_are_xgboosts(shares, method, weighted):
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_each_of_several_quantiles_is_what_it_is_alone(method, tmp_path):
+def test_each_of_several_quantiles_equals_its_single_fit(method, tmp_path):
     X, y, weight = table()
     params = {"objective": "reg:quantileerror", "n_estimators": 5, "random_state": 0}
     model = NewtonBoostingRegressor(tree_method=method, quantile_alpha=[0.1, 0.5, 0.9], **params)
@@ -370,14 +370,14 @@ def test_each_of_several_quantiles_is_what_it_is_alone(method, tmp_path):
 
 
 @pytest.mark.parametrize("alpha", [[], [0.5, 1.0], [[0.1, 0.2]], [0.0, 0.5]])
-def test_shares_that_are_none_are_refused(alpha):
+def test_invalid_quantiles_are_refused(alpha):
     X, y, _ = table()
     model = NewtonBoostingRegressor(objective="reg:quantileerror", quantile_alpha=alpha)
     with pytest.raises(ValueError, match="quantile_alpha must lie between 0 and 1"):
         model.fit(X, y)
 
 
-def test_several_quantiles_are_rated_by_their_own_metric():
+def test_several_quantiles_have_their_own_metric():
     X, y, _ = table()
     model = NewtonBoostingRegressor(
         objective="reg:quantileerror", quantile_alpha=[0.1, 0.9], n_estimators=2
@@ -396,7 +396,7 @@ def test_several_quantiles_are_rated_by_their_own_metric():
 @pytest.mark.parametrize("parity", [None, "xgboost"])
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("scale", [1.0, 2.5])
-def test_shares_are_fitted_as_by_xgboost(method, parity, scale):
+def test_probability_targets_are_fitted_as_by_xgboost(method, parity, scale):
     X, signal, weight = table()
     y = np.clip(1.0 / (1.0 + np.exp(-signal)) - 0.1, 0.0, 1.0)
     y[::7] = 1.0
@@ -417,13 +417,13 @@ def test_shares_are_fitted_as_by_xgboost(method, parity, scale):
         np.testing.assert_allclose(told, other, rtol=1e-5)
 
 
-def test_shares_beyond_0_and_1_are_refused():
+def test_targets_outside_0_and_1_are_refused():
     X, y, _ = table()
     with pytest.raises(ValueError, match="needs 0 <= y <= 1"):
         NewtonBoostingRegressor(objective="reg:logistic").fit(X, y)
 
 
-def test_two_classes_are_followed_by_one_score_alone():
+def test_two_classes_use_one_score():
     X, y, _ = table()
     model = NewtonBoostingClassifier(parity="xgboost", objective="multi:softprob")
     with pytest.raises(ValueError, match="two classes by 'binary:logistic' alone"):
@@ -431,7 +431,7 @@ def test_two_classes_are_followed_by_one_score_alone():
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, NewtonBoostingClassifier])
-def test_targets_of_evaluation_tables_may_stand_in_a_column(kind):
+def test_evaluation_targets_may_be_a_column(kind):
     X, y, _ = table()
     y = (y > 0).astype(float) if kind is NewtonBoostingClassifier else y
     model = kind(n_estimators=3, random_state=0)
@@ -444,7 +444,7 @@ def test_targets_of_evaluation_tables_may_stand_in_a_column(kind):
 
 
 @pytest.mark.parametrize("name", ["sample_weight_eval_set", "base_margin_eval_set"])
-def test_as_many_weights_and_margins_as_tables(name):
+def test_number_of_weights_and_margins_must_equal_tables(name):
     X, y, weight = table()
     with pytest.raises(ValueError, match=f"{name} has 1 entries for 2 tables"):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y), (X, y)], **{name: [weight]})
@@ -453,14 +453,14 @@ def test_as_many_weights_and_margins_as_tables(name):
 @pytest.mark.parametrize(
     ("weight", "told"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
 )
-def test_weights_of_evaluation_tables_are_looked_at(weight, told):
+def test_evaluation_weights_are_checked(weight, told):
     X, y, _ = table()
     given = np.full(len(y), weight)
     with pytest.raises(ValueError, match=told):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=[given])
 
 
-def test_a_callable_of_many_classes_is_rated_by_the_loss_of_many():
+def test_multiclass_custom_objective_uses_the_multiclass_metric():
     X, y, _ = table()
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
 
@@ -473,7 +473,7 @@ def test_a_callable_of_many_classes_is_rated_by_the_loss_of_many():
     assert list(model.fit(X, y, eval_set=[(X, y)]).evals_result()["validation_0"]) == ["mlogloss"]
 
 
-def test_leaves_of_rounds_after_the_best_one_and_the_best_one_of_a_loaded_model(tmp_path):
+def test_leaves_beyond_the_best_round_also_of_a_loaded_model(tmp_path):
     X, y, _ = table()
     noise = np.random.default_rng(1).normal(size=len(y))
     model = NewtonBoostingRegressor(n_estimators=40, early_stopping_rounds=3, random_state=0)

@@ -47,7 +47,7 @@ def answers(model, X):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_xgboost_serves_what_is_trained_here_to_the_bit(kind, params, tmp_path):
+def test_xgboost_predicts_our_models_bitwise(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json")
     booster = xgboost.Booster(model_file=tmp_path / "model.json")
@@ -66,7 +66,7 @@ def test_xgboost_serves_what_is_trained_here_to_the_bit(kind, params, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES[3:])
-def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
+def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json", format="harness")
     again = kind().load_model(tmp_path / "model.json")
@@ -75,7 +75,7 @@ def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
 
 
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
-def test_what_xgboost_trained_becomes_an_estimator(booster, tmp_path):
+def test_xgboost_model_becomes_an_estimator(booster, tmp_path):
     X, y = table()
     X[:, 4] = np.random.default_rng(1).integers(0, 30, len(X))
     params = {"objective": "count:poisson", "nthread": 1, "booster": booster, "max_depth": 4}
@@ -99,7 +99,7 @@ def test_what_xgboost_trained_becomes_an_estimator(booster, tmp_path):
     np.testing.assert_allclose(found.sum(axis=1), margin, atol=1e-5)
 
 
-def test_training_goes_on_from_a_file(tmp_path):
+def test_training_continues_from_a_file(tmp_path):
     X, y = table()
     trained = xgboost.train({"nthread": 1, "max_depth": 3}, xgboost.DMatrix(X, y), 5)
     trained.save_model(tmp_path / "model.json")
@@ -112,7 +112,7 @@ def test_training_goes_on_from_a_file(tmp_path):
     assert errors[1] < errors[0]
 
 
-def test_frames_with_categories_are_read_as_in_training(tmp_path):
+def test_categorical_frames_are_read_as_in_training(tmp_path):
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["e"] = pd.Categorical(np.random.default_rng(0).choice(["x", "y", "z"], len(X)))
@@ -126,7 +126,7 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes, tmp_path):
+def test_early_stopped_model_saves_all_rounds_and_predicts_with_the_best(n_classes, tmp_path):
     X, y = table()
     y = np.digitize(y, [0, 1.5]) if n_classes else y
     kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
@@ -156,7 +156,7 @@ def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes,
     assert np.array_equal(own.predict(X), model.predict(X))
 
 
-def test_contributions_of_classes_and_of_sparse_rows():
+def test_contributions_of_classes_and_sparse_rows():
     from scipy import sparse
 
     model, X = trained(NewtonBoostingClassifier, n_classes=3)
@@ -168,7 +168,7 @@ def test_contributions_of_classes_and_of_sparse_rows():
     assert np.array_equal(model.predict_contributions(listed), model.predict_contributions(dense))
 
 
-def test_trees_of_other_rules_are_refused(tmp_path):
+def test_trees_with_other_rules_are_refused(tmp_path):
     X, y = table()
     HistogramBoostingRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.txt")
     with pytest.raises(ModelFileError, match="do not follow XGBoost's rules"):
@@ -185,7 +185,7 @@ def test_trees_of_other_rules_are_refused(tmp_path):
         [],
     ],
 )
-def test_what_is_kept_beside_the_trees_is_checked(about, tmp_path):
+def test_metadata_beside_the_trees_is_checked(about, tmp_path):
     model, _ = trained(NewtonBoostingRegressor)
     model.save_model(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
@@ -197,7 +197,7 @@ def test_what_is_kept_beside_the_trees_is_checked(about, tmp_path):
 
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("trees", [1, 2])
-def test_a_library_model_that_stopped_early_predicts_by_its_best_rounds(tmp_path, n_classes, trees):
+def test_early_stopped_library_model_predicts_with_its_best_rounds(tmp_path, n_classes, trees):
     X, y = table()
     y = np.digitize(y, [0, 1.5]) if n_classes else y
     kind = xgboost.XGBClassifier if n_classes else xgboost.XGBRegressor

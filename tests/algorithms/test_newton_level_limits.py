@@ -27,7 +27,7 @@ def grow(X, y, most_leaves, **params):
 @pytest.mark.parametrize("method", ["approx", "hist"])
 @pytest.mark.parametrize("depth", [0, 9])
 @pytest.mark.parametrize("tails", [False, True])
-def test_levels_that_few_leaves_leave_out_are_not_grown(method, depth, tails):
+def test_levels_beyond_max_leaves_are_not_grown(method, depth, tails):
     X, y = table(3000)
     if tails:  # the way to the last leaf is long
         y = np.random.default_rng(0).standard_cauchy(len(y))

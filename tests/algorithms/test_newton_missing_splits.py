@@ -52,7 +52,7 @@ def fitted(X, y, **params):
 
 
 @pytest.mark.parametrize("way", LISTS)
-def test_exact_trees_of_negative_values_are_those_of_dense_levels(way):
+def test_exact_trees_of_negative_values_equal_dense_levels(way):
     X, y = negative_table()
     depth = LISTS[way].get("max_depth", 4)
     wanted = questions(fitted(X, y, max_depth=min(depth, 10)))
@@ -61,14 +61,14 @@ def test_exact_trees_of_negative_values_are_those_of_dense_levels(way):
     assert questions(fitted(listed(X), y, **LISTS[way])) == wanted
 
 
-def test_sparse_rows_give_the_exact_trees_of_dense_ones_where_rows_are_drawn():
+def test_sparse_exact_trees_equal_dense_ones_with_row_sampling():
     X, y = negative_table()
     drawn = [fitted(rows, y, subsample=0.5) for rows in (X, listed(X))]
     assert questions(drawn[0]) == questions(drawn[1])
 
 
 @pytest.mark.parametrize("way", ["dense", "sparse", *LISTS])
-def test_unseen_values_above_all_that_were_seen_go_with_them_as_in_xgboost(way):
+def test_unseen_values_above_all_seen_values_follow_them_as_in_xgboost(way):
     x = np.linspace(-8.0, -4.0, 200, dtype=np.float32)
     x[100:] = np.nan
     X, y = x[:, None], np.repeat([1.0, -1.0], 100)
@@ -80,7 +80,7 @@ def test_unseen_values_above_all_that_were_seen_go_with_them_as_in_xgboost(way):
     np.testing.assert_allclose(ours.predict(asked), theirs.predict(asked), rtol=1e-6)
 
 
-def test_bins_in_lists_part_missing_values_where_histograms_do(monkeypatch):
+def test_sorted_column_bins_split_missing_values_like_histograms(monkeypatch):
     side = np.repeat([0.0, 1.0], 120)
     x = np.where(side == 0.0, np.tile([1.0, 2.0, np.nan], 80), np.tile([1.0, 2.0, 3.0], 80))
     X, y = np.column_stack([side, x]).astype(np.float32), 10.0 * side + np.isnan(x)
@@ -106,7 +106,7 @@ def test_bins_in_lists_part_missing_values_where_histograms_do(monkeypatch):
         {"tree_method": "exact", "reg_alpha": 1e-9},
     ],
 )
-def test_the_largest_float_is_a_value_like_others(own, tmp_path):
+def test_largest_float_is_an_ordinary_value(own, tmp_path):
     X = np.full((200, 1), LARGEST, np.float32)
     X[:50], X[100:] = 1.0, np.nan
     y = np.repeat([1.0, 0.0], 100)
@@ -126,7 +126,7 @@ def test_the_largest_float_is_a_value_like_others(own, tmp_path):
     np.testing.assert_array_equal(own_form.predict(X), y)
 
 
-def test_the_largest_float_goes_its_way_in_deeper_levels():
+def test_largest_float_is_routed_correctly_in_deeper_levels():
     rng = np.random.default_rng(0)
     X = rng.choice([1.0, 2.0, LARGEST, np.nan], (400, 2)).astype(np.float32)
     y = np.isnan(X) @ [2.0, 1.0] + (X == LARGEST) @ [0.5, 0.25]

@@ -37,7 +37,7 @@ def pair_of(is_classifier, **params):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("load", LOADERS)
-def test_estimators_grow_xgboosts_trees(load, method):
+def test_estimator_trees_equal_xgboost(load, method):
     X, y = load(return_X_y=True)
     weight = np.random.default_rng(0).uniform(0.1, 2.0, len(y))
     is_classifier = load is not datasets.load_diabetes
@@ -49,7 +49,7 @@ def test_estimators_grow_xgboosts_trees(load, method):
     np.testing.assert_allclose(getattr(ours, name)(X), getattr(theirs, name)(X), rtol=1e-5)
 
 
-def test_early_stopping_ends_after_the_same_round():
+def test_early_stopping_ends_at_the_same_round():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     for model in (both := pair_of(True, n_estimators=60, early_stopping_rounds=3)):
         model.fit(X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], **silent(model))
@@ -62,7 +62,7 @@ def silent(model):
     return {"verbose": False} if model.__module__.startswith("xgboost") else {}
 
 
-def test_cuts_of_other_tables_may_be_given():
+def test_bin_edges_of_another_table_are_accepted():
     X, y = datasets.load_diabetes(return_X_y=True)
     wider = np.concatenate([X, X * 1.5])
     matrix = xgboost.QuantileDMatrix(wider, label=np.concatenate([y, y]), max_bin=16)
@@ -76,7 +76,7 @@ def test_cuts_of_other_tables_may_be_given():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_absent_entries_of_sparse_tables_are_missing(method):
+def test_absent_sparse_entries_are_missing(method):
     rng = np.random.default_rng(2)
     X = sparse.random(300, 4, 0.4, format="csr", random_state=2)
     y = X.toarray()[:, 0] + rng.normal(size=300)
@@ -118,7 +118,7 @@ def compared(task, method, **own):
 
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("method", METHODS)
-def test_the_harness_finds_the_same_bits(method, task):
+def test_harness_finds_bitwise_equal_trees(method, task):
     assert compared(task, method, parity="xgboost").agreement == "bits"
 
 
@@ -134,7 +134,7 @@ WHYS = (
 
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("method", ["exact", "hist"])
-def test_where_the_default_trees_part_the_harness_names_the_node_and_why(method, task):
+def test_harness_names_the_node_and_reason_where_default_trees_differ(method, task):
     found = compared(task, method)
     assert found.differences
     for one in found.differences:
@@ -146,7 +146,7 @@ def test_where_the_default_trees_part_the_harness_names_the_node_and_why(method,
 
 
 @pytest.mark.parametrize("rounds", [1, 8])
-def test_leaves_that_are_no_numbers_in_the_library_are_told_as_such(rounds):
+def test_nonfinite_leaves_of_the_library_are_reported(rounds):
     y = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1e3, 1e3, 2.0] * 4)
     X = np.arange(32.0)[:, None] % 8
     params = {"objective": "count:poisson", "learning_rate": 5.0, "n_estimators": rounds}

@@ -57,7 +57,7 @@ def answers(model, X):
 @every_kind
 @every_form
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
-def test_an_infinite_value_is_refused(value, form, kind, way):
+def test_infinite_value_is_refused(value, form, kind, way):
     X, y = table(60)
     X = X.astype(np.float64)
     X[7, 2] = value
@@ -73,7 +73,7 @@ def test_an_infinite_value_is_refused(value, form, kind, way):
 @every_way
 @every_kind
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_target_that_is_no_number_is_refused(value, kind, way):
+def test_nonfinite_target_is_refused(value, kind, way):
     X, y = table(60)
     y = (y > 0).astype(float) if kind == "classifier" else y
     y[3] = value
@@ -84,7 +84,7 @@ def test_a_target_that_is_no_number_is_refused(value, kind, way):
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "hist, drawn"])
 @every_kind
 @every_form
-def test_a_column_that_is_all_missing_changes_nothing(form, kind, way):
+def test_all_missing_column_changes_nothing(form, kind, way):
     X, y = table()
     more = np.column_stack([X, np.full(len(X), np.nan, np.float32)])
     one, other = (
@@ -99,7 +99,7 @@ def test_a_column_that_is_all_missing_changes_nothing(form, kind, way):
 @every_way
 @every_kind
 @every_form
-def test_of_a_table_without_values_the_target_alone_is_told(form, kind, way):
+def test_table_without_values_predicts_from_the_target_only(form, kind, way):
     X, y = np.full((50, 2), np.nan), table(50)[1]
     model = model_of(kind, way, n_estimators=3).fit(FORMS[form](X), target_of(kind, y))
     wanted = [(y > 0).mean(), (y <= 0).mean()] if kind == "classifier" else y.mean()
@@ -108,7 +108,7 @@ def test_of_a_table_without_values_the_target_alone_is_told(form, kind, way):
 
 @every_way
 @every_form
-def test_a_single_row_is_told_its_own_target(form, way):
+def test_single_row_predicts_its_target(form, way):
     X, y = table(1)
     model = model_of("regressor", way).fit(FORMS[form](X), y)
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-6)
@@ -116,7 +116,7 @@ def test_a_single_row_is_told_its_own_target(form, way):
 
 @every_way
 @every_form
-def test_a_constant_target_is_told(form, way):
+def test_constant_target_is_predicted(form, way):
     X, _ = table()
     found = model_of("regressor", way).fit(FORMS[form](X), np.full(200, 7.5)).predict(X)
     np.testing.assert_allclose(found, 7.5, rtol=1e-6)
@@ -125,7 +125,7 @@ def test_a_constant_target_is_told(form, way):
 @every_way
 @every_form
 @pytest.mark.parametrize("n", [1, 200])
-def test_a_classifier_of_one_class_says_so(n, form, way):
+def test_classifier_with_one_class_is_an_error(n, form, way):
     X, _ = table(n)
     with pytest.raises(ValueError, match="one class"):
         model_of("classifier", way).fit(FORMS[form](X), ["all"] * n)
@@ -134,7 +134,7 @@ def test_a_classifier_of_one_class_says_so(n, form, way):
 @every_way
 @every_kind
 @every_form
-def test_values_as_large_as_31_bits_part_rows_as_well(form, kind, way):
+def test_values_as_large_as_31_bits_are_split(form, kind, way):
     X, y = table()
     scale = 2.0**31
     near, far = (
@@ -146,7 +146,7 @@ def test_values_as_large_as_31_bits_part_rows_as_well(form, kind, way):
 
 
 @every_way
-def test_a_target_as_large_as_31_bits_is_told(way):
+def test_target_as_large_as_31_bits_is_predicted(way):
     X, y = table()
     large = 2.0**31 * (1.0 + y)
     found = model_of("regressor", way, n_estimators=30).fit(X, large).predict(X)
@@ -158,7 +158,7 @@ def test_a_target_as_large_as_31_bits_is_told(way):
 @every_form
 @pytest.mark.parametrize("which", ["gradients", "hessians"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_an_objective_that_returns_no_numbers_is_told(value, which, form, kind, way):
+def test_objective_with_nonfinite_result_is_reported(value, which, form, kind, way):
     X, y = table(60)
 
     def spoilt(y, score):
@@ -172,7 +172,7 @@ def test_an_objective_that_returns_no_numbers_is_told(value, which, form, kind, 
 
 @pytest.mark.parametrize("way", PARITY)
 @every_kind
-def test_the_parity_mode_takes_no_objective_of_ones_own(kind, way):
+def test_parity_mode_refuses_custom_objectives(kind, way):
     X, y = table(60)
     with pytest.raises(ValueError, match="objective"):
         model_of(kind, way, objective=lambda y, s: (s, s)).fit(X, target_of(kind, y))

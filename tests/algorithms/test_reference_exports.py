@@ -120,7 +120,7 @@ def compare(adapter, task, X):
 
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
-def test_numbers(name, task):
+def test_numeric_columns(name, task):
     rng = np.random.default_rng(1)
     missing = REGISTRY.algorithm(name).accepts.missing
     X = numbers(rng, N, missing=missing)
@@ -132,7 +132,7 @@ def test_numbers(name, task):
 @pytest.mark.parametrize(
     "name", [n for n in REGISTRY.names("algorithm") if REGISTRY.algorithm(n).accepts.missing]
 )
-def test_missing_values_that_training_did_not_have(name):
+def test_missing_values_absent_from_training(name):
     rng = np.random.default_rng(2)
     X = numbers(rng, N, missing=False)
     adapter = fit(name, Task.REGRESSION, X, target(rng, X, Task.REGRESSION))
@@ -198,7 +198,7 @@ def test_variants(name, task, params):
 
 
 @pytest.mark.parametrize("name", ["lightgbm.gbdt", "xgboost.hist"])
-def test_categories_one_against_the_rest(name):
+def test_one_vs_rest_categories(name):
     rng = np.random.default_rng(5)
     X = frame(rng, N, missing=True, unseen=0)
     params = {"max_cat_to_onehot": 64}
@@ -235,7 +235,7 @@ def test_trees_of_one_leaf(name):
     ],
     ids=str,
 )
-def test_what_has_no_common_form_says_why(name, task, params, reason):
+def test_unsupported_model_gives_the_reason(name, task, params, reason):
     rng = np.random.default_rng(6)
     X = numbers(rng, 300, missing=False)
     y = target(rng, X, task)
@@ -244,7 +244,7 @@ def test_what_has_no_common_form_says_why(name, task, params, reason):
         adapter.export_trees()
 
 
-def test_category_statistics_of_catboost_are_not_exportable():
+def test_catboost_category_statistics_cannot_be_exported():
     rng = np.random.default_rng(7)
     X = frame(rng, 300, missing=True, unseen=0)
     adapter = fit("catboost.plain", Task.BINARY, X, target(rng, X, Task.BINARY), categorical=(5, 6))

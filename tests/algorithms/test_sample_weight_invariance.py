@@ -237,7 +237,7 @@ PROPERTIES = (
         if not (isinstance(model, AdaBoostRegressor) and property_ == PROPERTIES[2])
     ],
 )
-def test_predictions_are_the_same(name, property_):
+def test_predictions_are_equal(name, property_):
     seed = sum(name.encode())
     table = draw_table(name, MODELS[name], seed)
     for first, second in pairs_of(property_, MODELS[name], table, seed, tied=name in TIED):
@@ -279,7 +279,7 @@ def exceptions():
 
 
 @pytest.mark.parametrize(("kind", "params", "property_"), list(exceptions()))
-def test_exceptions_are_those_of_the_list(kind, params, property_):
+def test_exceptions_equal_the_documented_list(kind, params, property_):
     known = kind._get_param_names()
     free = {} if params.get("parity") else {n: v for n, v in FREE.items() if n in known}
     model = kind(**{**free, **{n: v for n, v in SMALL.items() if n in known}, **params})
@@ -289,7 +289,7 @@ def test_exceptions_are_those_of_the_list(kind, params, property_):
     assert any(not np.allclose(second, first, **CLOSE) for first, second in found)
 
 
-def test_stacking_scales_where_the_final_model_does():
+def test_stacking_is_scale_invariant_if_the_final_model_is():
     model = StackingRegressor(TREES, final_estimator=LinearRegression())
     table = draw_table("", model, 1)
     for property_ in (EQUAL, SCALED):
@@ -309,7 +309,7 @@ WATCHED = [
     ("kind", "argument", "metric"),
     [(kind, argument, one) for kind, argument, metrics in WATCHED for one in metrics],
 )
-def test_metrics_and_early_stopping_follow_weights(kind, argument, metric):
+def test_metrics_and_early_stopping_use_weights(kind, argument, metric):
     is_hist = argument == "eval_sample_weight"
     patience = {"early_stopping_round" if is_hist else "early_stopping_rounds": 3}
     model = kind(n_estimators=30, learning_rate=0.5, random_state=0, **patience)
@@ -333,7 +333,7 @@ def test_metrics_and_early_stopping_follow_weights(kind, argument, metric):
     np.testing.assert_allclose(equal, history(held.X, held.y, None), rtol=1e-9)
 
 
-def test_regularisation_counts_weights_as_they_are_given():
+def test_regularisation_uses_weights_as_given():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2]
@@ -346,7 +346,7 @@ def test_regularisation_counts_weights_as_they_are_given():
         np.testing.assert_allclose(gains[1], 2.0 * gains[0], rtol=1e-6)
 
 
-def test_a_node_weighs_what_its_rows_weigh():
+def test_node_weight_is_the_sum_of_row_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     for kind in (DecisionTreeRegressor, RandomForestRegressor):
@@ -358,7 +358,7 @@ def test_a_node_weighs_what_its_rows_weigh():
 
 
 @pytest.mark.parametrize("last", [0.0, 1e-9])
-def test_quantiles_are_of_the_rows_that_weigh(last):
+def test_quantiles_are_weighted(last):
     X, y = np.zeros((3, 1)), np.array([0.0, 1.0, 100.0])
     model = HistogramBoostingRegressor(
         objective="quantile", alpha=0.9, n_estimators=1, min_child_samples=1
@@ -367,7 +367,7 @@ def test_quantiles_are_of_the_rows_that_weigh(last):
     np.testing.assert_allclose(found, 0.9, atol=1e-6)
 
 
-def test_scores_to_start_from_follow_the_rows_that_weigh():
+def test_init_scores_use_weighted_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
     y, weight = X[:, 0] + X[:, 1], (np.arange(150) % 3 > 0).astype(float)
@@ -380,7 +380,7 @@ def test_scores_to_start_from_follow_the_rows_that_weigh():
         model.fit(X, y, sample_weight=weight, init_score=start[kept])
 
 
-def test_weights_of_0_alone_are_an_error():
+def test_zero_weights_only_are_an_error():
     X, y = np.zeros((30, 1)), np.arange(30.0)
     kinds = (HistogramBoostingRegressor, NewtonBoostingRegressor, GradientBoostingRegressor)
     for kind in kinds:

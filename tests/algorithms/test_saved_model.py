@@ -48,7 +48,7 @@ def answers(model, X):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
+def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json")
     again = kind().load_model(tmp_path / "model.json")
@@ -69,7 +69,7 @@ def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_lightgbm_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+def test_lightgbm_predicts_our_model_and_we_load_it_back(kind, params, tmp_path):
     model, X = trained(kind, **params)
     path = tmp_path / "model.txt"
     model.save_model(path)
@@ -85,7 +85,7 @@ def test_lightgbm_serves_what_is_trained_here_and_we_load_it_back(kind, params, 
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_xgboost_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+def test_xgboost_predicts_our_model_and_we_load_it_back(kind, params, tmp_path):
     model, X = trained(kind, **params)
     path = tmp_path / "model.json"
     model.save_model(path, format="xgboost")
@@ -104,7 +104,7 @@ def test_xgboost_serves_what_is_trained_here_and_we_load_it_back(kind, params, t
 
 
 @pytest.mark.parametrize("objective", ["binary", "regression"])
-def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
+def test_lightgbm_model_becomes_an_estimator(objective, tmp_path):
     X, y = table()
     y = (y > 1).astype(int) if objective == "binary" else y
     params = {"objective": objective, "sigmoid": 1.7, "verbose": -1, "num_threads": 1}
@@ -130,7 +130,7 @@ def frame_of_kinds(last):
     return frame, y
 
 
-def test_frames_with_categories_are_read_as_in_training(tmp_path):
+def test_categorical_frames_are_read_as_in_training(tmp_path):
     frame, y = frame_of_kinds("e")
     model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
     for name in ("model.json", "model.txt"):
@@ -142,7 +142,7 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
     assert np.array_equal(booster.predict(frame), model.predict(frame))
 
 
-def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_name(tmp_path):
+def test_lightgbm_format_keeps_categories_of_a_column_with_a_blank(tmp_path):
     frame, y = frame_of_kinds("my column")
     model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
     model.save_model(tmp_path / "model.txt")
@@ -156,7 +156,7 @@ def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_nam
     assert np.array_equal(booster.predict(renamed), model.predict(frame))
 
 
-def test_contributions_are_laid_out_as_lightgbm_does():
+def test_contributions_are_laid_out_like_lightgbm():
     model, X = trained(HistogramBoostingClassifier, n_classes=3)
     flat = model.predict(X, pred_contrib=True)
     assert flat.shape == (len(X), 3 * 6)
@@ -168,7 +168,7 @@ def test_contributions_are_laid_out_as_lightgbm_does():
     np.testing.assert_allclose(some.sum(axis=1), single.predict(X, num_iteration=3))
 
 
-def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
+def test_values_unsupported_by_json_are_left_out_and_named(tmp_path):
     X, y = table()
 
     def squared(y, score):
@@ -184,7 +184,7 @@ def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
+def test_classes_of_custom_objectives_keep_probabilities(n_classes, tmp_path):
     X, y = table()
     y = np.digitize(y, [0, 3][: n_classes - 1])
 
@@ -206,7 +206,7 @@ def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
+def test_classifier_refuses_regression_files_and_vice_versa(tmp_path):
     path = tmp_path / "model.json"
     trained(HistogramBoostingRegressor)[0].save_model(path)
     with pytest.raises(ModelFileError, match="predicts values: HistogramBoostingClassifier"):
@@ -216,7 +216,7 @@ def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
         HistogramBoostingRegressor().load_model(path)
 
 
-def test_a_refit_forgets_the_file(tmp_path):
+def test_refit_discards_the_loaded_file(tmp_path):
     model, X = trained(HistogramBoostingRegressor, objective="poisson")
     model.save_model(tmp_path / "model.json")
     again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
@@ -225,7 +225,7 @@ def test_a_refit_forgets_the_file(tmp_path):
     assert np.array_equal(again.fit(X, y).predict(X), fresh.predict(X))
 
 
-def test_metrics_of_any_kind_of_number_are_kept(tmp_path):
+def test_metrics_of_any_number_type_are_kept(tmp_path):
     X, y = table()
 
     def wrong(y, found):  # a whole number of numpy's, and at first not finite
@@ -242,7 +242,7 @@ def test_metrics_of_any_kind_of_number_are_kept(tmp_path):
     assert found[1:] == [5.0, 5.0]
 
 
-def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
+def test_large_codes_are_stored_in_our_own_format(tmp_path):
     rng = np.random.default_rng(0)
     codes = np.array([3, 2**24 + 1, 2**31 - 1])
     X = codes[rng.integers(0, 3, 500)].astype(float)[:, None]
@@ -260,7 +260,7 @@ def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
         HistogramBoostingRegressor(**params).fit(X, y)
 
 
-def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
+def test_frame_is_refused_if_the_file_lacks_category_names(tmp_path):
     rng = np.random.default_rng(0)
     place = rng.integers(0, 3, 400)
     frame = pd.DataFrame({"a": pd.Categorical.from_codes(place, [10, 20, 30])})
@@ -279,7 +279,7 @@ def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
     assert np.array_equal(model.predict(codes).astype(np.float32), theirs.predict(frame))
 
 
-def test_a_path_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+def test_unwritable_path_is_named_as_given(tmp_path):
     model, _ = trained(HistogramBoostingRegressor)
     path = tmp_path / "nowhere" / "model.json"
     with pytest.raises(FileNotFoundError) as told:

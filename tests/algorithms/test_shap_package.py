@@ -78,7 +78,7 @@ def assert_agrees(shap, found, model, X, digits):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_of_xgboosts_models(shap, task, missing, tmp_path):
+def test_xgboost_models(shap, task, missing, tmp_path):
     X, y = table(task, missing)
     kinds = xgboost.XGBClassifier, xgboost.XGBRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, n_jobs=1).fit(X, y)
@@ -89,7 +89,7 @@ def test_of_xgboosts_models(shap, task, missing, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_of_lightgbms_models(shap, task, missing, tmp_path):
+def test_lightgbm_models(shap, task, missing, tmp_path):
     X, y = table(task, missing)
     kinds = lightgbm.LGBMClassifier, lightgbm.LGBMRegressor
     model = estimator(kinds, task, n_estimators=6, n_jobs=1, verbose=-1).fit(X, y)
@@ -109,7 +109,7 @@ def test_of_lightgbms_models(shap, task, missing, tmp_path):
         (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor),
     ],
 )
-def test_of_scikit_learns_models(shap, kinds, task, missing):
+def test_scikit_learn_models(shap, kinds, task, missing):
     X, y = table(task, missing)
     model = estimator(kinds, task, random_state=0)
     rounds = {"max_iter", "n_estimators"} & set(model.get_params())
@@ -118,7 +118,7 @@ def test_of_scikit_learns_models(shap, kinds, task, missing):
 
 
 @pytest.mark.parametrize("task", ["regression", "binary"])  # the package knows no more of them
-def test_of_scikit_learns_gradient_boosting(shap, task):
+def test_scikit_learn_gradient_boosting(shap, task):
     X, y = table(task, missing=0.0)
     kinds = ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)
@@ -127,7 +127,7 @@ def test_of_scikit_learns_gradient_boosting(shap, task):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("own", [{}, {"tree_method": "exact"}, {"parity": "xgboost"}])
-def test_of_our_second_order_boosters_as_xgboost_reads_them(shap, own, task, tmp_path):
+def test_our_newton_boosters_in_xgboost_format(shap, own, task, tmp_path):
     X, y = table(task)
     kinds = NewtonBoostingClassifier, NewtonBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, random_state=0, **own).fit(X, y)
@@ -137,7 +137,7 @@ def test_of_our_second_order_boosters_as_xgboost_reads_them(shap, own, task, tmp
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_of_our_histogram_boosters_as_lightgbm_reads_them(shap, task, tmp_path):
+def test_our_histogram_boosters_in_lightgbm_format(shap, task, tmp_path):
     X, y = table(task)
     kinds = HistogramBoostingClassifier, HistogramBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)

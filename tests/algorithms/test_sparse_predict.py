@@ -21,7 +21,7 @@ def rows(n, columns=40, share=0.1):
 @pytest.mark.parametrize("form", [csr_matrix, csc_matrix, csr_array])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("share", [0, 1 << 40])  # by walks, and by masks
-def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, monkeypatch):
+def test_absent_entries_are_read_by_the_meaning_of_absent(model, form, threads, share, monkeypatch):
     monkeypatch.setattr(sparse_predict, "VALUES", 60)  # a few rows a block
     monkeypatch.setattr("algorithms.prediction.predictor.FEW_STEPS", 0)
     X, y = rows(301)
@@ -35,7 +35,7 @@ def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, 
     assert len(np.unique(found)) > 5
 
 
-def test_stored_zeros_and_gaps_are_values():
+def test_stored_zeros_and_nans_are_values():
     X, y = rows(200)
     fitted = NewtonBoostingRegressor(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     sparse = csr_matrix(X)
@@ -48,7 +48,7 @@ def test_stored_zeros_and_gaps_are_values():
     assert np.array_equal(predictor.raw(sparse), predictor.raw(dense))
 
 
-def test_only_asked_columns_are_laid_out():
+def test_only_columns_used_by_splits_are_expanded():
     X, y = rows(300, columns=500, share=0.02)
     ensemble = HistogramBoostingRegressor(n_estimators=3, random_state=0).fit(X, y).ensemble_
     narrow, place = sparse_predict.narrowed(ensemble)
@@ -71,7 +71,7 @@ def test_only_asked_columns_are_laid_out():
     assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)
 
 
-def test_no_rows_and_trees_without_a_question():
+def test_no_rows_and_trees_without_a_split():
     X, _ = rows(50)
     flat = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, np.ones(50))
     predictor = FastPredictor(flat.ensemble_)

@@ -21,7 +21,7 @@ def looks(request, monkeypatch):
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("pause", [0.0, 0.002])
-def test_each_index_is_in_one_part_again_and_again(size, pause):
+def test_each_index_is_in_exactly_one_part(size, pause):
     with Workers(size) as workers:
         for count in (0, 1, 2, 7, 100):
             seen = np.zeros(count, int)
@@ -36,7 +36,7 @@ def test_each_index_is_in_one_part_again_and_again(size, pause):
 
 
 @pytest.mark.usefixtures("looks")
-def test_results_come_in_the_order_of_the_items():
+def test_results_are_in_item_order():
     with Workers(3) as workers:
         for items in ([], [4], list(range(50))):
             assert workers.each(lambda item: -item, items) == [-item for item in items]
@@ -44,7 +44,7 @@ def test_results_come_in_the_order_of_the_items():
 
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_an_error_in_any_part_is_raised_when_all_parts_have_ended(part):
+def test_error_is_raised_when_all_parts_have_ended(part):
     ended = []
 
     def task(first, last):
@@ -71,7 +71,7 @@ def test_threads_end_with_the_block():
     assert set(threading.enumerate()) == before
 
 
-def test_threads_end_when_they_are_forgotten():
+def test_threads_end_when_garbage_collected():
     before = set(threading.enumerate())
     workers = Workers(3)
     workers.share(lambda first, last: None, 3)
@@ -83,7 +83,7 @@ def test_threads_end_when_they_are_forgotten():
         assert not helper.is_alive()
 
 
-def test_what_was_handed_over_is_not_kept():
+def test_arguments_are_released():
     class Large:
         pass
 
@@ -102,7 +102,7 @@ def test_what_was_handed_over_is_not_kept():
         assert seen() is None
 
 
-def test_more_threads_than_processors_do_not_look_out(monkeypatch):
+def test_more_threads_than_processors_do_not_spin(monkeypatch):
     monkeypatch.setattr(threads, "count_processors", lambda: 2)
     monkeypatch.setattr(
         threads, "spin_until", lambda signs, place, until, looks: given.append(looks)
@@ -116,7 +116,7 @@ def test_more_threads_than_processors_do_not_look_out(monkeypatch):
 
 
 @pytest.mark.usefixtures("looks")
-def test_helpers_look_out_by_what_they_were_told_last():
+def test_helper_threads_spin_by_the_latest_setting():
     seen = [[], []]
     spin_until = threads.spin_until
 

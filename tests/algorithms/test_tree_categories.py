@@ -62,7 +62,7 @@ def codes_left(grown, codes, node=0):
     missing=st.sampled_from([0.0, 0.0, 0.3]),
 )
 @settings(max_examples=150)
-def test_no_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
+def test_no_category_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
     rng = np.random.default_rng(seed)
     x, w = category(rng, n, k, missing), weights_of(rng, n, kind)
     y = rng.normal(size=n) if criterion == "squared_error" else rng.integers(0, n_classes, n)
@@ -86,7 +86,7 @@ def test_no_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
 
 @given(seed=seeds, k=st.integers(2, 7), missing=st.booleans())
 @settings(max_examples=40)
-def test_few_categories_of_many_classes_keep_to_the_limits(seed, k, missing):
+def test_few_categories_of_many_classes_respect_the_limits(seed, k, missing):
     rng = np.random.default_rng(seed)
     n = 60
     x, w, y = category(rng, n, k, 0.2 * missing), rng.uniform(0.5, 2.0, n), rng.integers(0, 3, n)
@@ -101,7 +101,7 @@ def test_few_categories_of_many_classes_keep_to_the_limits(seed, k, missing):
         assert gained == pytest.approx(best, rel=1e-9)
 
 
-def test_many_categories_of_many_classes_follow_the_principal_component():
+def test_many_categories_of_many_classes_use_the_principal_component():
     rng = np.random.default_rng(3)
     n, k = 4000, 30
     x = rng.integers(0, k, n)
@@ -142,7 +142,7 @@ def mixed(rng, n, missing=0.0):
     missing=st.sampled_from([0.0, 0.2]),
 )
 @settings(max_examples=60)
-def test_a_grown_tree_sends_rows_where_it_counted_them(seed, criterion, limits, missing):
+def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing):
     rng = np.random.default_rng(seed)
     X = mixed(rng, 150, missing)
     signal = np.nan_to_num(X[:, 1]) % 2 + (np.nan_to_num(X[:, 0]) > 0)
@@ -164,7 +164,7 @@ def test_a_grown_tree_sends_rows_where_it_counted_them(seed, criterion, limits, 
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_the_tree_is_the_same_for_any_number_of_threads(threads, monkeypatch):
+def test_tree_does_not_depend_on_threads(threads, monkeypatch):
     monkeypatch.setattr("algorithms.trees.grower.BIG", 64)
     rng = np.random.default_rng(1)
     X, y = mixed(rng, 600, 0.1), rng.integers(0, 3, 600)
@@ -177,7 +177,7 @@ def test_the_tree_is_the_same_for_any_number_of_threads(threads, monkeypatch):
     assert np.array_equal(one.apply(X), more.apply(X))
 
 
-def test_numbers_alone_grow_the_tree_that_they_grow_without_categories():
+def test_numeric_columns_grow_the_same_tree_without_categories():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
     X = np.column_stack([X, np.zeros(300)])
@@ -193,7 +193,7 @@ FRUIT = ["fig", "apple", None, "kiwi", "fig", "apple", "kiwi", "fig"]
 LABELS = [0, 1, 0, 1, 0, 1, 1, 0]
 
 
-def test_frames_tell_their_categories_by_dtype_by_name_and_by_number():
+def test_categories_are_chosen_by_dtype_name_and_index():
     X = pd.DataFrame({"size": np.arange(8.0), "fruit": pd.Categorical(FRUIT)})
     told = [
         DecisionTreeClassifier(categorical_features=wanted, random_state=0).fit(X, LABELS)
@@ -217,14 +217,14 @@ def test_polars_frames_are_read():
     assert model.predict(X).tolist() == LABELS
 
 
-def test_a_frame_without_categories_grows_the_plain_tree():
+def test_frame_without_categories_grows_the_plain_tree():
     X = pd.DataFrame({"a": np.arange(8.0)})
     model = DecisionTreeClassifier(categorical_features="from_dtype").fit(X, LABELS)
     assert model.categories_ == {}
     assert model.predict(X).tolist() == LABELS
 
 
-def test_what_training_did_not_see_goes_where_more_rows_went():
+def test_unseen_categories_go_where_more_rows_went():
     x = np.array(["a"] * 5 + ["b"] * 2 + ["c"] * 3, dtype=object)[:, None]
     y = [0] * 5 + [1] * 2 + [0] * 3
     model = DecisionTreeClassifier(categorical_features=[0]).fit(x, y)
@@ -232,14 +232,14 @@ def test_what_training_did_not_see_goes_where_more_rows_went():
     assert model.predict(new).tolist() == [0, 0, 1]
 
 
-def test_missing_values_have_a_side_of_their_own():
+def test_missing_values_have_their_own_direction():
     x = np.array(["a", "b", "c", None] * 5, dtype=object)[:, None]
     y = [0, 1, 0, 1] * 5
     model = DecisionTreeClassifier(categorical_features=[0], max_depth=1).fit(x, y)
     assert model.score(x, y) == 1.0
 
 
-def test_categories_are_named_in_text_and_drawing():
+def test_categories_are_named_in_text_and_plot():
     x = np.array([["fig"], ["apple"], ["kiwi"], ["plum"], ["plum"]], dtype=object)
     model = DecisionTreeClassifier(categorical_features=[0]).fit(x, [0, 1, 1, 0, 0])
     assert model.export_text(["fruit"]) == (
@@ -252,7 +252,7 @@ def test_categories_are_named_in_text_and_drawing():
     assert "…}" in drawn
 
 
-def test_pruning_by_error_keeps_the_sets():
+def test_reduced_error_pruning_keeps_category_sets():
     rng = np.random.default_rng(2)
     X, y = mixed(rng, 300), rng.integers(0, 2, 300)
     y[X[:, 1] > 2] = 1
@@ -281,19 +281,19 @@ def test_pruning_by_error_keeps_the_sets():
         ({"categorical_features": [0], "monotonic_cst": [1, 0]}, "monotonic"),
     ],
 )
-def test_what_cannot_be_split_so_is_an_error(params, told):
+def test_unsupported_categorical_options_are_an_error(params, told):
     with pytest.raises(ValueError, match=told):
         DecisionTreeClassifier(**params).fit([[0, 1], [1, 0]], [0, 1])
 
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
-def test_criteria_that_sort_in_nodes_split_no_categories(criterion):
+def test_node_sorting_criteria_refuse_categories(criterion):
     with pytest.raises(ValueError, match="criterion"):
         DecisionTreeRegressor(criterion=criterion, categorical_features=[0]).fit([[0], [1]], [0, 1])
 
 
 @pytest.mark.parametrize("ensemble", [AdaBoostClassifier, BaggingClassifier])
-def test_ensembles_train_such_trees_one_by_one(ensemble):
+def test_ensembles_train_categorical_trees(ensemble):
     rng = np.random.default_rng(0)
     X = mixed(rng, 200)
     y = (X[:, 1] % 2 == 0).astype(int)

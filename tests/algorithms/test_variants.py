@@ -10,19 +10,19 @@ ENTRIES = load_registry([], strangers=False).entries["algorithm"]
 VARIED = sorted(name for name, entry in ENTRIES.items() if entry.value.variants)
 
 
-def test_every_algorithm_that_grows_trees_names_some():
+def test_every_tree_algorithm_names_variants():
     assert {"adaboost", "bagging", "decision_tree", "gradient_boosting"} < set(VARIED)
     assert {"histogram_boosting", "newton_boosting", "random_forest"} < set(VARIED)
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_each_runs_on_every_task_and_form(name):
+def test_each_variant_runs_on_every_task_and_form(name):
     algorithm = ENTRIES[name].value
     assert exercise(algorithm, algorithm.variants, 2, ["sparse"])[0] == []
 
 
 @pytest.mark.parametrize("name", ["histogram_boosting", "newton_boosting"])
-def test_warming_for_categories_runs_the_kernels_of_more_of_them_than_bins(name, monkeypatch):
+def test_categorical_warm_up_covers_more_categories_than_bins(name, monkeypatch):
     run = set()
     for kernel in ("add_codes", "rebin"):
         before = getattr(hist_crowds, kernel)

@@ -67,7 +67,7 @@ def theirs(X, **params):
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_xgboost_serves_frames_by_the_names_of_their_categories(kind, tmp_path):
+def test_xgboost_predicts_frames_by_category_names(kind, tmp_path):
     X, path = frame(), tmp_path / "model.json"
     model = kind(n_estimators=20).fit(X, codes()[1])
     model.save_model(path, format="xgboost")
@@ -82,7 +82,7 @@ def test_xgboost_serves_frames_by_the_names_of_their_categories(kind, tmp_path):
     assert np.ptp(library.predict(X)) > 4.0
 
 
-def test_xgboost_serves_classes_of_polars_frames(tmp_path):
+def test_xgboost_predicts_polars_categories(tmp_path):
     words = pd.Series(column(["été", "z", "ß", "a"])).astype(str).to_list()
     kind = pl.Enum(["z", "ß", "été", "a"])
     X = pl.DataFrame({"word": pl.Series(words, dtype=kind), "x": np.arange(400.0)})
@@ -96,7 +96,7 @@ def test_xgboost_serves_classes_of_polars_frames(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [*SHORT, "text"])
-def test_the_section_is_the_one_that_xgboost_writes(kind, tmp_path):
+def test_category_section_equals_xgboost(kind, tmp_path):
     own = WORDS if kind == "text" else np.array([7, 1, 5, 3], kind)
     X = pd.DataFrame({"x": 0.0, "word": column(own), "y": 1.0})
     theirs(X).save_model(tmp_path / "theirs.json")
@@ -106,7 +106,7 @@ def test_the_section_is_the_one_that_xgboost_writes(kind, tmp_path):
     assert types == ["float", "c", "float"]
 
 
-def test_the_section_of_letters_that_are_not_ascii_is_as_of_arrow(tmp_path):
+def test_category_section_of_non_ascii_text_equals_arrow(tmp_path):
     names = ["z", "été", "", "ß"]  # XGBoost 3.2 counts bytes right in frames of Arrow and polars
     words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
     X = pl.DataFrame({"word": words, "x": np.zeros(400)})
@@ -115,7 +115,7 @@ def test_the_section_of_letters_that_are_not_ascii_is_as_of_arrow(tmp_path):
     assert section(tmp_path / "ours.json") == section(tmp_path / "theirs.json")
 
 
-def test_a_model_without_categories_names_none(tmp_path):
+def test_model_without_categories_has_no_section(tmp_path):
     for X in (np.zeros((400, 2)), pd.DataFrame({"none": pd.Categorical([None] * 400), "x": 0.0})):
         model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
         model.save_model(tmp_path / "model.json")
@@ -130,7 +130,7 @@ def test_a_model_without_categories_names_none(tmp_path):
 @pytest.mark.parametrize(
     "own", [[True, False], [1.5, 10.0, 2.5, 0.0], ["a", 1, 2.5, 3]], ids=["bool", "float", "mixed"]
 )
-def test_what_xgboost_knows_no_type_for_is_served_as_text(own, tmp_path):
+def test_types_unknown_to_xgboost_are_stored_as_text(own, tmp_path):
     word = pd.Categorical.from_codes(codes()[0] % len(own), categories=pd.Index(own))
     X = pd.DataFrame({"word": word, "x": np.arange(400.0)})
     model = NewtonBoostingRegressor(n_estimators=20).fit(X, codes()[1])
@@ -145,7 +145,7 @@ def test_what_xgboost_knows_no_type_for_is_served_as_text(own, tmp_path):
     assert np.array_equal(library.predict(text), model.predict(X).astype(np.float32))
 
 
-def test_categories_that_are_the_same_as_text_are_refused(tmp_path):
+def test_categories_equal_as_text_are_refused(tmp_path):
     X = pd.DataFrame({"word": column(["1", 1, 2, 3])})
     model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
     with pytest.raises(ModelFileError, match="two are the same"):
@@ -155,7 +155,7 @@ def test_categories_that_are_the_same_as_text_are_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["xgboost", "harness"])
 @pytest.mark.parametrize("unit", ["ns", "s"])
-def test_dates_are_refused_whatever_they_count(unit, form, tmp_path):
+def test_dates_of_any_unit_are_refused(unit, form, tmp_path):
     X = pd.DataFrame({"day": column(pd.date_range("2020", periods=4, unit=unit))})
     model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
     with pytest.raises(ModelFileError, match="text or numbers"):
@@ -167,7 +167,7 @@ def test_dates_are_refused_whatever_they_count(unit, form, tmp_path):
 
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_frames_are_served_by_the_names_that_xgboost_wrote(kind, booster, tmp_path):
+def test_frames_are_predicted_by_the_names_in_xgboost_files(kind, booster, tmp_path):
     X = frame()
     library = theirs(X, booster=booster)
     library.save_model(tmp_path / "theirs.json")
@@ -186,7 +186,7 @@ def test_frames_are_served_by_the_names_that_xgboost_wrote(kind, booster, tmp_pa
     assert np.array_equal(model.predict(turned(X)), model.ensemble_.predict(numbers.to_numpy()))
 
 
-def test_what_xgboost_did_not_train_on_is_missing(tmp_path):
+def test_categories_unseen_by_xgboost_are_missing(tmp_path):
     X = frame()
     theirs(X).save_model(tmp_path / "model.json")
     model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
@@ -194,7 +194,7 @@ def test_what_xgboost_did_not_train_on_is_missing(tmp_path):
     assert np.array_equal(model.predict(new), model.predict(X.assign(word=np.nan)))
 
 
-def test_training_goes_on_with_the_codes_that_xgboost_wrote(tmp_path):
+def test_training_continues_with_xgboost_codes(tmp_path):
     X, y = frame(missing=0.0), codes()[1]
     library = theirs(X)
     library.save_model(tmp_path / "model.json")
@@ -205,7 +205,7 @@ def test_training_goes_on_with_the_codes_that_xgboost_wrote(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_frames_whose_names_are_no_text_are_served_by_place(kind, tmp_path):
+def test_frames_with_non_string_names_are_matched_by_position(kind, tmp_path):
     X = pd.DataFrame({0: column([5, 0, -1, 3]), 1: np.zeros(400)})
     library = theirs(X)
     library.save_model(tmp_path / "model.json")  # it calls them "0" and "1"
@@ -215,7 +215,7 @@ def test_frames_whose_names_are_no_text_are_served_by_place(kind, tmp_path):
     assert np.array_equal(found.astype(np.float32), library.predict(X))
 
 
-def test_xgboost_goes_on_from_a_file_of_ours(tmp_path):
+def test_xgboost_continues_from_our_file(tmp_path):
     X, path = frame(), tmp_path / "model.json"
     model = NewtonBoostingRegressor(n_estimators=5).fit(X, codes()[1])
     model.save_model(path)
@@ -241,7 +241,7 @@ def test_columns_without_names_have_categories_too(tmp_path):
     assert np.array_equal(found, library.predict(X))
 
 
-def test_names_that_xgboost_cuts_at_letters_are_not_believed(tmp_path):
+def test_names_truncated_by_xgboost_are_not_used(tmp_path):
     own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which looks sound
     X = pd.DataFrame({"season": column(own)})
     library = theirs(X)
@@ -261,7 +261,7 @@ def written_anew(path, change):
     path.write_text(json.dumps(document))
 
 
-def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
+def test_names_are_used_from_the_fixed_version_on(tmp_path):
     path, names = tmp_path / "model.json", ["z", "été", "", "ß"]
     words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
     X = pl.DataFrame({"word": words})
@@ -296,7 +296,7 @@ def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
         lambda cats: cats.update(enc=3),
     ],
 )
-def test_a_section_that_does_not_fit_is_refused(broken, tmp_path):
+def test_invalid_section_is_refused(broken, tmp_path):
     path = tmp_path / "model.json"
     theirs(frame()).save_model(path)
     written_anew(path, lambda _, cats: broken(cats))

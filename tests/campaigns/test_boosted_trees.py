@@ -56,7 +56,7 @@ def compare(loss, X, y, weight, params):
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_random_boosters_are_scikit_learns(number):
+def test_random_boosters_equal_scikit_learn(number):
     rng = np.random.default_rng([SEED, number])
     n = int(rng.integers(20, 300))
     X = columns.table(rng, n, int(rng.integers(1, 6)))
@@ -80,7 +80,7 @@ def mirror_table_names():
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
-def test_real_tables_give_scikit_learns_boosters(name):
+def test_real_tables_boosters_equal_scikit_learn(name):
     found = table_of(resolve(name, load_registry()))
     X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = np.nan_to_num(X.to_numpy(np.float64), nan=-1.0)

@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_an_index_out_of_bounds_is_an_error_there(folder, tmp_path):
+def test_out_of_bounds_index_is_an_error_in_checked_kernels(folder, tmp_path):
     script = tmp_path / "beyond.py"
     script.write_text(BEYOND)
     done = run_checked(folder, str(script))

@@ -105,7 +105,7 @@ def stored_in(results):
 
 
 @pytest.mark.slow
-def test_a_long_matrix_survives_five_workers_and_its_own_end(tmp_path):
+def test_long_run_survives_five_lost_workers_and_its_own_end(tmp_path):
     count = int(os.environ.get("DASK_TRIALS", "500"))
     text = EXPERIMENT.format(numbers=list(range(count)))
     known = {}
@@ -132,7 +132,7 @@ def test_a_long_matrix_survives_five_workers_and_its_own_end(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_and_a_duel_go_through_the_command_line(tmp_path):
+def test_run_and_duel_work_from_the_command_line(tmp_path):
     with cluster_of(1) as cluster:
         campaign = Campaign(tmp_path, cluster.scheduler_address, DUEL)
         found = campaign.finish(campaign.start())

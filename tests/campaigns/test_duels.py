@@ -106,7 +106,7 @@ def replayed(the_duel, launches):
 
 
 @pytest.mark.slow
-def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
+def test_algorithm_is_not_reported_faster_than_itself(tmp_path):
     outcomes = campaign(tmp_path, "self", DUELS, duel_of(0, 0, blocks=FEW_BLOCKS))
     n = len(outcomes)
     alarms = sum(not holds(ratio_of(o.blocks, 1 - ALPHA)[0], 1) for o in outcomes)
@@ -136,7 +136,7 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
+def test_slowdown_is_found_and_its_ratio_covered(tmp_path):
     rule = until_decided(INTERIM_LAUNCHES)
     the_duel = duel_of(0, BURN, launches=INTERIM_LAUNCHES[-1], blocks=MANY_BLOCKS, stop=rule)
     outcomes = campaign(tmp_path, "planted", max(1, DUELS // 2), the_duel)

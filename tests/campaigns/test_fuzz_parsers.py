@@ -156,13 +156,13 @@ def attempt(kind, folder, examples, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damage_is_read_or_refused(kind, tmp_path):
+def test_damaged_input_is_read_or_refused(kind, tmp_path):
     attempt(kind, tmp_path, FEW.get(kind, 150), seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_long_campaign_of_damage_finds_nothing(kind, tmp_path):
+def test_long_damage_campaign_finds_no_failure(kind, tmp_path):
     share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(KINDS)
     until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))
     size = FEW.get(kind, 300)

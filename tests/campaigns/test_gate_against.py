@@ -77,7 +77,7 @@ def project(tmp_path):
         ("crash", "short.toml", {("speed", "train"), ("accuracy", "train")}),
     ],
 )
-def test_a_planted_fault_is_caught(project, fault, experiment, kinds):
+def test_planted_fault_is_found(project, fault, experiment, kinds):
     plant(project, fault)
     code, decisions = gate_ridge(project, experiment)
     assert code == 1, decisions
@@ -86,7 +86,7 @@ def test_a_planted_fault_is_caught(project, fault, experiment, kinds):
 
 
 @pytest.mark.slow
-def test_a_plugin_that_no_longer_loads_is_an_error(project):
+def test_plugin_that_no_longer_loads_is_an_error(project):
     plant(project, "import")
     done = subprocess.run(
         [sys.executable, "-m", "harness", "gate", "--against", "main", "--plugin", "ridge.py"],
@@ -101,7 +101,7 @@ def test_a_plugin_that_no_longer_loads_is_an_error(project):
 
 
 @pytest.mark.slow
-def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
+def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
     plant(project, "comment")
     monkeypatch.chdir(project)
     registry = load_registry([project / "ridge.py"], modules=MODULES)
@@ -151,7 +151,7 @@ def told(answer, seconds, *, real):
 
 
 @pytest.mark.slow
-def test_a_slowdown_of_our_own_tree_is_caught_in_a_clone(tmp_path):
+def test_slowdown_of_our_tree_is_found_in_a_clone(tmp_path):
     clone = clone_with(ROOT, tmp_path / "clone", "slow tree")
     code, decisions = gate(clone, "own.toml", "--against", "HEAD", "-a", "decision_tree")
     assert code == 1, decisions

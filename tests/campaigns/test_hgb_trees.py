@@ -22,13 +22,13 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, GROUP))
-def test_random_boosters_are_the_librarys(first):
+def test_random_boosters_equal_the_library(first):
     for number in range(first, min(first + GROUP, COUNT)):
         check_case([SEED, number], OBJECTIVES[number % len(OBJECTIVES)])
 
 
 @pytest.mark.parametrize("name", mirror_table_names())
-def test_real_tables_give_the_librarys_boosters(name):
+def test_real_tables_boosters_equal_the_library(name):
     X, y, categorical, is_classes = read_table(name, ROWS, SEED)
     objective = "regression" if not is_classes else OBJECTIVES[1 + (len(np.unique(y)) > 2)]
     few = [f for f in categorical if len(np.unique(X[:, f])) < 255]

@@ -194,7 +194,7 @@ def besiege(folder, chance, kills):
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_ends_as_planned(tmp_path):
+def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
     chance = random.Random(int(os.environ.get("SOAK_SEED", "1")))
     wanted = int(os.environ.get("SOAK_KILLS", "100"))
     began, kills, hit, number = time.monotonic(), Counter(), Counter(), 0
@@ -217,7 +217,7 @@ def test_a_run_killed_at_random_moments_ends_as_planned(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_share_the_work(tmp_path):
+def test_two_concurrent_runs_share_the_work(tmp_path):
     campaign = Campaign(tmp_path, numbers=40)
     told = [finished(process) for process in [campaign.start(), campaign.start()]]
     everything = sum(map(len, (campaign.planned, campaign.duels, campaign.comparisons)))
@@ -229,7 +229,7 @@ def test_two_runs_at_once_share_the_work(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_waiting_run_takes_over_from_one_that_is_killed(tmp_path):
+def test_waiting_run_takes_over_from_a_killed_one(tmp_path):
     campaign = Campaign(tmp_path, numbers=40)
     first = campaign.start()
     wait_until(lambda: campaign.executions().total() > 5, 120)

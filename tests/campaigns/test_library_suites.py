@@ -100,7 +100,7 @@ def is_meant(case, key):
 
 
 @pytest.mark.parametrize("library", FILES)
-def test_what_fails_is_what_is_listed_with_its_reason(library, tmp_path, capsys):
+def test_failures_equal_the_listed_ones(library, tmp_path, capsys):
     theirs = run_suite(library, tmp_path, ours=False)
     ours = run_suite(library, tmp_path, ours=True)
     cases = counted(theirs)

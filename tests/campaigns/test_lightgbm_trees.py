@@ -23,13 +23,13 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, GROUP))
-def test_random_boosters_are_lightgbms(first):
+def test_random_boosters_equal_lightgbm(first):
     for number in range(first, min(first + GROUP, COUNT)):
         check_case([SEED, number], OBJECTIVES[number % len(OBJECTIVES)])
 
 
 @pytest.mark.parametrize("name", mirror_table_names())
-def test_real_tables_give_lightgbms_boosters(name):
+def test_real_tables_boosters_equal_lightgbm(name):
     X, y, categorical, is_classes = read_table(name, ROWS, SEED)
     few = len(np.unique(y)) == 2
     objectives = [CLASSES[0]] if few else CLASSES[1:]

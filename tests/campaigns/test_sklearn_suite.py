@@ -94,7 +94,7 @@ def is_meant(case, key):
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_what_fails_is_what_is_listed_with_its_reason(name, tmp_path, capsys):
+def test_failures_equal_the_listed_ones(name, tmp_path, capsys):
     found, reasons = run_file(name, tmp_path), FAILURES[name]
     failed = {case for case, outcome in found.items() if outcome == "failed"}
     count = Counter(found.values())

@@ -57,7 +57,7 @@ pytestmark = pytest.mark.slow
     n=st.integers(2, 300) | st.integers(300, 2000),
 )
 @MANY
-def test_random_trees_are_scikit_learns(seed, how, limits, weights, n):
+def test_random_trees_equal_scikit_learn(seed, how, limits, weights, n):
     check_tree(seed, *how, limits, weights, n)
 
 
@@ -69,7 +69,7 @@ def test_random_trees_are_scikit_learns(seed, how, limits, weights, n):
     weighted=st.booleans(),
 )
 @settings(MANY, max_examples=max(TREES // 10, 1))
-def test_random_bags_are_scikit_learns(seed, kind, draws, weighted):
+def test_random_bagging_equals_scikit_learn(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 
 
@@ -84,7 +84,7 @@ def mirror_table_names():
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
-def test_real_tables_give_scikit_learns_trees(name):
+def test_real_tables_trees_equal_scikit_learn(name):
     found = table_of(resolve(name, load_registry()))
     X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = X.to_numpy(np.float64)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_random_boosters_are_xgboosts(number):
+def test_random_boosters_equal_xgboost(number):
     method = METHODS[number % len(METHODS)]
     chosen = number // len(METHODS)
     objective = OBJECTIVES[chosen % 3] if chosen % 4 else OTHERS[chosen // 4 % len(OTHERS)]
@@ -61,7 +61,7 @@ def numbers_of(X):
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
-def test_real_tables_give_xgboosts_boosters(name):
+def test_real_tables_boosters_equal_xgboost(name):
     found = table_of(resolve(name, load_registry()))
     n, d = found.X.shape
     rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MOST_VALUES // d)]

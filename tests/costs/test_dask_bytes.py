@@ -20,7 +20,7 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
 SMALL = "--rows 2e3 --columns 6 --bins 15 --leaves 7"
 
 
-def test_the_bytes_of_the_loopback_device_are_read_and_of_no_other(tmp_path):
+def test_only_bytes_of_the_loopback_device_are_read(tmp_path):
     counters = tmp_path / "dev"
     counters.write_text(
         "Inter-|   Receive                  |  Transmit\n"
@@ -31,7 +31,7 @@ def test_the_bytes_of_the_loopback_device_are_read_and_of_no_other(tmp_path):
     assert wire.crossed(counters) == 77
 
 
-def test_the_ranks_share_all_rows_of_the_shape_that_was_asked_for():
+def test_ranks_share_all_rows_of_the_given_shape():
     shape = cost.Shape(101, 3, 15, 7, 2)
     halves = [counting.half_of(shape, rank) for rank in range(2)]
     X, y = cost.table_of(101, 3)
@@ -39,7 +39,7 @@ def test_the_ranks_share_all_rows_of_the_shape_that_was_asked_for():
     np.testing.assert_array_equal(np.concatenate([y for _, y in halves]), y)
 
 
-def test_a_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
+def test_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
     sent = [0]
     monkeypatch.setattr(counting, "crossed", lambda: sent[0])
 
@@ -49,7 +49,7 @@ def test_a_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch
     assert counting.bytes_of(train) == 7
 
 
-def test_all_three_are_counted_in_a_network_of_their_own():
+def test_all_three_libraries_are_counted_in_a_network_namespace():
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is not installed, so there is no network of its own")

@@ -19,7 +19,7 @@ SMALL = "--rows 2e3 --columns 6 --bins 15 --leaves 7 --trees 4 --rounds 1"
 pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries talk of ports and versions
 
 
-def test_all_three_are_fitted_on_one_cluster_and_their_traffic_is_counted(monkeypatch, capsys):
+def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT))  # workers make the table
     asked = against.asked_for(SMALL.split())
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
@@ -36,7 +36,7 @@ def test_all_three_are_fitted_on_one_cluster_and_their_traffic_is_counted(monkey
     assert capsys.readouterr().out.count("MB a tree") == 3
 
 
-def test_time_and_traffic_stand_in_one_line(capsys):
+def test_time_and_traffic_are_on_one_line(capsys):
     sent = {
         "histograms": {"bytes": 6_000, "messages": 9},
         "splits": {"bytes": 2_000, "messages": 9},

@@ -16,7 +16,7 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
     hist_limit = import_module("costs.hist_limit")
 
 
-def test_updates_are_the_root_and_the_smaller_side_of_each_split():
+def test_updates_cover_the_root_and_the_smaller_side_of_each_split():
     X, y = hist_limit.make_table(500, 3)
     model = HistogramBoostingClassifier(n_estimators=2, num_leaves=7).fit(X, y)
     expected = 0
@@ -32,12 +32,12 @@ def test_updates_are_the_root_and_the_smaller_side_of_each_split():
     assert hist_limit.count_updates(model.ensemble_) == 3 * expected / 2
 
 
-def test_the_kernel_sums_every_row():
+def test_kernel_sums_every_row():
     kernel = hist_limit.Kernel(1000, 70, 2)  # more columns than a tile
     assert kernel.seconds() > 0.0
 
 
-def test_the_table_and_what_moves_are_told(capsys):
+def test_table_and_partition_costs_are_printed(capsys):
     small = ["--trees", "3", "--rounds", "1", "--leaves", "5", "--columns", "4"]
     hist_limit.main(["--rows", "3000", "6000", *small])
     lines = capsys.readouterr().out.splitlines()

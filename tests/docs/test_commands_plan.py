@@ -42,11 +42,11 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [*commands(), pytest.param(["run", "forests.toml"], id="file")])
-def test_it_can_be_planned(folder, words, monkeypatch, capsys):
+def test_experiments_can_be_planned(folder, words, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["harness", *words, "--dry-run"])
     assert main() == 0, capsys.readouterr().err
     assert capsys.readouterr().out
 
 
-def test_the_pages_tell_of_runs():
+def test_pages_mention_runs():
     assert len(commands()) > 6

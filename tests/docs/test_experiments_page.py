@@ -39,7 +39,7 @@ def keys(title):
 
 
 @pytest.mark.parametrize("title", TABLES)
-def test_every_key_stands_in_its_table_with_its_default(title):
+def test_every_key_is_in_its_table_with_its_default(title):
     tables = {
         "training",
         "tuning",
@@ -68,12 +68,12 @@ def test_every_key_stands_in_its_table_with_its_default(title):
             assert told[name].strip("`") == default, name
 
 
-def test_every_shipped_experiment_is_told():
+def test_every_shipped_experiment_is_described():
     told = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
     assert set(told) == {name.partition("/")[0] for name in shipped_experiments()}
 
 
-def test_the_schema_is_printed_and_says_what_a_file_may_hold():
+def test_schema_is_printed_and_complete():
     schema = json.loads(CliRunner().invoke(command, ["--schema"]).stdout)
     assert set(schema["properties"]) == set(Experiment.model_fields)
     assert schema["additionalProperties"] is False

@@ -7,7 +7,7 @@ CODE = blocks((DOCS / "moving.md").read_text(), "python")
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-def test_the_blocks_run_from_top_to_bottom(capsys):
+def test_blocks_run_from_top_to_bottom(capsys):
     names = {}
     for block in CODE:
         exec(compile(block, "docs/moving.md", "exec"), names)

@@ -21,7 +21,7 @@ def run_cell(source, names):
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
 
 
-def test_it_is_kept_without_outputs():
+def test_notebook_is_stored_without_outputs():
     for cell in NOTEBOOK["cells"]:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
@@ -34,7 +34,7 @@ def test_every_cell_is_python():
 
 
 @pytest.mark.slow
-def test_it_runs_and_every_result_shows_itself(tmp_path, monkeypatch):
+def test_notebook_runs_and_every_result_is_displayed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
     names = {}

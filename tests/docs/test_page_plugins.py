@@ -12,7 +12,7 @@ PLUGINS = {"random-stumps": ROOT / "README.md", "shallow-lightgbm": DOCS / "plug
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_every_promise_is_kept(tmp_path, name):
+def test_every_statement_holds(tmp_path, name):
     page = PLUGINS[name].read_text()
     (saved,) = set(re.findall(rf"plugin check {name} --plugin (\S+)", page))
     file = tmp_path / saved

@@ -45,7 +45,7 @@ def test_every_link_leads_to_a_page_and_a_heading(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_what_is_included_is_there(page):
+def test_included_files_exist(page):
     for path, options in INCLUDED.findall((DOCS / page).read_text()):
         file = ((DOCS / page).parent / path).resolve()
         assert file.is_file(), path
@@ -56,7 +56,7 @@ def test_what_is_included_is_there(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_formulas_come_in_pairs_of_signs(page):
+def test_formula_delimiters_are_paired(page):
     text = re.sub(r"`[^`\n]*`", "", without_blocks((DOCS / page).read_text()))
     assert text.count("$") % 2 == 0
 
@@ -75,7 +75,7 @@ def test_every_command_is_on_the_page_of_commands():
     assert all(text.startswith(f"Usage: {name}") for name, text in told.items())
 
 
-def test_the_pages_name_the_version_that_is_installed():
+def test_pages_name_the_installed_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert f'version = "{version("tree-harness")}"' in text
 

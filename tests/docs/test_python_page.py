@@ -31,7 +31,7 @@ def calls():
 
 
 @pytest.mark.parametrize("call", list(calls()))
-def test_each_call_fits_its_function(call):
+def test_each_call_matches_its_function(call):
     function = getattr(harness, call.func.attr)
     named = {keyword.arg: None for keyword in call.keywords}
     inspect.signature(function).bind(*call.args, **named)
@@ -51,7 +51,7 @@ def shortened(name):
 
 
 @pytest.mark.slow
-def test_the_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
+def test_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
     monkeypatch.chdir(tmp_path)
     for name in SHORT:

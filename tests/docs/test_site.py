@@ -27,12 +27,12 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-def test_every_page_is_there(site):
+def test_every_page_exists(site):
     for page in pages():
         assert (site / page.with_suffix(".html")).is_file(), page
 
 
-def test_no_page_fetches_anything(site):
+def test_no_page_loads_anything(site):
     for page in site.rglob("*.html"):
         found = FOREIGN.findall(page.read_text(encoding="utf-8"))
         assert found == [], page.name
@@ -45,7 +45,7 @@ def test_formulas_are_mathml_and_code_is_the_source(site):
     assert "inner_kernel" in page
 
 
-def test_every_command_tells_its_help(site):
+def test_help_of_every_command_is_shown(site):
     page = (site / "commands.html").read_text(encoding="utf-8")
     for name in ("run", "duel", "parity", "gate", "plugin-check"):
         assert f'id="harness-{name}"' in page

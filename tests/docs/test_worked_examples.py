@@ -9,7 +9,7 @@ SESSIONS = [page for page in pages() if ">>>" in (DOCS / page).read_text()]
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=str)
-def test_every_session_on_the_page_comes_out_as_shown(page):
+def test_every_session_on_the_page_gives_the_shown_output(page):
     text = (DOCS / page).read_text()
     session = "\n".join(blocks(text, "pycon"))
     assert session.count(">>>") == text.count(">>>"), "every session stands in a pycon block"
@@ -20,5 +20,5 @@ def test_every_session_on_the_page_comes_out_as_shown(page):
     assert failed == 0, "".join(told)
 
 
-def test_there_are_sessions():
+def test_pages_contain_sessions():
     assert "worked-examples.md" in map(str, SESSIONS)

@@ -67,7 +67,7 @@ def run(options, frame):
     )
 
 
-def test_a_run_of_a_table_in_memory(run, options, capfd):
+def test_run_of_a_table_in_memory(run, options, capfd):
     assert capfd.readouterr() == ("", "")  # no terminal, no noise
     found = run.to_frame()
     (name,) = set(found["dataset"])
@@ -84,13 +84,13 @@ def test_a_run_of_a_table_in_memory(run, options, capfd):
     assert run.run in repr(run)
 
 
-def test_the_command_line_finds_what_python_has_stored(run, options, capsys):
+def test_command_line_finds_results_stored_from_python(run, options, capsys):
     arguments = ["list", "runs", "--results", str(options["results"])]
     command_line.main(arguments, standalone_mode=False)
     assert run.run in capsys.readouterr().out
 
 
-def test_a_run_shows_itself_in_a_notebook_escaped_and_in_its_colours(run, options, frame):
+def test_run_has_an_escaped_and_coloured_notebook_display(run, options, frame):
     html = run._repr_html_()
     assert "≈ equivalent" in html
     assert f"run {run.run}: 4 trials done, 2 failed" in html
@@ -110,7 +110,7 @@ def test_a_run_shows_itself_in_a_notebook_escaped_and_in_its_colours(run, option
     assert len(list((options["results"] / "tables").iterdir())) == 1
 
 
-def test_a_duel_of_arrays(options):
+def test_duel_of_arrays(options):
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
     found = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
     assert (found.status, found.failure) == (Status.DONE, None)
@@ -124,7 +124,7 @@ def test_a_duel_of_arrays(options):
     assert found.report().is_file()
 
 
-def test_a_duel_that_fails_says_which_side(options):
+def test_failing_duel_names_the_side(options):
     found = harness.duel("mean", "fails", "diabetes", launches=1, **options)
     assert found.status is Status.FAILED
     assert "side b (fails)" in found.failure.message
@@ -145,7 +145,7 @@ def test_parity_on_names_and_tables(options):
         harness.parity("fails", **options)
 
 
-def test_mistakes_are_told_in_one_line(options, frame):
+def test_mistakes_are_reported_in_one_line(options, frame):
     with pytest.raises(harness.HarnessError, match="did you mean 'quick'"):
         harness.run("quik", **options)
     with pytest.raises(harness.HarnessError, match="did you mean 'iris'"):
@@ -165,7 +165,7 @@ def test_mistakes_are_told_in_one_line(options, frame):
         (pd.DataFrame({"a": [{1: 2}, {}], "y": [1, 2]}), "Parquet|nested"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path, data, message):
+def test_input_that_is_no_table_is_refused(tmp_path, data, message):
     with pytest.raises(DataError, match=message):
         dataset_from_given(data, tmp_path, target="y")
 

@@ -56,7 +56,7 @@ def view(registry, tmp_path_factory):
     return run(registry, folder, algorithms=grid, datasets=[NAME, "square"], splits=SETS)
 
 
-def test_every_size_of_every_model_is_parted(view):
+def test_every_size_of_every_model_is_decomposed(view):
     told = [(d.algorithm, d.params.get("factor"), d.about, d.reason) for d in view.diagnostics]
     assert told == [
         *[("constant", factor, size, "") for factor in (0.5, 1.0) for size in ("10", "40")],
@@ -64,7 +64,7 @@ def test_every_size_of_every_model_is_parted(view):
     ]
 
 
-def test_the_parts_are_those_of_models_known_by_heart(view, registry):
+def test_parts_equal_those_of_known_models(view, registry):
     table = table_of(resolve(NAME, registry))
     f = table_of(resolve(f"{NAME},noise=0", registry)).y
     (cell,) = [c for c in view.cells if c.params.get("factor") == 0.5]
@@ -84,7 +84,7 @@ def test_the_parts_are_those_of_models_known_by_heart(view, registry):
         assert told.found["apart"] == (told.about == "10")
 
 
-def test_classes_are_parted_by_their_main_prediction(view):
+def test_classes_are_decomposed_by_their_main_prediction(view):
     told = [d for d in view.diagnostics if d.algorithm == "stumps"]
     assert {d.found["kind"] for d in told} == {"0-1"}
     value = {name: part["value"] for name, part in told[0].found["parts"].items()}
@@ -93,7 +93,7 @@ def test_classes_are_parted_by_their_main_prediction(view):
     )
 
 
-def test_folds_cannot_be_parted_and_it_says_so(registry, tmp_path):
+def test_folds_cannot_be_decomposed_and_the_reason_is_given(registry, tmp_path):
     found = run(registry, tmp_path, algorithms=["stumps"], datasets=["square"])
     (told,) = found.diagnostics
     assert told.reason == "it takes repeated training sets: [splits] training_sets"

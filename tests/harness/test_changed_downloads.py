@@ -73,7 +73,7 @@ def measured(results, **more):
     return result.tally.reused, json.loads(same)[URL]
 
 
-def test_results_of_other_bytes_are_never_reused_nor_mixed(machine, tmp_path):
+def test_results_of_other_bytes_are_never_reused_or_mixed(machine, tmp_path):
     results = tmp_path / "results"
     machine("one", "these")
     assert measured(results, **TREES, **DUELS) == (0, SHA["these"])
@@ -92,7 +92,7 @@ def test_results_of_other_bytes_are_never_reused_nor_mixed(machine, tmp_path):
     assert measured(results) == (0, SHA["these"])
 
 
-def test_trees_of_other_bytes_are_grown_anew(machine, tmp_path):
+def test_trees_of_other_bytes_are_grown_again(machine, tmp_path):
     results = tmp_path / "results"
     pair = ["sklearn.decision_tree"] * 2
 
@@ -108,7 +108,7 @@ def test_trees_of_other_bytes_are_grown_anew(machine, tmp_path):
     assert grown_on() == {SHA["those"]}
 
 
-def test_what_a_store_holds_is_what_is_fetched_next(machine, tmp_path):
+def test_stored_version_is_fetched_next(machine, tmp_path):
     results = tmp_path / "results"
     machine("one", "these")
     measured(results)
@@ -120,7 +120,7 @@ def test_what_a_store_holds_is_what_is_fetched_next(machine, tmp_path):
         table_of(resolve("mine", load_registry(modules=["harness.data.providers.cards"])))
 
 
-def test_a_parsed_table_is_that_of_the_pinned_bytes(machine, tmp_path):
+def test_parsed_table_belongs_to_the_pinned_bytes(machine, tmp_path):
     machine("one", "these")
     mine = resolve("mine", load_registry(modules=["harness.data.providers.cards"]))
     before = table_of(mine).X["a"].tolist()

@@ -19,7 +19,7 @@ def _jumping(monkeypatch):
 
 
 @pytest.mark.usefixtures("_jumping")
-def test_limits_do_not_look_at_the_clock_on_the_wall(tmp_path):
+def test_limits_do_not_use_the_wall_clock(tmp_path):
     with Supervisor(tmp_path) as supervisor:
         outcomes = list(supervisor.supervise(job({}, {"fit": "sleep", "seconds": 9.0}, timeout=5)))
     assert [o.status for o in outcomes] == [Status.DONE, Status.TIMEOUT]

@@ -22,7 +22,7 @@ def names(lanes):
     return [[lane_job.algorithm for lane_job in lane] for lane in lanes]
 
 
-def test_algorithms_on_one_grower_stand_in_one_lane_and_another_in_its_own():
+def test_algorithms_sharing_a_grower_compile_in_sequence_and_others_in_parallel():
     wanted = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
     lanes = lanes_of([named(f"algorithms.{name}") for name in wanted])
     assert sorted(names(lanes)) == [
@@ -31,7 +31,7 @@ def test_algorithms_on_one_grower_stand_in_one_lane_and_another_in_its_own():
     ]
 
 
-def test_a_plugin_that_joins_two_lanes_makes_them_one(tmp_path):
+def test_plugin_joining_two_compile_groups_merges_them(tmp_path):
     for name, imports in {"a": "", "b": "", "both": "from pack import a, b"}.items():
         (tmp_path / "pack").mkdir(exist_ok=True)
         (tmp_path / "pack" / f"{name}.py").write_text(imports)
@@ -80,7 +80,7 @@ def test_every_algorithm_is_compiled_once():
         (["my own file.csv"], {"categorical", "sparse", "large"}),
     ],
 )
-def test_kernels_for_kinds_of_tables_are_compiled_where_a_dataset_may_have_them(datasets, expected):
+def test_kernels_are_compiled_for_table_kinds_that_a_dataset_may_have(datasets, expected):
     ours = named("algorithms.decision_tree")
     jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
     told = Told()
@@ -88,7 +88,7 @@ def test_kernels_for_kinds_of_tables_are_compiled_where_a_dataset_may_have_them(
     assert told.kinds == [expected]
 
 
-def test_who_stops_listening_ends_what_is_compiled():
+def test_closing_the_progress_ends_compilation():
     told = Told()
     compiling = compile_kernels([named("algorithms.bagging")], told, load_registry(()))
     next(compiling)
@@ -97,7 +97,7 @@ def test_who_stops_listening_ends_what_is_compiled():
     assert told.closed
 
 
-def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
+def test_compile_time_is_recorded_and_a_view_has_the_latest():
     class Slow(Told):
         def warm(self, warmed, kinds):
             super().warm(warmed, kinds)

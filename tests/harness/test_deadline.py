@@ -61,12 +61,12 @@ def supervised(monkeypatch, seconds):
 
 
 @pytest.mark.parametrize(("deadline", "done"), [(0.0, 0), (0.5, 1), (1.5, 2)])
-def test_nothing_begins_after_the_deadline(execution, monkeypatch, deadline, done):
+def test_nothing_starts_after_the_deadline(execution, monkeypatch, deadline, done):
     supervised(monkeypatch, 1.0)
     assert execution(deadline).ends.get("trial", {}).get(Status.DONE, 0) == done
 
 
-def test_without_a_deadline_all_is_done(execution, monkeypatch):
+def test_without_a_deadline_everything_runs(execution, monkeypatch):
     supervised(monkeypatch, 1.0)
     deadlines = []
 
@@ -80,7 +80,7 @@ def test_without_a_deadline_all_is_done(execution, monkeypatch):
     assert deadlines == [math.inf]
 
 
-def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatch):
+def test_duels_get_the_memory_of_idle_trial_workers(execution, monkeypatch):
     kept = mock.Mock(alive=True, **{"resident_bytes.return_value": 0})
 
     def supervise(supervisor, job):
@@ -97,7 +97,7 @@ def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatc
         execution(math.inf)
 
 
-def test_trials_under_way_at_the_deadline_are_stored_and_no_other_begins(execution, monkeypatch):
+def test_trials_running_at_the_deadline_are_stored_and_no_other_starts(execution, monkeypatch):
     begun, clock = [], [0.0]
     both = threading.Barrier(2)
 

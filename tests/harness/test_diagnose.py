@@ -68,7 +68,7 @@ def told(whole):
     return {(d.name, d.algorithm, d.about): d for d in whole[1].diagnostics}
 
 
-def test_every_question_is_answered(told):
+def test_every_diagnostic_has_a_result(told):
     assert Counter(name for name, _, _ in told) == {
         **dict.fromkeys(EVERY, 2),
         "scaling": 6,
@@ -88,14 +88,14 @@ def test_stages_are_scored_and_timed(told):
     assert all(s > 0 for s in found["seconds"])
 
 
-def test_the_last_stage_is_the_whole_model(whole, told):
+def test_last_stage_equals_the_whole_model(whole, told):
     (cell,) = [c for c in whole[1].cells if c.algorithm == "stumps"]
     assert told["staged", "stumps", ""].found["test"][-1] == pytest.approx(
         cell.scores["log_loss"][0], abs=1e-12
     )
 
 
-def test_threads_and_row_order_are_found_out(told):
+def test_thread_and_row_order_dependence_is_found(told):
     sides = {name: told["determinism", name, ""].found["checks"] for name in ("stumps", "shaky")}
     same = {name: {c["check"]: c["same"] for c in checks} for name, checks in sides.items()}
     assert same["stumps"] == {"seed": True, "threads": True, "rows": False}
@@ -104,7 +104,7 @@ def test_threads_and_row_order_are_found_out(told):
     assert (threads["most_ulps"], threads["dtype"]) == (1, "float64")
 
 
-def test_sizes_are_those_that_were_trained_on(told):
+def test_sizes_are_the_training_sizes(told):
     assert sorted(told["scaling", "stumps", "rows"].found["x"]) == [30, 60]
     assert sorted(told["scaling", "stumps", "bins"].found["x"]) == [8, 64]
 
@@ -117,7 +117,7 @@ def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
     assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 
 
-def test_the_two_crowds_agree(told):
+def test_two_stump_ensembles_agree(told):
     assert told["agreement", "stumps", ""].found["same"] == 1
     assert told["importance", "stumps", ""].found["kendall"] == 1
     assert told["agreement", "stumps", ""].reference == "shaky"
@@ -129,11 +129,11 @@ def test_members_are_taken_from_the_trees(told):
     assert told["margins", "stumps", ""].found["test"]["rows"] == 20
 
 
-def test_calibration_is_of_every_test_row(told):
+def test_calibration_covers_every_test_row(told):
     assert told["calibration", "stumps", ""].found["rows"] == 20
 
 
-def test_of_several_seeds_and_sizes_every_test_row_counts_once():
+def test_every_test_row_counts_once_with_several_seeds_and_sizes():
     folds = [trial("ours", "blobs", fold, seed) for seed in (0, 1) for fold in range(FOLDS)]
     assert Subject(None, tuple(folds)).every_row_once == folds[:FOLDS]
     sets = [Split("draw", 2, repeat=n, train_rows=rows) for rows in (10, 40) for n in (0, 1)]
@@ -141,7 +141,7 @@ def test_of_several_seeds_and_sizes_every_test_row_counts_once():
     assert Subject(None, tuple(drawn)).every_row_once == drawn[:1]
 
 
-def test_artifacts_are_kept_only_where_something_asks(whole, registry, tmp_path):
+def test_artifacts_are_stored_only_if_needed(whole, registry, tmp_path):
     (outcome,) = next(c for c in whole[1].cells if c.algorithm == "stumps").outcomes
     assert {"staged", "members", "trees", "predictions"} <= set(outcome.arrays)
     request = request_of(tmp_path)
@@ -152,7 +152,7 @@ def test_artifacts_are_kept_only_where_something_asks(whole, registry, tmp_path)
         assert store.events(result.run_id) == []
 
 
-def test_answers_count_again_without_any_fit(whole, registry, monkeypatch):
+def test_stored_answers_are_reused_without_any_fit(whole, registry, monkeypatch):
     request, view = whole
 
     def refuse(*_):
@@ -165,12 +165,12 @@ def test_answers_count_again_without_any_fit(whole, registry, monkeypatch):
         assert view_run(store, result.run_id, registry).diagnostics == view.diagnostics
 
 
-def test_an_answer_that_could_not_be_given_is_asked_again():
+def test_missing_answer_is_computed_again():
     ids = {"id": "a", "reason": ""}, {"id": "b", "reason": "it failed"}
     assert answered(ids).keys() == {"a"}
 
 
-def test_what_cannot_be_answered_says_why(whole, registry):
+def test_impossible_diagnostic_gives_the_reason(whole, registry):
     request = replace(
         whole[0], experiment=experiment_of(names=["scaling"], rows=[], threads=[1024])
     )
@@ -181,7 +181,7 @@ def test_what_cannot_be_answered_says_why(whole, registry):
     assert [(e["reason"], e["found"]) for e in events] == [(why, {})] * 2
 
 
-def test_duels_of_several_sizes_are_fitted_without_asking(registry, tmp_path):
+def test_duels_of_several_sizes_are_fitted_automatically(registry, tmp_path):
     asked = Diagnostics(names=["scaling"], rows=[])
     with Store.open(tmp_path / "results", write=True) as store:
         run = store.begin_run("sized", {}, "", {}, [])
@@ -195,14 +195,14 @@ def test_duels_of_several_sizes_are_fitted_without_asking(registry, tmp_path):
     assert [d["found"]["slope"]["value"] for d in told] == pytest.approx([1, 1])
 
 
-def test_an_unknown_name_in_a_pair_is_told_before_anything_runs(registry, tmp_path):
+def test_unknown_name_in_a_pair_is_reported_before_anything_runs(registry, tmp_path):
     request = request_of(tmp_path, names=["agreement"], pairs=[["stumps", "shakey"]])
     with pytest.raises(ConfigError, match="did you mean 'shaky'"):
         run_experiment(request, registry, Progress())
     assert not Store.exists(request.results)
 
 
-def test_globs_choose_datasets(registry, tmp_path):
+def test_globs_select_datasets(registry, tmp_path):
     request = request_of(tmp_path, names=["calibration"], datasets=["round*"])
     plan = plan_request(request, registry)
     assert questions(request.experiment.diagnostics, plan) == []
@@ -217,10 +217,10 @@ def test_globs_choose_datasets(registry, tmp_path):
         ({"calls": 0}, "diagnostics.calls"),
     ],
 )
-def test_a_mistake_in_the_table_is_told(tmp_path, table, message):
+def test_mistake_in_the_table_is_reported(tmp_path, table, message):
     with pytest.raises(ConfigError, match=message):
         request_of(tmp_path, **table)
 
 
-def test_reports_of_numpy_numbers_are_plain(told):
+def test_numpy_numbers_are_reported_as_plain_numbers(told):
     assert not any(isinstance(v, np.generic) for v in told["strength", "stumps", ""].found.values())

@@ -125,7 +125,7 @@ def test_calls_interleave_within_and_across_blocks():
     assert found.failure is None
 
 
-def test_launches_are_fresh_processes_and_alternate_who_starts():
+def test_launches_use_new_processes_and_alternate_the_first_side():
     fake_duel = FakeDuel()
     found = fake_duel.run()
     assert [w.job.algorithm for w in fake_duel.workers] == ["ours", "theirs", "theirs", "ours"]
@@ -137,7 +137,7 @@ def test_launches_are_fresh_processes_and_alternate_who_starts():
 
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(0.5, 2), (1.5, 1)])
-def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
+def test_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
     fake_duel = FakeDuel(ours=seconds, theirs=seconds)
     fake_duel.run(duel(launches=1, blocks=1))
     fits = [do for who, do, *_ in fake_duel.log if (who, do) == ("ours", "fit")]
@@ -145,9 +145,7 @@ def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
 
 
 @pytest.mark.parametrize(("ours", "theirs", "order"), [(5, 40, "ABA"), (50, 40, "BAB")])
-def test_the_slower_of_very_long_calls_is_made_once_a_block_between_two_of_the_other(
-    ours, theirs, order
-):
+def test_slower_of_very_long_calls_runs_once_a_block_between_two_of_the_other(ours, theirs, order):
     fake_duel = FakeDuel(ours=float(ours), theirs=float(theirs))
     found = fake_duel.run(duel(launches=2, blocks=2))
     timed = "".join(block.order for block in found.blocks if block.phase == "fit")
@@ -159,7 +157,7 @@ def test_the_slower_of_very_long_calls_is_made_once_a_block_between_two_of_the_o
     assert duel_outcome_from_json(to_json(found)) == found
 
 
-def test_no_launch_begins_after_the_deadline(monkeypatch):
+def test_no_launch_starts_after_the_deadline(monkeypatch):
     fake_duel = FakeDuel()
     clock = iter([0.0, 1.0, 2.0])
     monkeypatch.setattr(driver.time, "monotonic", lambda: next(clock))
@@ -168,7 +166,7 @@ def test_no_launch_begins_after_the_deadline(monkeypatch):
     assert len(fake_duel.workers) == 2
 
 
-def test_the_warm_round_is_kept_apart_from_the_blocks():
+def test_warm_up_round_is_separate_from_the_blocks():
     found = FakeDuel().run()
     assert not any(s.cold for b in found.blocks for s in (*b.a, *b.b))
     cold = found.facts["launches"][0]["a"]["cold"]
@@ -190,7 +188,7 @@ def test_short_calls_are_repeated_and_long_ones_are_not():
     assert found.blocks[1].a[0].wall == pytest.approx(0.0005)
 
 
-def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
+def test_calls_have_the_timeout_of_the_job_and_preparation_has_its_own():
     fake_duel = FakeDuel()
     fake_duel.run()
     limits = {do: timeout for _, do, timeout, _ in fake_duel.log}
@@ -208,7 +206,7 @@ def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
         (DiedError(Failure("SIGSEGV", "the worker was ended by SIGSEGV")), Status.CRASHED),
     ],
 )
-def test_a_side_that_fails_ends_the_duel_and_whole_blocks_stay(error, status):
+def test_failing_side_ends_the_duel_and_complete_blocks_stay(error, status):
     # The sixth fit of theirs is in the second block of the first launch.
     fake_duel = FakeDuel(faults={("theirs", "fit", 6): error})
     found = fake_duel.run()
@@ -224,7 +222,7 @@ def test_a_side_that_fails_ends_the_duel_and_whole_blocks_stay(error, status):
 
 
 @pytest.mark.parametrize("do", ["load", "prepare"])
-def test_a_side_that_cannot_get_ready_is_named(do):
+def test_side_that_cannot_prepare_is_named(do):
     refused = RefusedError(Failure("DataError", "no such column"))
     fake_duel = FakeDuel(faults={("ours", do, 1): refused})
     found = fake_duel.run()
@@ -234,7 +232,7 @@ def test_a_side_that_cannot_get_ready_is_named(do):
 
 
 @pytest.mark.parametrize(("failing", "slow"), [("ours", "theirs"), ("theirs", "ours")])
-def test_where_a_side_cannot_get_ready_the_other_is_stopped(failing, slow):
+def test_other_side_is_stopped_if_one_cannot_prepare(failing, slow):
     fake_duel = FakeDuel(
         faults={(failing, "load", 1): RefusedError(Failure("DataError", "no rows"))}
     )
@@ -252,7 +250,7 @@ def test_where_a_side_cannot_get_ready_the_other_is_stopped(failing, slow):
     assert found.failure.message.endswith(f"({failing}): no rows")
 
 
-def test_a_worker_that_does_not_start_is_an_outcome():
+def test_worker_that_does_not_start_is_an_outcome():
     def broken(_job):
         raise DiedError(Failure("OSError", "cannot start /no/python"))
 
@@ -270,7 +268,7 @@ def test_different_rows_are_no_duel():
     assert found.blocks == ()
 
 
-def test_an_interruption_closes_both_workers():
+def test_interruption_closes_both_workers():
     fake_duel = FakeDuel(faults={("theirs", "fit", 3): KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
         fake_duel.run()
@@ -298,14 +296,14 @@ def test_sides_may_come_from_two_source_trees():
     assert speeds_of(found)[0].environments == ("here", "base")
 
 
-def test_there_is_a_rest_before_each_call(monkeypatch):
+def test_pause_precedes_each_call(monkeypatch):
     slept = []
     monkeypatch.setattr(driver.time, "sleep", slept.append)
     run_duel(duel(launches=1, blocks=1, phases=("fit",)), FakeDuel().open, settle=0.5)
     assert slept == [0.5] * 4
 
 
-def test_outcomes_survive_json_and_carry_the_facts_of_both_sides():
+def test_outcomes_survive_json_and_have_the_facts_of_both_sides():
     found = FakeDuel().run()
     assert duel_outcome_from_json(to_json(found)) == found
     assert found.facts["a"]["versions"] == {"numpy": "2"}
@@ -315,7 +313,7 @@ def test_outcomes_survive_json_and_carry_the_facts_of_both_sides():
     assert found.started <= found.ended
 
 
-def test_the_speed_that_was_planted_comes_out():
+def test_simulated_speed_ratio_is_measured():
     speeds = {s.phase: s for s in speeds_of(FakeDuel(ours=1.0, theirs=2.0).run())}
     assert set(speeds) == {*PHASES, "train"}
     assert all(s.ratio.value == pytest.approx(2.0) for s in speeds.values())
@@ -325,7 +323,7 @@ def test_the_speed_that_was_planted_comes_out():
 # ------------------------------------------------------------------ looks
 
 
-def test_a_duel_with_a_rule_ends_at_the_first_look_that_has_what_was_asked_for():
+def test_duel_with_a_stop_rule_ends_at_the_first_sufficient_interim_analysis():
     rule = StopRule((2, 3, 8, 12), "fit", claim=1.0)
     fake_duel = FakeDuel()
     found = fake_duel.run(duel(launches=12, blocks=1, stop=rule))
@@ -336,7 +334,7 @@ def test_a_duel_with_a_rule_ends_at_the_first_look_that_has_what_was_asked_for()
     assert duel_outcome_from_json(to_json(found)).duel.stop == rule
 
 
-def test_a_duel_that_reaches_nothing_says_what_at_its_last_look():
+def test_duel_that_reaches_no_precision_says_so_at_its_last_interim_analysis():
     fake_duel = FakeDuel(ours=1.0, theirs=1.0)
     found = fake_duel.run(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
     assert len(found.facts["launches"]) == 3

@@ -22,7 +22,7 @@ def duel(a, b, **fields):
     return Duel(*sides, id="d", launches=1, blocks=2)
 
 
-def test_two_workers_fight_to_the_end(supervisor):
+def test_duel_between_two_real_workers_completes(supervisor):
     slow = {"fit": "sleep", "seconds": 0.05}
     found = run_duel(duel({}, slow), supervisor.open_session, settle=0.001)
     assert (found.status, found.failure) == (Status.DONE, None)
@@ -42,14 +42,14 @@ def test_two_workers_fight_to_the_end(supervisor):
     )  # asleep is not at work
 
 
-def test_the_peak_of_fit_holds_the_training_form_once(supervisor):
+def test_peak_of_fit_holds_the_training_form_once(supervisor):
     found = run_duel(duel({}, {"native_megabytes": 100}), supervisor.open_session, settle=0.001)
     fits = [b for b in found.blocks if b.phase == "fit"]
     assert all(100 <= s.peak / 2**20 < 150 for b in fits for s in b.b)
     assert all(s.peak / 2**20 < 50 for b in fits for s in b.a)
 
 
-def test_phases_without_training_have_a_model_all_the_same(supervisor):
+def test_phases_without_training_have_a_model_too(supervisor):
     asked = replace(duel({}, {}), phases=("predict",))
     found = run_duel(asked, supervisor.open_session, settle=0.001)
     assert (found.status, found.failure) == (Status.DONE, None)
@@ -63,7 +63,7 @@ def test_phases_without_training_have_a_model_all_the_same(supervisor):
         ({"fit": "sleep", "seconds": 600}, Status.TIMEOUT, "no end of 'first_call' within 5 s"),
     ],
 )
-def test_a_side_that_crashes_or_hangs_ends_the_duel_as_data(supervisor, params, status, message):
+def test_crashing_or_hanging_side_ends_the_duel_as_an_outcome(supervisor, params, status, message):
     found = run_duel(duel({}, params, timeout=5.0), supervisor.open_session, settle=0.001)
     assert (found.status, found.blocks) == (status, ())
     assert found.failure.message == f"side b (misbehave): {message}"

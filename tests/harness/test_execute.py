@@ -16,7 +16,7 @@ def tally(*ends):
     return made
 
 
-def test_trials_duels_and_comparisons_are_told_apart():
+def test_trials_duels_and_comparisons_are_distinguished():
     found = tally(
         ("trial", Status.DONE),
         ("trial", Status.DONE, "reused"),
@@ -31,7 +31,7 @@ def test_trials_duels_and_comparisons_are_told_apart():
 
 
 @pytest.mark.parametrize(("executor", "lines"), [("local", 1), ("dask", 0)])
-def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, lines):
+def test_more_threads_than_can_run_are_reported_for_local_trials(executor, lines):
     plan = Plan(jobs=(SimpleNamespace(threads=2), SimpleNamespace(threads=4096)))
     told = []
     progress = SimpleNamespace(message=told.append)
@@ -42,7 +42,7 @@ def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, line
     assert len(told) == lines
 
 
-def test_nothing_is_told_too():
+def test_empty_plan_is_reported_too():
     assert tally().sentence() == "nothing was measured"
 
 
@@ -55,5 +55,5 @@ def test_nothing_is_told_too():
         ([("trial", Status.DONE), ("comparison", Status.CRASHED)], 3),
     ],
 )
-def test_the_exit_code_is_about_all_of_them(ends, code):
+def test_exit_code_covers_all_of_them(ends, code):
     assert tally(*ends).exit_code == code

@@ -6,7 +6,7 @@ import pytest
 from harness.core import machine
 
 
-def test_the_fingerprint_is_json_and_tells_nothing_private(monkeypatch):
+def test_fingerprint_is_json_without_private_facts(monkeypatch):
     monkeypatch.setenv("MY_SECRET", "swordfish")
     text = json.dumps(machine.fingerprint())
     assert "swordfish" not in text
@@ -19,7 +19,7 @@ def test_the_fingerprint_is_json_and_tells_nothing_private(monkeypatch):
     assert found["id"] == machine.machine_id()
 
 
-def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
+def test_id_depends_on_the_hardware_only(monkeypatch):
     before = machine.machine_id.__wrapped__()
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (9.0, 9.0, 9.0))
     monkeypatch.setattr(machine.platform, "release", lambda: "another kernel")
@@ -28,7 +28,7 @@ def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
     assert machine.machine_id.__wrapped__() != before
 
 
-def test_more_threads_than_can_run_are_told(monkeypatch):
+def test_more_threads_than_can_run_are_reported(monkeypatch):
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert machine.too_many_threads(2) == ""
     told = machine.too_many_threads(99)
@@ -56,6 +56,6 @@ def test_physical_cores_are_chosen_first(n, cpus):
 @pytest.mark.parametrize(
     ("text", "others"), [("0.42 0.5 0.6 3/345 678", 2), ("0.0 0.0 0.0 0/1 1", 0), ("", None)]
 )
-def test_what_else_runs_is_read_from_the_kernel(monkeypatch, text, others):
+def test_load_of_other_processes_is_read_from_the_kernel(monkeypatch, text, others):
     monkeypatch.setattr(machine, "_word", lambda path: text)
     assert machine.others_runnable() == others

@@ -24,7 +24,7 @@ def outcome(end: float, *walls: float) -> Outcome:
     return Outcome(TRIAL, Status.DONE, (Sample("import", 9.0, 9.0), *samples), ended=ended)
 
 
-def test_a_trial_costs_the_cycle_without_the_algorithm_and_a_job_the_rest() -> None:
+def test_overhead_of_a_trial_excludes_the_algorithm_and_a_job_has_the_rest() -> None:
     # Three trials a second apart, 0.4 s of each in the algorithm; 2 s before the first cycle.
     outcomes = [outcome(3.0, 0.1, 0.3), outcome(4.0, 0.4), outcome(5.0, 0.4)]
     found = overhead.summarise(outcomes, total=5.0)
@@ -34,7 +34,7 @@ def test_a_trial_costs_the_cycle_without_the_algorithm_and_a_job_the_rest() -> N
     assert found.trials == 3
 
 
-def test_a_trial_that_failed_is_told() -> None:
+def test_failed_trial_is_reported() -> None:
     failed = replace(outcome(1.0), status=Status.CRASHED, failure=Failure("SIGSEGV", "it died"))
     with pytest.raises(HarnessError, match="it died"):
         overhead.summarise([outcome(0.5), failed], total=2.0)
@@ -45,21 +45,21 @@ def test_one_trial_is_too_few() -> None:
         overhead.summarise([outcome(0.5)], total=2.0)
 
 
-def test_nothing_is_predicted_in_the_right_shape() -> None:
+def test_no_op_predictions_have_the_right_shape() -> None:
     X = np.zeros((4, 2))
     assert noop_algorithm.Noop(Spec(Task.REGRESSION)).predict(X).shape == (4,)
     probabilities = noop_algorithm.Noop(Spec(Task.MULTICLASS, n_classes=3)).predict_one(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
-def test_the_algorithm_that_does_nothing_is_only_there_when_asked_for() -> None:
+def test_no_op_algorithm_exists_only_on_request() -> None:
     assert noop_algorithm.NAME not in load_registry(strangers=False).names("algorithm")
     assert load_registry([noop_algorithm.__file__], modules=[]).names("algorithm") == [
         noop_algorithm.NAME
     ]
 
 
-def test_a_run_of_nothing_is_measured() -> None:
+def test_run_of_the_no_op_algorithm_is_measured() -> None:
     found = overhead.measure_overhead(folds=3, repeats=1)
     assert found.trials == 3
     assert 0 < found.trial < found.amortised
@@ -82,7 +82,7 @@ def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
     assert found.template > 0
 
 
-def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_cache_of_workers_is_set_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HARNESS_KERNEL_CACHE", raising=False)
     with overhead.kernels_in("/somewhere"):
         assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/somewhere"
@@ -93,7 +93,7 @@ def test_the_kernel_cache_of_workers_is_set_and_put_back(monkeypatch: pytest.Mon
     assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/before"
 
 
-def test_first_calls_are_timed_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_calls_are_timed_in_separate_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
     start = Pool.start
 

@@ -31,7 +31,7 @@ def planned(seeds):
 
 
 @pytest.mark.slow
-def test_so_many_trials_are_planned_and_each_has_an_id_of_its_own():
+def test_many_trials_are_planned_with_unique_ids():
     wanted = int(os.environ.get("PLANNED_TRIALS", "100000"))
     one, _ = planned(1)
     seeds = next(n for n in count(1) if n * len(one) >= wanted)

@@ -45,7 +45,7 @@ def collect(project, *arguments):
     )
 
 
-def test_a_setting_makes_a_test_of_each_promise_and_names_the_broken_one(project):
+def test_setting_makes_a_test_of_each_rule_and_names_the_broken_one(project):
     done = collect(project)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 8 passed" in done.stdout
@@ -55,13 +55,13 @@ def test_a_setting_makes_a_test_of_each_promise_and_names_the_broken_one(project
     assert "1 passed, 8 deselected" in chosen.stdout
 
 
-def test_what_is_asked_for_by_path_is_all_that_runs(project):
+def test_only_paths_on_the_command_line_run(project):
     assert "1 passed in" in collect(project, "tests").stdout
     asked = collect(project, "tests", "--harness-plugin", "deaf.py")
     assert "1 failed, 8 passed" in asked.stdout
 
 
-def test_to_have_it_installed_costs_nothing(project):
+def test_installed_plugin_adds_no_cost(project):
     code = "import sys, harness.pytest_plugin; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout
@@ -71,7 +71,7 @@ def test_to_have_it_installed_costs_nothing(project):
     assert "1 passed in" in collect(project).stdout
 
 
-def test_each_claim_is_a_case_of_its_own():
+def test_each_claim_is_its_own_case():
     registry = load_registry(modules=["algorithms.decision_tree", "harness.executors.local"])
     found = list(every_case(registry))
     claims = [case.name for case in found if case.promise == CHECK]
@@ -100,7 +100,7 @@ def register_algorithms(register):
 
 
 @pytest.mark.slow
-def test_a_false_claim_fails_in_the_tests_of_its_own_package(tmp_path):
+def test_false_claim_fails_in_the_tests_of_its_package(tmp_path):
     (tmp_path / "boaster.py").write_text(LIAR)
     (case,) = [c for c in every_case(str(tmp_path / "boaster.py")) if c.promise == CHECK]
     with pytest.raises(AssertionError, match="it claims L3"):

@@ -105,7 +105,7 @@ def told(folder, command):
 
 @pytest.mark.parametrize("algorithms", [(), ("mine",), ("other.one",)])
 @pytest.mark.parametrize("datasets", [(), ("wine",), ("iris", "table")])
-def test_a_reports_command_plans_the_trials_that_were_run(
+def test_command_of_a_report_plans_the_trials_that_were_run(
     folder, registry, stored, algorithms, datasets
 ):
     run, plan = stored
@@ -129,7 +129,7 @@ def test_a_reports_command_plans_the_trials_that_were_run(
     ]
 
 
-def test_a_row_s_command_plans_its_trials_and_nothing_else(folder, registry, stored):
+def test_command_of_a_row_plans_exactly_its_trials(folder, registry, stored):
     run, _ = stored
     page = page_of(folder, registry, run)
     rows = [cell for cell in page.view.cells if cell.algorithm == "other.one"]
@@ -140,7 +140,7 @@ def test_a_row_s_command_plans_its_trials_and_nothing_else(folder, registry, sto
         assert (found["duels"], found["parity"]) == ([], [])
 
 
-def test_a_trial_that_is_not_clearly_meant_is_an_error(folder, registry, stored):
+def test_ambiguous_trial_is_an_error(folder, registry, stored):
     run, plan = stored
     ids = {trial.id: (trial.algorithm, trial.dataset) for trial in plan.trials()}
     starts = {one: {row for i, row in ids.items() if i[0] == one} for one in "0123456789abcdef"}
@@ -158,7 +158,7 @@ def test_a_trial_that_is_not_clearly_meant_is_an_error(folder, registry, stored)
         assert why in f"{done.stderr}{done.exception}"
 
 
-def test_a_part_keeps_nothing_that_it_cannot_answer(folder, registry, stored):
+def test_partial_rerun_drops_settings_that_do_not_apply(folder, registry, stored):
     run, _ = stored
     options = RunAgain(run, algorithms=["mine"], results=folder / "results")
     request = options.request(registry)
@@ -171,7 +171,7 @@ def test_a_part_keeps_nothing_that_it_cannot_answer(folder, registry, stored):
     )
 
 
-def test_a_part_of_a_part_is_no_more_than_that_part(folder, registry, stored):
+def test_rerun_of_a_partial_rerun_is_no_more_than_that_part(folder, registry, stored):
     run, _ = stored
     part = RunAgain(run, datasets=["iris"], results=folder / "results").request(registry)
     with Store.open(folder / "results", write=True) as store:
@@ -186,7 +186,7 @@ def test_a_part_of_a_part_is_no_more_than_that_part(folder, registry, stored):
         RunAgain(again, datasets=["wine"], results=folder / "results").request(registry)
 
 
-def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkeypatch):
+def test_duel_is_rerun_as_planned(folder, registry, stored, monkeypatch):
     run, plan = stored
     duels_run = []
 
@@ -217,7 +217,7 @@ def test_a_duel_is_fought_as_its_run_planned_it(folder, registry, stored, monkey
         duel_again("zzz", results=results, progress=progress)
 
 
-def test_trees_are_compared_as_their_run_asked(folder, registry, monkeypatch):
+def test_trees_are_compared_as_in_their_run(folder, registry, monkeypatch):
     asked = []
     monkeypatch.setattr(
         "harness.runs.rerun.run_parity", lambda *a, **k: asked.append((a, k)) or "new"
@@ -251,12 +251,12 @@ def test_trees_are_compared_as_their_run_asked(folder, registry, monkeypatch):
         (["parity", "--again", "x", "--folds", "5"], "--folds"),
     ],
 )
-def test_nothing_can_be_asked_anew_beside_it(words, left):
+def test_rerun_accepts_no_other_options(words, left):
     with pytest.raises(ConfigError, match=f"leave out .*{left}"):
         CliRunner().invoke(harness, words, catch_exceptions=False)
 
 
-def test_a_command_that_no_page_can_show_is_none(folder, registry, stored):
+def test_rerun_command_is_omitted_if_a_page_cannot_show_it(folder, registry, stored):
     page = page_of(folder, registry, stored[0])
     assert page.again(["a\x1b[31m"]) == ""
     assert page.again(["a" * 500]) == ""

@@ -38,7 +38,7 @@ def invoke(*words):
     return result.stdout
 
 
-def test_the_terminal_ends_with_an_answer_code_and_the_report(own):
+def test_terminal_ends_with_answer_code_and_report(own):
     folder, _, stdout = own
     assert "log_loss (lower is better)" in stdout
     assert "=>" in stdout
@@ -52,7 +52,7 @@ def test_the_terminal_ends_with_an_answer_code_and_the_report(own):
         assert words in page
 
 
-def test_the_code_runs_as_it_is_printed(own, monkeypatch):
+def test_printed_code_runs(own, monkeypatch):
     folder, _, _ = own
     code = json.loads(invoke("best", "--results", folder / "results", "--json"))["code"]
     monkeypatch.chdir(folder)
@@ -60,7 +60,7 @@ def test_the_code_runs_as_it_is_printed(own, monkeypatch):
     assert (folder / "model.joblib").is_file()
 
 
-def test_a_saved_model_predicts_new_rows(own):
+def test_saved_model_predicts_new_rows(own):
     folder, frame, _ = own
     path = folder / "model.pkl"
     invoke("best", "--results", folder / "results", "--save", path)
@@ -77,7 +77,7 @@ def test_a_saved_model_predicts_new_rows(own):
     assert (folder / "out.csv").read_text().splitlines() == found
 
 
-def test_rows_that_do_not_fit_are_refused(own):
+def test_mismatched_rows_are_refused(own):
     folder, frame, _ = own
     path = folder / "other.pkl"
     invoke("best", "--results", folder / "results", "--save", path)

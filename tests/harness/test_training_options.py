@@ -43,23 +43,23 @@ def params_of(registry, algorithm, **keys):
         ("sklearn.adaboost", {"n_estimators": 50}),
     ],
 )
-def test_the_default_track_trains_with_the_librarys_own_defaults(registry, algorithm, own):
+def test_default_track_trains_with_library_defaults(registry, algorithm, own):
     assert params_of(registry, algorithm, tracks=["default"]) == own
 
 
-def test_equal_capacity_stops_nobody_early(registry):
+def test_equal_capacity_uses_no_early_stopping(registry):
     found = params_of(
         registry, "sklearn.hist_gradient_boosting", tracks=["equal"], capacity={"trees": 20}
     )
     assert found == {"max_iter": 20, "early_stopping": False}
 
 
-def test_the_first_configuration_of_a_search_is_the_librarys_own_default(registry):
+def test_first_configuration_of_a_search_is_the_library_default(registry):
     found = params_of(registry, "catboost.plain", tracks=["tuned"])
     assert found["tune"]["configurations"][0] == {"n_estimators": 1000}
 
 
-def test_own_data_are_compared_at_defaults_and_quick_at_equal_capacity(registry, tmp_path):
+def test_user_data_are_compared_at_defaults_and_quick_at_equal_capacity(registry, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("a,y\n" + "\n".join(f"{i},{i % 2}" for i in range(30)))
     every = load_registry()
@@ -71,7 +71,7 @@ def test_own_data_are_compared_at_defaults_and_quick_at_equal_capacity(registry,
     assert (longer.experiment.run.budget, longer.experiment.tracks) == (1800.0, ["tuned"])
 
 
-def test_balanced_weights_are_those_of_scikit_learn():
+def test_balanced_weights_equal_scikit_learn():
     from sklearn.utils.class_weight import compute_sample_weight
 
     y = np.array([0] * 7 + [1] * 2 + [3])
@@ -100,7 +100,7 @@ def test_class_weights_are_part_of_the_params_and_need_classes(registry):
     ],
 )
 @pytest.mark.parametrize("task", [Task.BINARY, Task.REGRESSION])
-def test_early_stopping_trains_fewer_rounds_in_each_librarys_own_way(registry, algorithm, task):
+def test_early_stopping_trains_fewer_rounds_in_every_library(registry, algorithm, task):
     declared = registry.algorithm(algorithm)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
@@ -116,12 +116,12 @@ def test_early_stopping_trains_fewer_rounds_in_each_librarys_own_way(registry, a
     assert 0 < rounds < 300, "the most are 1 000"
 
 
-def test_algorithms_without_rounds_are_not_told_to_stop(registry):
+def test_algorithms_without_rounds_get_no_early_stopping(registry):
     training = {"early_stopping": 5}
     assert params_of(registry, "sklearn.random_forest", training=training) == {"n_estimators": 100}
 
 
-def test_naming_an_algorithm_keeps_the_params_of_the_experiment():
+def test_selecting_an_algorithm_keeps_the_params_of_the_experiment():
     every = load_registry()
     experiment = {
         "datasets": ["wine"],
@@ -136,7 +136,7 @@ def test_naming_an_algorithm_keeps_the_params_of_the_experiment():
     assert asked.algorithms == [Choice(name="sklearn.random_forest", params={"max_depth": 2})]
 
 
-def test_a_metric_that_is_unknown_or_of_another_task_is_refused(registry):
+def test_metric_unknown_or_of_another_task_is_refused(registry):
     with pytest.raises(ConfigError, match="unknown metric 'acu'"):
         params_of(registry, "lightgbm.gbdt", verdicts={"metric": "acu"})
     with pytest.raises(ConfigError, match="the metric mae is not for binary"):

@@ -34,7 +34,7 @@ def told():
     return [*tree, *boost]
 
 
-def test_only_params_that_differ_are_told(told):
+def test_only_differing_params_are_shown(told):
     assert varied(told)[0] == {"depth": 1}
     assert varied(told)[-1] == {"rounds": 100, "rate": 1.0}
     nested = {"estimator": {"algorithm": "tree", "params": {"depth": 3}}, "rate": 0.5}
@@ -56,7 +56,7 @@ def test_each_axis_has_a_chart_and_each_family_a_panel(told):
         assert "<svg" in figure.spec.svg(figure.title)
 
 
-def test_classes_have_no_noise_of_their_own(views):
+def test_classes_have_no_noise_part(views):
     codes = np.array([0, 1, 0, 1])
     found = bias_variance.of_classes(np.tile(codes, (3, 1)), codes[::-1], 2)
     one = answer("tree", 50, depth=1)

@@ -62,7 +62,7 @@ def file_of(page_of: Callable[[str], str], tmp_path: Path) -> Callable[..., Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_asks_for_itself_only_and_complains_of_nothing(browser, file_of, kind) -> None:
+def test_page_requests_only_itself_and_logs_no_error(browser, file_of, kind) -> None:
     path = file_of(kind)
     with browser.page(path) as page:
         page.evaluate(OPENED)
@@ -86,7 +86,7 @@ def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> N
             assert found["wide"] == []
 
 
-def test_the_policy_blocks_what_is_injected(browser, file_of) -> None:
+def test_policy_blocks_injected_content(browser, file_of) -> None:
     injected = (
         "<script>document.documentElement.dataset.injected = 1</script>"
         "<p onclick='document.documentElement.dataset.clicked = 1' id='trap'>x</p>"
@@ -106,7 +106,7 @@ def test_the_policy_blocks_what_is_injected(browser, file_of) -> None:
         assert [a for a in page.answered if a.startswith("http")] == []
 
 
-def test_without_javascript_everything_can_be_read(browser, file_of) -> None:
+def test_everything_is_readable_without_javascript(browser, file_of) -> None:
     count = """
       const parts = ["figure svg", "table", "details", "section"];
       return parts.map((part) => document.querySelectorAll(part).length);
@@ -147,7 +147,7 @@ def test_tables_sort_filter_and_save(browser, file_of) -> None:
     assert found["told"] == "2 of 8 rows"
 
 
-def test_a_formula_is_saved_as_text(browser, file_of) -> None:
+def test_formula_is_saved_as_text(browser, file_of) -> None:
     save = """
       const texts = [];
       URL.createObjectURL = (b) => { texts.push(b.text()); return "#saved"; };
@@ -162,7 +162,7 @@ def test_a_formula_is_saved_as_text(browser, file_of) -> None:
     assert re.search(r',"-\d', csv), "a negative number stays a number"
 
 
-def test_the_theme_is_the_systems_until_the_reader_chooses(browser, file_of) -> None:
+def test_theme_follows_the_system_until_the_reader_chooses(browser, file_of) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor;"
     light, dark = "rgb(251, 251, 249)", "rgb(20, 23, 26)"
     with browser.page(file_of("empty"), dark=True) as page:
@@ -176,7 +176,7 @@ def test_the_theme_is_the_systems_until_the_reader_chooses(browser, file_of) -> 
         assert page.evaluate(paper) == dark
 
 
-def test_a_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
+def test_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
     with browser.page(file_of("typical")) as page:
         opened = page.evaluate("""
           const inside = document.querySelector("details [id]");
@@ -187,7 +187,7 @@ def test_a_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
         assert opened
 
 
-def test_the_keyboard_reaches_the_content_first(browser, file_of) -> None:
+def test_keyboard_reaches_the_content_first(browser, file_of) -> None:
     active = "const e = document.activeElement; return [e.className, e.textContent];"
     with browser.page(file_of("typical")) as page:
         page.press("Tab")
@@ -199,7 +199,7 @@ def test_the_keyboard_reaches_the_content_first(browser, file_of) -> None:
         assert page.evaluate(inside), "what comes next is in the content"
 
 
-def test_a_page_can_be_printed(browser, file_of) -> None:
+def test_page_can_be_printed(browser, file_of) -> None:
     hidden = """
       const parts = ["nav", "#theme", ".tools"].map((part) => document.querySelector(part));
       return parts.map((part) => getComputedStyle(part).display);
@@ -211,7 +211,7 @@ def test_a_page_can_be_printed(browser, file_of) -> None:
         assert page.pdf().startswith(b"%PDF")
 
 
-def test_what_is_folded_on_the_screen_is_open_on_paper(browser, file_of) -> None:
+def test_folded_panels_are_open_in_print(browser, file_of) -> None:
     height = """
       const panel = document.querySelector("details.panel");
       panel.open = false;

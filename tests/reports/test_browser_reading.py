@@ -111,7 +111,7 @@ def file_of(page_of, tmp_path):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", ["everything", "index", "history"])
-def test_every_text_stands_out_from_its_ground(browser, file_of, kind, dark) -> None:
+def test_every_text_contrasts_with_its_background(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
         found = page.evaluate(CONTRAST)
@@ -120,7 +120,7 @@ def test_every_text_stands_out_from_its_ground(browser, file_of, kind, dark) -> 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_mark_of_a_chart_stands_out_from_the_paper(browser, file_of, dark) -> None:
+def test_every_mark_of_a_chart_contrasts_with_the_background(browser, file_of, dark) -> None:
     with browser.page(file_of("empty"), dark=dark) as page:
         inks = page.evaluate(INKS)
     assert len(inks) == 8
@@ -128,7 +128,7 @@ def test_every_mark_of_a_chart_stands_out_from_the_paper(browser, file_of, dark)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_has_a_name_and_a_place_in_the_order(browser, file_of, kind) -> None:
+def test_every_element_has_a_name_and_a_focus_order(browser, file_of, kind) -> None:
     with browser.page(file_of(kind)) as page:
         found = page.evaluate(NAMES)
     assert found["lang"] == "en"
@@ -147,7 +147,7 @@ def test_everything_has_a_name_and_a_place_in_the_order(browser, file_of, kind) 
 @pytest.mark.skipif(not AXE, reason="AXE_CORE names no axe.min.js (npm package axe-core)")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_axe_finds_nothing(browser, file_of, kind, dark) -> None:
+def test_axe_reports_nothing(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
         page.evaluate(Path(AXE).read_text(encoding="utf-8"))

@@ -29,11 +29,11 @@ def page_with(views):
     return lambda *told: Page(replace(view, diagnostics=told))
 
 
-def test_a_run_without_diagnostics_has_no_such_section(page_with):
+def test_run_without_diagnostics_has_no_such_section(page_with):
     assert diagnostics.build(page_with()) is None
 
 
-def test_every_diagnostic_has_a_panel_a_note_and_a_row_an_answer(page_with, told):
+def test_every_diagnostic_has_a_panel_a_note_and_a_row_per_answer(page_with, told):
     fragment = diagnostics.build(page_with(*told))
     assert [p.title for p in fragment.blocks] == list(diagnostics.TITLES.values())
     for panel in fragment.blocks:
@@ -49,7 +49,7 @@ def rows_of(page_with, one):
     return next(b for b in panel.blocks if isinstance(b, Table)).rows
 
 
-def test_a_difference_stands_out_with_its_size(page_with, told):
+def test_difference_is_highlighted_with_its_size(page_with, told):
     one = next(d for d in told if d.name == "determinism")
     (row,) = rows_of(page_with, one)
     assert [cell.value for cell in row[2:]] == ["same", "differs", "unknown"]
@@ -58,7 +58,7 @@ def test_a_difference_stands_out_with_its_size(page_with, told):
 
 
 @pytest.mark.parametrize(("load", "note"), [(0.5, ""), (7.5, "doubted: load 7.50 on 2")])
-def test_times_under_load_are_doubted(page_with, told, load, note):
+def test_times_under_load_are_marked(page_with, told, load, note):
     one = next(d for d in told if d.name == "scaling")
     busy = replace(one, found={**one.found, "load": load, "processors": 2})
     (row,) = rows_of(page_with, busy)
@@ -73,7 +73,7 @@ def test_both_sides_of_a_pair_are_named(page_with, told):
     assert row[-1].text == "–"  # a regression has no labels
 
 
-def test_curves_and_reliability_are_drawn_a_dataset(page_with, told):
+def test_curves_and_reliability_are_drawn_per_dataset(page_with, told):
     drawn = {d.name: d for d in told if d.name in ("staged", "calibration")}
     more = [replace(d, dataset="moons") for d in drawn.values()]
     panels = diagnostics.build(page_with(*drawn.values(), *more)).blocks
@@ -95,7 +95,7 @@ def test_without_seconds_there_is_one_chart(page_with, told):
     assert panel.blocks[1].rows[0][-1].text == "–"
 
 
-def test_what_was_not_answered_says_why(page_with):
+def test_missing_answer_gives_the_reason(page_with):
     silent = Diagnostic("margins", "ours", "blobs", reason="it is a single tree")
     (panel,) = diagnostics.build(page_with(silent)).blocks
     details = panel.blocks[-1]
@@ -103,7 +103,7 @@ def test_what_was_not_answered_says_why(page_with):
     assert details.blocks[0].rows[0][-1] == "it is a single tree"
 
 
-def test_the_whole_page_is_built_with_them_also_with_hostile_names(
+def test_whole_page_is_built_with_diagnostics_and_hostile_names(
     page_with, told, sections, hostile_names, parse
 ):
     hostile = [
@@ -116,7 +116,7 @@ def test_the_whole_page_is_built_with_them_also_with_hostile_names(
     assert "Reliability diagrams" in parse(html).text
 
 
-def test_the_json_has_every_answer(page_with, told):
+def test_json_has_every_answer(page_with, told):
     given = verdicts_json(page_with(*told).view)["diagnostics"]
     assert [d["name"] for d in given] == [d.name for d in told]
     assert given[0]["found"]["best"] == 2

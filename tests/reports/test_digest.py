@@ -14,7 +14,7 @@ KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_markdown_is_a_paragraph_and_a_table(views, kind) -> None:
+def test_markdown_is_a_paragraph_and_a_table(views, kind) -> None:
     view = views[kind]()
     lines = markdown_summary(view).splitlines()
     assert lines[0].startswith("**")
@@ -34,13 +34,13 @@ def test_no_name_becomes_markup_or_a_mention(hostile_names) -> None:
         assert not re.search(r"(?<!\\)[<>@*`|\[\]#]", shown)
 
 
-def test_failures_are_told_in_markdown(views) -> None:
+def test_failures_are_reported_in_markdown(views) -> None:
     told = markdown_summary(views["only_failures"]()).replace("\N{NO-BREAK SPACE}", " ")
     assert "Failed: 96 trials and 2 duels." in told
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
+def test_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
     found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
     assert set(found) == {"run", "accuracy", "counts", "speed", "parity", "diagnostics"} | {
@@ -54,14 +54,14 @@ def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
     assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}
 
 
-def test_the_json_names_what_failed(views) -> None:
+def test_json_names_failures(views) -> None:
     found = verdicts_json(views["only_failures"]())["failures"]
     assert sum(f["what"] == "trial" for f in found) == 96
     assert sum(f["what"] == "duel" for f in found) == 2
     assert {f["kind"] for f in found} == {"SIGSEGV"}
 
 
-def test_gates_stand_with_the_verdicts(views) -> None:
+def test_gates_are_shown_with_the_verdicts(views) -> None:
     view = views["typical"]()
     gate = {"kind": "accuracy", "algorithm": view.accuracy[0].algorithm}
     config = {**view.run["config"], "experiment": {"gate": [gate]}}
@@ -84,7 +84,7 @@ def test_trees_that_could_not_be_compared_are_failures(views, sections, parse) -
     assert "Trees that could not be compared" in page
 
 
-def test_an_unbounded_interval_is_null_in_json(views) -> None:
+def test_unbounded_interval_is_null_in_json(views) -> None:
     view = views["typical"]()
     open_ended = replace(view.speed[0], ratio=Interval(0.0, 2.0, math.inf))
     found = verdicts_json(replace(view, speed=(open_ended,)))["speed"][0]
@@ -92,7 +92,7 @@ def test_an_unbounded_interval_is_null_in_json(views) -> None:
     assert found["word"] == "undecided"
 
 
-def test_rungs_and_gates_are_told_in_short(views) -> None:
+def test_parity_levels_and_gates_are_summarised(views) -> None:
     view = views["typical"]()
     one = replace(view.parity[0], rung="L3", params=({}, {}))
     two = replace(one, dataset="another", rung="")

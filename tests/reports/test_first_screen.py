@@ -30,7 +30,7 @@ def heads(table) -> list[str]:
 # ------------------------------------------------------------------ the matrix
 
 
-def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
+def test_pair_has_a_row_with_all_four_answers(view) -> None:
     table = overall(Page(view))
     assert heads(table)[:4] == ["Algorithm", "Same trees", "As accurate", "Difference of loss"]
     assert heads(table)[4:] == ["Train", "Predict", "Predict one row", "Fit memory"]
@@ -39,7 +39,7 @@ def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
     assert pair_cell(Page(view).pairs[0]).note == "against sklearn_decision_tree"
 
 
-def test_the_matrix_leads_to_its_evidence(view) -> None:
+def test_matrix_links_to_its_evidence(view) -> None:
     def links(view) -> list[str]:
         notes = [
             b.words for b in summary.build(Page(view)).blocks if getattr(b, "role", "") == "note"
@@ -50,11 +50,11 @@ def test_the_matrix_leads_to_its_evidence(view) -> None:
     assert links(replace(view, parity=(), speed=(), duels=())) == ["#verdicts"]
 
 
-def test_what_was_not_measured_takes_no_column(view) -> None:
+def test_missing_measurements_have_no_column(view) -> None:
     assert len(heads(overall(Page(replace(view, speed=(), duels=()))))) == 4
 
 
-def test_a_rung_below_the_claim_stands_out(view) -> None:
+def test_parity_level_below_the_claim_is_highlighted(view) -> None:
     unsure = tuple(replace(p, verdict="inconclusive") for p in view.parity)
     undecided = [row[1] for row in overall(Page(replace(view, parity=unsure))).rows]
     assert [(told(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
@@ -71,7 +71,7 @@ def test_a_rung_below_the_claim_stands_out(view) -> None:
     assert bare.note == "claims L3\N{NO-BREAK SPACE}(scikit-learn)"
 
 
-def test_the_same_trees_are_those_of_the_best_mode(view) -> None:
+def test_equal_trees_are_those_of_the_best_mode(view) -> None:
     assert same_trees(Page(view)) == ("0 of 2", "2\N{NO-BREAK SPACE}pairs compared tree by tree")
     other = replace(view.parity[0], params=({"parity": "scikit-learn"}, {}), rung="L3")
     assert same_trees(Page(replace(view, parity=(*view.parity, other))))[0] == "1 of 2"
@@ -90,7 +90,7 @@ def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
 # ------------------------------------------------------------------ what to use
 
 
-def test_the_first_screen_says_what_to_use(view) -> None:
+def test_first_screen_recommends_an_algorithm(view) -> None:
     boxes = {box.title: box for box in summary.build(Page(view)).blocks[-1].blocks}
     (items,) = boxes["What to use"].blocks
     assert "What could change this" in " ".join(map(told, items.items))
@@ -122,7 +122,7 @@ def compared(view):
     )
 
 
-def test_changes_are_told_with_the_worst_first(view, compared) -> None:
+def test_changes_are_listed_with_the_worst_first(view, compared) -> None:
     page = Page(replace(view, previous=compared))
     fragment = changes.build(page)
     table = next(b for b in fragment.blocks if getattr(b, "name", "") == "changes")
@@ -138,7 +138,7 @@ def test_without_an_earlier_run_nothing_changed(view) -> None:
     assert "What changed" not in [box.title for box in boxes]
 
 
-def test_a_difference_that_is_rounding_is_shown_as_none(view) -> None:
+def test_rounding_difference_is_shown_as_none(view) -> None:
     pooled = next(a for a in view.accuracy if not a.dataset)
     tiny = replace(pooled, difference=replace(pooled.difference, value=-1.1e-17))
     row = overall(Page(replace(view, accuracy=(tiny,)))).rows[0]
@@ -146,7 +146,7 @@ def test_a_difference_that_is_rounding_is_shown_as_none(view) -> None:
     assert math.isclose(row[3].value, -1.1e-17), "the CSV file has the number itself"
 
 
-def test_times_of_unlike_machines_are_told_to_be_left_out(view) -> None:
+def test_excluded_times_of_other_machines_are_reported(view) -> None:
     def cautions(view) -> str:
         return " ".join(told(line) for line in summary._cautions(Page(view)))
 

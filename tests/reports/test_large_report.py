@@ -14,7 +14,7 @@ LARGEST = 8_000_000  # bytes
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("datasets", "splits"), [(34, 2), (60, 1)])
-def test_a_large_report_stays_small(views, sections, datasets, splits) -> None:
+def test_large_report_stays_small(views, sections, datasets, splits) -> None:
     view = views["large"](datasets, splits)
     began, worked = time.perf_counter(), time.process_time()
     page = build_report(view, sections)

@@ -33,7 +33,7 @@ def with_duel_facts(view, **facts):
     return replace(view, duels=(replace(first, facts=facts), own))
 
 
-def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
+def test_conditions_of_a_duel_are_on_the_page(typical) -> None:
     facts = {
         "launches": [{"load": [0.4, 9.5]}],
         "stopped": "stopped after 8 launches: the interval of train reaches ±1.50%",
@@ -52,12 +52,12 @@ def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
     assert "±0.0%" in page  # equal calls: the floor of nothing
 
 
-def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
+def test_unset_spin_settings_are_library_defaults() -> None:
     assert spin_words({"spin": {"OMP_WAIT_POLICY": ""}}) == "the libraries' defaults"
     assert spin_words({"a": {"spin": {"X": "1"}}, "b": {"spin": {"X": "2"}}}) == "X=1 or 2"
 
 
-def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
+def test_run_without_duels_has_no_duel_section(typical) -> None:
     assert duels.build(Page(replace(typical, duels=()))) is None
 
 
@@ -92,7 +92,7 @@ def test_first_calls_of_variants_are_not_pooled(typical) -> None:
     assert [row[0].value for row in panel.blocks[1].rows] == names
 
 
-def test_a_very_first_use_is_what_compiling_took(typical) -> None:
+def test_first_use_is_compile_time(typical) -> None:
     uses = (FirstUse("a", 2.0, functions=3), FirstUse("b", 0.1), FirstUse("c", 9.0, functions=1))
     (panel,) = phases.very_first(Page(replace(typical, first_uses=uses)))
     (figure,) = panel.blocks
@@ -134,11 +134,11 @@ def test_gates_show_their_state_and_their_limit(typical) -> None:
     assert "no train duel of nobody against *" in text
 
 
-def test_an_experiment_without_gates_has_no_section(typical) -> None:
+def test_experiment_without_gates_has_no_section(typical) -> None:
     assert gates.build(Page(typical)) is None
 
 
-def test_gates_of_hostile_names_are_shown_as_they_are(views) -> None:
+def test_gates_of_hostile_names_are_escaped(views) -> None:
     view = views["hostile"]()
     page = gated(view, {"kind": "accuracy", "algorithm": "*"})
     found = gates.build(page)
@@ -153,7 +153,7 @@ def test_gates_of_hostile_names_are_shown_as_they_are(views) -> None:
     assert len(lengths) == 1, "a name opened a column of its own"
 
 
-def test_what_became_worse_is_listed_first(typical) -> None:
+def test_regressions_are_listed_first(typical) -> None:
     words = [row[0].split()[1] for row in change_rows(typical.accuracy)]
     order = ["worse", "inconclusive", "better", "equivalent"]
     assert words == sorted(words, key=order.index)

@@ -34,7 +34,7 @@ def mapped(view: RunView) -> RunView:
     return replace(view, algorithms=facts, run={**view.run, "config": config})
 
 
-def test_the_map_says_each_librarys_word_and_how_well_it_fits(typical) -> None:
+def test_parameter_map_names_each_library_parameter_and_its_match(typical) -> None:
     found = parameters.build(Page(mapped(typical)))
     assert found is not None
     page = html_of(found)
@@ -44,7 +44,7 @@ def test_the_map_says_each_librarys_word_and_how_well_it_fits(typical) -> None:
     assert "not declared" in page  # an algorithm without any
 
 
-def test_a_run_that_declares_nothing_shows_its_params_only(typical) -> None:
+def test_run_without_declarations_shows_its_params_only(typical) -> None:
     found = parameters.build(Page(typical))
     assert found is not None
     page = html_of(found)
@@ -68,14 +68,14 @@ def tracked(view: RunView) -> RunView:
     return replace(view, cells=tuple(cells), accuracy=tuple(accuracy))
 
 
-def test_tracks_and_searches_are_told(typical) -> None:
+def test_tracks_and_searches_are_shown(typical) -> None:
     page = html_of(parameters.build(Page(tracked(typical))))
     assert "Equal capacity: every library" in page
     assert "n=2 (in 3 of 3)" in page
     assert "the best of 2\N{NO-BREAK SPACE}configurations over 3 inner folds" in page
 
 
-def test_the_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
+def test_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
     page = Page(tracked(typical))
     names = set(page.names.values())
     assert "catboost (tuned)" in names
@@ -83,7 +83,7 @@ def test_the_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -
     assert "tuned track: " in html_of(verdicts.build(page))
 
 
-def test_the_posterior_stands_beside_the_interval(typical) -> None:
+def test_posterior_is_shown_beside_the_interval(typical) -> None:
     page = html_of(verdicts.build(Page(tracked(typical))))
     assert "P(equivalent)" in page
     assert "&lt;0.01" in page

@@ -40,7 +40,7 @@ def report(results, *words):
     )
 
 
-def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
+def test_report_is_compared_with_the_run_before(results, opened) -> None:
     done = report(results, "--open")
     path = results / done.stdout.strip().rpartition("/")[2]
     page = path.read_text()
@@ -50,7 +50,7 @@ def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
     assert "This section failed" not in page
 
 
-def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
+def test_clock_set_back_hides_no_earlier_run(results) -> None:
     with sqlite3.connect(results / "harness.db") as rows:
         rows.execute("UPDATE run SET started = '2001-01-01T00:00:00+00:00' WHERE key = 2")
     rows.close()
@@ -59,7 +59,7 @@ def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
     assert "What changed" in newest.read_text()
 
 
-def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
+def test_unrelated_run_in_between_hides_nothing(tmp_path) -> None:
     for dataset in ("blobs", "others", "blobs"):
         fake = FakeRun()
         for algorithm in ("ours", "theirs"):
@@ -72,7 +72,7 @@ def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
         assert "What changed" in text or "The newest run against the one before" in text, page
 
 
-def test_the_index_has_every_run_and_links_to_reports(results, opened) -> None:
+def test_index_has_every_run_and_links_to_reports(results, opened) -> None:
     report(results, "latest")
     done = report(results, "--all")
     page = (results / "index.html").read_text()
@@ -105,7 +105,7 @@ def test_verdicts_and_summary_are_printed(results) -> None:
 @pytest.mark.parametrize(
     "words", [("--all", "--json"), ("--all", "latest"), ("--json", "--markdown")]
 )
-def test_what_makes_no_sense_together_is_refused(results, words) -> None:
+def test_contradictory_options_are_refused(results, words) -> None:
     with pytest.raises(ConfigError, match="exclude each other"):
         report(results, *words)
 
@@ -113,9 +113,7 @@ def test_what_makes_no_sense_together_is_refused(results, words) -> None:
 @pytest.mark.parametrize(
     ("words", "times"), [((), 0), (("--open",), 1), (("--open", "--no-report"), 0)]
 )
-def test_a_run_opens_its_report_only_where_asked(
-    tmp_path, monkeypatch, opened, words, times
-) -> None:
+def test_run_opens_its_report_only_on_request(tmp_path, monkeypatch, opened, words, times) -> None:
     tally = SimpleNamespace(ends={}, reused=0, exit_code=0, sentence=lambda: "1 trial done")
     page = tmp_path / "report.html"
     view = SimpleNamespace(speed=(), accuracy=(), duels=(), cells=())

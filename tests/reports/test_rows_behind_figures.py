@@ -69,12 +69,12 @@ def told(request, views, sections):
             for f in figures(fragment)]  # fmt: skip
 
 
-def test_every_section_with_charts_is_looked_at(told) -> None:
+def test_every_section_with_charts_is_checked(told) -> None:
     assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {n for n, _ in told}
     assert len(told) > 20
 
 
-def test_every_dot_stands_in_a_row(told) -> None:
+def test_every_dot_is_in_a_row(told) -> None:
     lacking = []
     for section, figure in told:
         known = numbers(figure.table, figure.points)
@@ -85,7 +85,7 @@ def test_every_dot_stands_in_a_row(told) -> None:
     assert lacking == []
 
 
-def test_every_bar_is_a_share_of_what_its_row_holds(told) -> None:
+def test_every_bar_is_a_share_of_its_row(told) -> None:
     bars = [(n, f) for n, f in told if n in SHARES and any(
         isinstance(m, Boxes) for p in f.spec.panels for m in p.marks)]  # fmt: skip
     assert {n for n, _ in bars} == SHARES
@@ -105,7 +105,7 @@ def _is_share(share: float, row: list[float]) -> bool:
     return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)
 
 
-def test_points_are_told_one_by_one(told) -> None:
+def test_points_are_listed_individually(told) -> None:
     for section, figure in told:
         if figure.points is not None and section in ("predictions", "timings"):
             dots = sum(len(m.points) for p in figure.spec.panels for m in p.marks
@@ -116,7 +116,7 @@ def test_points_are_told_one_by_one(told) -> None:
             assert len(lines) == len(figure.points.rows) + 1
 
 
-def test_every_figure_tells_its_command_where_there_is_one(views, sections) -> None:
+def test_every_figure_shows_its_command_if_there_is_one(views, sections) -> None:
     page = Page(views["typical"]())
     for section in sections:
         for figure in figures(section.build(page)):
@@ -132,7 +132,7 @@ BESIDE = {"changes", "failures", "history", "parity"}
     ("kind", "unnameable"),
     [("typical", set()), ("everything", {"leaderboard-multiclass", "leaderboard-regression"})],
 )
-def test_every_measured_table_tells_its_command(kind, unnameable, views, sections) -> None:
+def test_every_measured_table_shows_its_command(kind, unnameable, views, sections) -> None:
     """But for the datasets with names that no shell could be given."""
     page = Page(views[kind]())
     built = {s.name: s.build(page) for s in sections if s.name not in SETTINGS | BESIDE}
@@ -144,7 +144,7 @@ def test_every_measured_table_tells_its_command(kind, unnameable, views, section
         assert all(x.startswith(("python -m harness ", "# ")) for x in lines), name
 
 
-def test_the_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
+def test_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
     page = Page(views["typical"]())
     found = {t.name: t.again for s in sections for t in tables(s.build(page))}
     pair = page.pairs[0]
@@ -156,7 +156,7 @@ def test_the_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) 
     assert "-a decision_tree -d wine -d digits" in found["leaderboard-multiclass"]
 
 
-def test_a_duel_alone_is_fought_again_by_its_own_command(views, sections) -> None:
+def test_single_duel_has_its_own_rerun_command(views, sections) -> None:
     page = Page(views["typical"]())
     page.view.run["config"]["command"] = "duel"
     found = {t.name: t.again for s in sections for t in tables(s.build(page))}

@@ -38,7 +38,7 @@ def zeros_mostly(rng, n, d, share=0.1):
 
 @given(seeds, st.integers(0, 3), st.sampled_from([np.float32, np.float64]))
 @few
-def test_runs_count_values_and_zeros(seed, n_zeros, dtype):
+def test_runs_are_counted_by_value_and_zero(seed, n_zeros, dtype):
     rng = np.random.default_rng(seed)
     values = zeros_mostly(rng, rng.integers(0, 30), 1, 0.7)[:, 0].astype(dtype)
     found = runs_of(values, n_zeros)
@@ -48,7 +48,7 @@ def test_runs_count_values_and_zeros(seed, n_zeros, dtype):
 
 @given(seeds, st.integers(0, 6), st.integers(1, 5))
 @few
-def test_features_join_the_first_bundle_that_has_room(seed, most, room):
+def test_feature_joins_first_bundle_with_room(seed, most, room):
     rng = np.random.default_rng(seed)
     n_rows, d = 150, 12
     is_set = rng.random((n_rows, d)) < rng.random(d) * 0.3
@@ -71,7 +71,7 @@ def test_features_join_the_first_bundle_that_has_room(seed, most, room):
 
 @given(seeds, st.booleans(), st.sampled_from(LAYOUTS))
 @few
-def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
+def test_bins_are_recovered_from_bundles_and_sparse_columns(seed, is_missing, layout):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 300)), int(rng.integers(1, 40))
     X = zeros_mostly(rng, n, d, rng.random() * 0.3)
@@ -93,7 +93,7 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
         assert bins.rows.shape[1] == len(bins.layout.length)
 
 
-def test_a_conflict_that_is_allowed_costs_one_value():
+def test_allowed_conflict_loses_one_value():
     X = np.zeros((100, 2))
     X[:10, 0] = X[9:19, 1] = 1.0
     none = np.zeros(2, np.int64)
@@ -111,7 +111,7 @@ def test_a_conflict_that_is_allowed_costs_one_value():
 
 @given(seeds, st.sampled_from([1 << 10, 1 << 30]))
 @few
-def test_listed_columns_sum_records(seed, size):
+def test_sparse_columns_sum_packed_gradients(seed, size):
     rng = np.random.default_rng(seed)
     n, d = 1500, 400
     X = zeros_mostly(rng, n, d, 0.01)
@@ -141,7 +141,7 @@ def test_listed_columns_sum_records(seed, size):
     assert bool(sums[hist_layout.LISTED_FLUSHED]) == (size > 1 << 20)
 
 
-def test_dense_columns_are_chosen_where_two_are_never_set_together():
+def test_exclusive_columns_are_made_dense():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 4, 3000)
     X = np.column_stack([rng.normal(size=3000), level[:, None] == np.arange(4)]).astype(float)
@@ -153,7 +153,7 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
 
 @given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 12))
 @settings(max_examples=100, deadline=None)
-def test_columns_that_share_no_row_are_those_whose_product_is_zero(seed, n_rows, n_columns):
+def test_columns_without_common_rows_have_zero_product(seed, n_rows, n_columns):
     rng = np.random.default_rng(seed)
     is_set = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
     together = is_set.T.astype(int) @ is_set
@@ -163,7 +163,7 @@ def test_columns_that_share_no_row_are_those_whose_product_is_zero(seed, n_rows,
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_entries_of_dense_columns_are_listed_in_the_order_of_rows(threads, dtype):
+def test_entries_of_dense_columns_are_in_row_order(threads, dtype):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(9000, 4)).astype(dtype) * (rng.random((9000, 4)) < 0.3)
     X[5, 2], X[8999, 2], X[4095, 0] = np.nan, np.inf, -0.0
@@ -182,7 +182,7 @@ def test_entries_of_dense_columns_are_listed_in_the_order_of_rows(threads, dtype
 
 @given(seeds, st.booleans(), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
-def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bundles, threads):
+def test_trees_on_bundles_and_sparse_columns_equal_plain_grower(seed, has_bundles, threads):
     rng = np.random.default_rng(seed)
     n, d = 300, 12
     level = rng.integers(0, 5, n)

@@ -40,7 +40,7 @@ def search(x, codes, weight, best, min_weight_leaf):
     signal=st.booleans(),
 )
 @settings(max_examples=200)
-def test_the_cut_is_the_best_of_all_and_the_lowest(seed, n, known, light, signal):
+def test_cut_is_the_lowest_of_the_best_cuts(seed, n, known, light, signal):
     rng = np.random.default_rng(seed)
     x = column(rng, n, 0.0).astype(np.float32)
     codes = rng.integers(0, 2, n)

@@ -63,7 +63,7 @@ def split(codes, n_codes, g, h, sizes, rules):
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_the_best_set_is_that_of_the_plain_twin(seed, gaps, held, sets, grouped):
+def test_best_category_set_equals_oracle(seed, gaps, held, sets, grouped):
     rng = np.random.default_rng(seed)
     n, n_codes = 200, int(rng.integers(2, 25))
     seen = rng.permutation(n_codes)[: rng.integers(1, n_codes + 1)]  # others are absent
@@ -92,7 +92,7 @@ def test_the_best_set_is_that_of_the_plain_twin(seed, gaps, held, sets, grouped)
     assert goes_left[n_codes] == root["missing_left"]
 
 
-def test_rows_without_any_category_split_nothing():
+def test_rows_without_category_give_no_split():
     g, h = np.array([-UNIT, UNIT] * 20), np.full(40, UNIT)
     root, _, grower = split(np.full(40, np.nan), 5, g, h, None, PLAIN)
     assert root["left"] < 0
@@ -100,7 +100,7 @@ def test_rows_without_any_category_split_nothing():
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_records_are_summed_and_rows_binned_by_codes(dtype):
+def test_packed_gradients_are_summed_and_rows_binned_by_code(dtype):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 301, 5000).astype(dtype)
     g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
@@ -120,7 +120,7 @@ def test_records_are_summed_and_rows_binned_by_codes(dtype):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 40, 127]), st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_groups_are_those_of_the_plain_twin(seed, n_heavy, tied):
+def test_category_groups_equal_oracle(seed, n_heavy, tied):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(256, 1500))
     weight = rng.integers(0, 50, n)
@@ -134,7 +134,7 @@ def test_groups_are_those_of_the_plain_twin(seed, n_heavy, tied):
     assert np.array_equal(found, np.repeat(np.arange(len(wanted)), [len(w) for w in wanted]))
 
 
-def test_where_nothing_is_left_to_explain_there_is_one_group():
+def test_zero_residuals_give_one_group():
     assert categories.cut(np.zeros(300, np.int64), np.zeros(300)).tolist() == [0] * 300
 
 
@@ -150,7 +150,7 @@ def limits(**changes):
     return Limits(**own)
 
 
-def test_groups_hold_neighbours_by_what_is_left_to_explain_of_them():
+def test_groups_join_categories_with_similar_residuals():
     rng = np.random.default_rng(1)
     sums = np.stack([rng.integers(-900, 900, 600), rng.integers(1, 400, 600)], axis=1)
     found = categories.group_codes(sums, Scale(0.25, 0.5), limits(min_child_weight=20.0))
@@ -162,7 +162,7 @@ def test_groups_hold_neighbours_by_what_is_left_to_explain_of_them():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_column_is_binned_anew_for_each_tree(threads):
+def test_column_is_binned_again_for_each_tree(threads):
     rng = np.random.default_rng(2)
     X = np.stack([rng.integers(0, 400, 9000), rng.integers(0, 9, 9000)], axis=1).astype(np.float32)
     X[::10, 0] = np.nan
@@ -194,6 +194,6 @@ def test_a_column_is_binned_anew_for_each_tree(threads):
         assert np.array_equal(bins.rows[:, 1], before)
 
 
-def test_codes_that_trees_cannot_hold_are_refused():
+def test_codes_beyond_the_tree_format_are_refused():
     with pytest.raises(ValueError, match=r"codes must be below 2\*\*31"):
         categories.Categories(np.array([[0.0], [2.0**31]]), np.array([True]))

@@ -34,7 +34,7 @@ def case(seed, n=90, d=5, n_classes=3):
 
 @given(seed=seeds, d=st.integers(1, 9))
 @settings(max_examples=30)
-def test_cells_hold_the_weight_of_each_lane_and_bin(seed, d):
+def test_histogram_holds_weight_of_each_class_and_bin(seed, d):
     rng = np.random.default_rng(seed)
     code = rng.integers(0, 256, (d, 70)).astype(np.uint8)
     lane = rng.integers(0, 5, 70).astype(np.uint16)
@@ -48,7 +48,7 @@ def test_cells_hold_the_weight_of_each_lane_and_bin(seed, d):
 
 @given(seed=seeds, n_classes=st.integers(2, 5), depth=st.integers(1, 4))
 @settings(max_examples=40)
-def test_every_node_has_the_best_split_of_all(seed, n_classes, depth):
+def test_every_node_has_the_best_split(seed, n_classes, depth):
     X, kinds, weight = case(seed, n_classes=n_classes)
     with Workers(1) as workers:
         tree, missed = grower_of(X, kinds, n_classes, weight, workers).grow(FREE, depth, 1)
@@ -78,7 +78,7 @@ def test_every_node_has_the_best_split_of_all(seed, n_classes, depth):
 
 @given(seed=seeds, share=st.floats(0.01, 0.4))
 @settings(max_examples=30)
-def test_limits_hold(seed, share):
+def test_limits_are_respected(seed, share):
     X, kinds, weight = case(seed, n_classes=2)
     limits = ClassLimits(10, share, 0.01)
     with Workers(1) as workers:
@@ -92,7 +92,7 @@ def test_limits_hold(seed, share):
 
 @given(seed=seeds)
 @settings(max_examples=30)
-def test_weights_rise_where_the_tree_was_wrong(seed):
+def test_weights_of_misclassified_rows_rise(seed):
     X, kinds, weight = case(seed)
     with Workers(1) as workers:
         grower = grower_of(X, kinds, 3, weight, workers)
@@ -126,7 +126,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, threads, n_class
     assert grown[0] == grown[1]
 
 
-def test_equal_columns_are_visited_as_scikit_learn_does():
+def test_equal_columns_are_visited_in_scikit_learn_order():
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     kinds = (x + rng.normal(size=60) > 0).astype(int)

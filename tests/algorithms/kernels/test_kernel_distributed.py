@@ -35,7 +35,7 @@ pack = callable_kernel(hist_pack.pack)
 
 @given(SEEDS, st.lists(st.integers(0, 40), min_size=1, max_size=5))
 @few
-def test_rows_have_the_numbers_of_their_parts(seed, lengths):
+def test_rows_are_numbered_across_partitions(seed, lengths):
     rng = np.random.default_rng(seed)
     owner = rng.integers(0, 3, len(lengths))
     whole = np.arange(sum(lengths))
@@ -51,7 +51,7 @@ def test_rows_have_the_numbers_of_their_parts(seed, lengths):
 
 @given(SEEDS, st.integers(1, 200), st.integers(0, 200), st.booleans())
 @few
-def test_a_run_is_packed_and_drawn_as_in_the_whole_table(seed, n, cut, with_h):
+def test_partition_is_packed_and_rounded_like_the_whole_table(seed, n, cut, with_h):
     rng = np.random.default_rng(seed)
     g = rng.normal(size=n).astype(np.float32)
     h = rng.random(n if with_h else 0).astype(np.float32)
@@ -72,7 +72,7 @@ def test_a_run_is_packed_and_drawn_as_in_the_whole_table(seed, n, cut, with_h):
 
 @given(SEEDS, st.booleans())
 @few
-def test_exported_cells_are_unpacked_and_cleared(seed, flushed):
+def test_exported_histogram_is_unpacked_and_cleared(seed, flushed):
     rng = np.random.default_rng(seed)
     count, stride = np.array([3, 5, 2]), 8
     g = rng.integers(-(2**29), 2**29, (3, stride))
@@ -92,7 +92,7 @@ def test_exported_cells_are_unpacked_and_cleared(seed, flushed):
 
 
 @pytest.mark.parametrize("categorical", [False, True])
-def test_rows_are_parted_into_the_leaves_that_growth_put_them_in(categorical):
+def test_rows_are_partitioned_into_the_leaves_of_growth(categorical):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 30, (400, 3)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -141,7 +141,7 @@ def best_gain(sums, g, h, n_rows, rules):
 
 @given(SEEDS)
 @few
-def test_a_rank_proposes_what_its_own_rows_gain_and_scans_what_is_merged(seed):
+def test_rank_proposes_local_gains_and_scans_merged_histograms(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(2, 9, 3)
     first = np.cumsum(counts) - counts

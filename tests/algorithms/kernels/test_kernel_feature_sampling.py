@@ -18,7 +18,7 @@ NONE = np.empty(0)
     d=st.integers(1, 12),
     max_features=st.integers(1, 12),
 )
-def test_features_are_drawn_as_by_hand_through_a_whole_tree(seed, state, d, max_features):
+def test_features_drawn_for_a_tree_equal_oracle(seed, state, d, max_features):
     """Nodes are rows start … 8 of a staircase: a feature is constant from its own step on."""
     rng = np.random.default_rng(seed)
     steps = rng.integers(0, 8, d)
@@ -42,5 +42,5 @@ def test_features_are_drawn_as_by_hand_through_a_whole_tree(seed, state, d, max_
         assert growth.state[RANDOM] == by_hand.state
 
 
-def test_the_stream_starts_anew_from_zero():
+def test_random_stream_restarts_from_zero():
     assert oracles.xorshift(0) == oracles.xorshift(1)

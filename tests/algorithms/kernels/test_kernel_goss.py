@@ -32,7 +32,7 @@ def draw(rng, n_scores, n_rows):
 
 @given(SEEDS, st.integers(1, 3), st.integers(1, 3000))
 @few
-def test_one_side_sampling_is_the_papers_rule(seed, n_scores, n_rows):
+def test_one_side_sampling_follows_the_paper(seed, n_scores, n_rows):
     rng = np.random.default_rng(seed)
     g, h = draw(rng, n_scores, n_rows)
     a, b = rng.uniform(0.05, 0.6), rng.uniform(0.05, 0.4)
@@ -56,7 +56,7 @@ def test_one_side_sampling_is_the_papers_rule(seed, n_scores, n_rows):
 
 @given(SEEDS, st.integers(1, 500), st.integers(1, 500))
 @few
-def test_a_row_is_drawn_by_its_number_wherever_it_lies(seed, n_first, n_second):
+def test_row_draw_depends_on_row_number_only(seed, n_first, n_second):
     g, h = draw(np.random.default_rng(seed), 1, n_first + n_second)
     rows, _, new_g, _ = sample(g, h, 0.2, 0.3, seed, threads=1)
     swapped = np.roll(g, n_second, axis=1), np.roll(h, n_second, axis=1)
@@ -66,7 +66,7 @@ def test_a_row_is_drawn_by_its_number_wherever_it_lies(seed, n_first, n_second):
     assert np.array_equal(np.roll(there_g, -n_second, axis=1), new_g)
 
 
-def test_sums_over_the_sample_estimate_those_over_all_rows():
+def test_sample_sums_estimate_sums_over_all_rows():
     g, h = draw(np.random.default_rng(0), 1, 200_000)
     true = g.sum(dtype=float), h.sum(dtype=float)
     found = []

@@ -44,7 +44,7 @@ def check_node(tree, node, X, y, w, criterion, leaf):
     leaf=st.sampled_from([1, 2, 5]),
 )
 @settings(max_examples=60)
-def test_every_node_takes_the_best_split_there_is(seed, n, criterion, weights, leaf):
+def test_every_node_takes_the_best_split(seed, n, criterion, weights, leaf):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=0.3)
     weight = {

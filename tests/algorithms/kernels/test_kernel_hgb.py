@@ -26,7 +26,7 @@ MISSING = 6
     st.sampled_from([0.0, 1.5]),
 )
 @few
-def test_a_tree_is_the_twins(seed, num_leaves, max_depth, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
     rng = np.random.default_rng(seed)
     n, missing = int(rng.integers(20, 150)), MISSING
     X = rng.integers(0, missing, (n, 3)).astype(float)
@@ -60,7 +60,7 @@ def test_a_tree_is_the_twins(seed, num_leaves, max_depth, min_rows, ridge):
 
 @given(st.lists(st.floats(-800, 700), min_size=1, max_size=20), st.booleans())
 @few
-def test_derivatives_are_the_twins(scores, is_weighted):
+def test_derivatives_equal_oracle(scores, is_weighted):
     score = np.array(scores)
     n = len(score)
     y = (np.arange(n) % 2).astype(float)

@@ -35,7 +35,7 @@ def histogram(rng, n_bins, share, *, large):
     st.booleans(),
 )
 @settings(max_examples=200, deadline=None)
-def test_sums_of_cells_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
+def test_narrow_sums_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
     rng = np.random.default_rng(seed)
     g, h = histogram(rng, n_bins, share, large=large)
     n_rows = max(1, int(rng.integers(1, 500)))

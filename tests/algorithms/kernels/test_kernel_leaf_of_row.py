@@ -48,7 +48,7 @@ def runs_of(nodes, goes_left, length):
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 256), st.sampled_from([2, 9, 255, 256]))
 @few
-def test_rows_come_to_the_leaf_that_a_walk_finds(seed, n_leaves, n_bins):
+def test_leaf_of_every_row_equals_tree_walk(seed, n_leaves, n_bins):
     rng = np.random.default_rng(seed)
     length = np.append(rng.integers(2, n_bins + 1, N_FEATURES - 1), n_bins)
     columns = np.stack([rng.integers(0, n, N_ROWS) for n in length]).astype(np.uint8)
@@ -67,7 +67,7 @@ def test_rows_come_to_the_leaf_that_a_walk_finds(seed, n_leaves, n_bins):
     ("sides", "is_run"),
     [("LRLLRL", False), ("RLRLLR", False), ("RLLLLR", True), ("LRRRLL", True), ("LLLLLR", True)],
 )
-def test_a_split_is_one_run_of_bins_or_none(sides, is_run):
+def test_split_is_at_most_one_run_of_bins(sides, is_run):
     nodes, goes_left = draw_tree(np.random.default_rng(0), 2, np.full(N_FEATURES, 6))
     goes_left[0, :6] = [side == "L" for side in sides]
     assert runs_of(nodes, goes_left, np.full(N_FEATURES, 6))[0] == is_run
@@ -82,7 +82,7 @@ def test_a_split_is_one_run_of_bins_or_none(sides, is_run):
         {"subsample": 0.3, "subsample_freq": 1, "categorical_feature": [0], "cat_smooth": 1.0},
     ],
 )
-def test_trees_of_samples_score_the_rows_left_out_as_parting_does(params, monkeypatch):
+def test_rows_outside_the_sample_get_the_scores_of_partitioning(params, monkeypatch):
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.integers(0, 40, 9000), rng.normal(size=(9000, 2))])
     X[rng.random(X.shape) < 0.1] = np.nan

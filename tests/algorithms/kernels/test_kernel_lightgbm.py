@@ -42,7 +42,7 @@ PLAIN = {
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 400), st.data())
 @few
-def test_rows_are_drawn_as_the_twin_does(seed, n, data):
+def test_sampled_rows_equal_oracle(seed, n, data):
     wanted = data.draw(st.integers(1, n - 1))
     drawn = np.zeros(n, np.uint8)
     draw_sample(seed, wanted, drawn)
@@ -56,7 +56,7 @@ def test_rows_are_drawn_as_the_twin_does(seed, n, data):
     st.integers(0, 2**32 - 1),
 )
 @few
-def test_edges_are_the_twins(values, room, least, seed):
+def test_bin_edges_equal_oracle(values, room, least, seed):
     rng = np.random.default_rng(seed)
     values = np.sort(np.array(values, np.float64)) / 7.0
     counts = rng.integers(1, 5, len(values)) + 50 * (rng.random(len(values)) < 0.1)
@@ -72,7 +72,7 @@ def test_edges_are_the_twins(values, room, least, seed):
     st.sampled_from([0.0, 2.0]),
 )
 @few
-def test_a_tree_is_the_twins(seed, num_leaves, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, min_rows, ridge):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 120))
     X = rng.integers(0, 6, (n, 3)).astype(float)
@@ -95,7 +95,7 @@ def test_a_tree_is_the_twins(seed, num_leaves, min_rows, ridge):
 
 @given(st.lists(st.floats(-700, 700), min_size=1, max_size=20), st.booleans())
 @few
-def test_derivatives_and_links_are_the_twins(scores, is_weighted):
+def test_derivatives_and_links_equal_oracle(scores, is_weighted):
     score = np.array(scores)
     n = len(score)
     y = (np.arange(n) % 2).astype(np.float32)
@@ -123,14 +123,14 @@ def test_derivatives_and_links_are_the_twins(scores, is_weighted):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.5, 0.9]))
 @few
-def test_quantiles_without_weights_are_numpys(seed, share):
+def test_unweighted_quantiles_equal_numpy(seed, share):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=int(rng.integers(1, 40)))
     np.testing.assert_allclose(quantile_of(values, None, share), np.quantile(values, share))
 
 
 @pytest.mark.parametrize("max_bin", [2, 16, 255])
-def test_bins_are_lightgbms_own(tmp_path, max_bin):
+def test_bins_equal_lightgbm(tmp_path, max_bin):
     rng = np.random.default_rng(max_bin)
     X = rng.normal(size=(500, 4))
     X[:, 1] = np.round(X[:, 1])

@@ -127,7 +127,7 @@ def move(X, used):
     [(0.0, leave), (0.3, leave), (0.0, tie), (0.3, tie), (0.0, lack), (0.3, move)],
 )
 @pytest.mark.parametrize("kind", [ExactGrower, LevelwiseGrower])
-def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
+def test_rows_are_at_the_node_the_tree_sends_them_to(kind, missing, change):
     X, g, h = draw_table(1, n=400, d=4, missing=missing)
     used = np.random.default_rng(0).random(400) < 0.7
     g = (0.1 * g + 9 * change(X, used)).astype(np.float32)
@@ -143,7 +143,7 @@ def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
     np.testing.assert_allclose(grown.nodes["cover"], cover, rtol=1e-5)
 
 
-def test_sparse_rows_grow_the_tree_of_dense_ones():
+def test_sparse_and_dense_rows_grow_the_same_tree():
     X, g, h = draw_table(2, n=300, d=5, missing=0.6)
     listed = sparse.csr_matrix(np.where(np.isnan(X), 0, X))
     with Workers(1) as workers:
@@ -156,7 +156,7 @@ def test_sparse_rows_grow_the_tree_of_dense_ones():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_levels_and_lists_grow_one_tree(missing):
+def test_histograms_and_sorted_columns_grow_the_same_tree(missing):
     for seed in range(5):
         X, g, h = draw_table(seed, n=500, d=4, missing=missing)
         X[:, 1] *= np.float32(1e-30)  # any scale: no two values are held for one
@@ -175,7 +175,7 @@ def describe(nodes, x):
     return [tuple(nodes[n][at].item() for n in names) for at in oracles.walk(nodes, x)[:-1]]
 
 
-def test_nodes_know_what_their_rows_lack():
+def test_nodes_record_features_missing_in_their_rows():
     X, g, h = draw_table(4, n=200, d=3, missing=0.1)
     with Workers(1) as workers:
         grower, draws = grower_of(X, workers, max_depth=3)
@@ -190,7 +190,7 @@ def test_nodes_know_what_their_rows_lack():
         assert largest[node] == np.nanmax(seen)
 
 
-def test_thresholds_of_neighbours_lie_above_the_lower_one():
+def test_thresholds_of_adjacent_values_exceed_the_lower_one():
     rng = np.random.default_rng(0)
     x = np.float32(1.0) + np.arange(64, dtype=np.float32) * np.float32(2**-23)
     X = np.column_stack([x, rng.permutation(x)]).astype(np.float32)
@@ -205,7 +205,7 @@ def test_thresholds_of_neighbours_lie_above_the_lower_one():
     assert np.array_equal(found[leaves], tree.cover[leaves])
 
 
-def test_trees_are_cut_as_the_rules_say():
+def test_trees_are_pruned_by_the_rules():
     for seed in range(5):
         X, g, h = draw_table(seed, n=400, d=4)
         with Workers(1) as workers:

@@ -12,7 +12,7 @@ renumber = callable_kernel(renumber)
 
 
 @given(seed=seeds, n=st.integers(2, 60), missing_left=st.booleans())
-def test_a_split_parts_rows_and_lists(seed, n, missing_left):
+def test_split_partitions_rows_and_sorted_columns(seed, n, missing_left):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=n), table(rng, n, 3, missing=0.5)])
     X[rng.random(n) < 0.2, 0] = np.nan

@@ -17,7 +17,7 @@ from algorithms.trees.tree import ROWS_OF_A_THREAD
 
 
 @given(seed=seeds, n=st.integers(2, 60), rows=st.integers(0, 50), share=st.sampled_from([0.0, 0.2]))
-def test_rows_find_their_leaves(seed, n, rows, share):
+def test_rows_reach_their_leaves(seed, n, rows, share):
     rng = np.random.default_rng(seed)
     X = table(rng, n, 3, missing=share)
     tree = DecisionTreeClassifier(random_state=0).fit(X, rng.integers(0, 3, n)).tree_
@@ -39,7 +39,7 @@ def test_rows_find_their_leaves(seed, n, rows, share):
     x=st.floats(-(2**20), 2**20, width=32),
     y=st.floats(-(2**20), 2**20, width=32),
 )
-def test_a_threshold_between_two_floats_parts_them(x, y):
+def test_threshold_between_adjacent_floats_separates_them(x, y):
     """The float32 that stands for a threshold parts float32 values as the float64 does."""
     threshold = x / 2.0 + y / 2.0
     nodes = np.zeros(3, NODE)
@@ -53,7 +53,7 @@ def test_a_threshold_between_two_floats_parts_them(x, y):
     assert leaves.tolist() == [1 if p <= threshold else 2 for p in probes.astype(np.float64)]
 
 
-def test_threads_share_the_rows():
+def test_threads_split_the_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2 * ROWS_OF_A_THREAD + 7, 3)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan

@@ -12,7 +12,7 @@ EMPTY = np.empty(0)
 
 
 @given(seed=seeds, n=st.integers(1, 90), missing=st.sampled_from([0.0, 0.7]))
-def test_columns_are_sorted_and_flagged_as_by_hand(seed, n, missing):
+def test_sorted_columns_and_flags_equal_oracle(seed, n, missing):
     values = column(np.random.default_rng(seed), n, missing).astype(np.float32)
     table = table_of(values[:, None])
     order, kind, n_missing = sort_column(values)
@@ -30,7 +30,7 @@ def test_signs_zeros_and_extremes():
 
 
 @given(seed=seeds, n=st.integers(1, 60))
-def test_picked_rows_keep_their_order_and_their_places(seed, n):
+def test_selected_rows_keep_order_and_positions(seed, n):
     rng = np.random.default_rng(seed)
     values = column(rng, n, 0.3).astype(np.float32)
     table = table_of(values[:, None])

@@ -11,7 +11,7 @@ from algorithms.trees.pruning import cut, prune
 
 
 @given(seed=seeds, n=st.integers(2, 40), at=st.floats(0, 1))
-def test_the_weakest_branches_are_cut(seed, n, at):
+def test_weakest_branches_are_pruned(seed, n, at):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, 2), rng.normal(size=n)
     tree = DecisionTreeRegressor(random_state=0).fit(X, y).tree_

@@ -52,7 +52,7 @@ def rows_on_the_left(growth, rows, v, x):
 
 @given(data=st.data(), seed=seeds, n=st.integers(2, 150), criterion=st.sampled_from(HERE))
 @settings(max_examples=150)
-def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
+def test_best_split_of_all_features_is_found(data, seed, n, criterion):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=data.draw(st.sampled_from([0.0, 0.5])))
     kind = data.draw(st.sampled_from([*WEIGHTS]))
@@ -82,14 +82,14 @@ def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_of_equal_splits_the_first_is_taken(criterion, n_classes):
+def test_first_of_equal_splits_is_taken(criterion, n_classes):
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     target = Target(n_classes, codes=np.array([0, 1, 1, 0]))
     growth, _, _ = search(X, target, criterion)
     assert growth.position.tolist() == [1, 0]  # the first place of the first feature
 
 
-def test_a_perfect_split_ends_the_search():
+def test_perfect_split_ends_the_search():
     X = np.column_stack([[0.0, 1.0, 2.0, 3.0]] * 2)
     growth, _, _ = search(X, Target(2, codes=np.array([0, 0, 1, 1])), "gini")
     assert growth.position.tolist() == [2, 0]

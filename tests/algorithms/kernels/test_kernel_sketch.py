@@ -31,7 +31,7 @@ from algorithms.runtime.threads import ALONE, Workers
     st.sampled_from([1, 4]),
     st.sampled_from([0.0, 0.5, 2.0]),
 )
-def test_cells_are_closed_when_they_are_full_and_before_a_large_value(
+def test_sketch_cell_closes_when_full_and_before_a_large_value(
     seed, distinct, fewest, times, per_h
 ):
     rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def test_cells_are_closed_when_they_are_full_and_before_a_large_value(
         assert k == 0 or cells[k - 1][-1] <= edges[k - 1] < own[0]
 
 
-def test_there_is_room_for_all_cells_however_values_lie():
+def test_all_sketch_cells_have_room():
     often = np.arange(8001) % 2 == 1  # a frequent value between every two rare ones
     x = np.repeat(np.arange(8001, dtype=np.float32), np.where(often, 100, 1))
     cells = Cells(x[:, None], ALONE, "test")
@@ -67,7 +67,7 @@ def test_there_is_room_for_all_cells_however_values_lie():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 1, 5]))
-def test_edges_part_the_hessians_evenly(seed, room, distinct):
+def test_edges_divide_the_hessians_evenly(seed, room, distinct):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=200).astype(np.float32)
     x = np.round(x * distinct) if distinct else x
@@ -95,7 +95,7 @@ def test_edges_part_the_hessians_evenly(seed, room, distinct):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_cells_of_many_values_are_about_even_and_in_order(missing):
+def test_cells_are_nearly_even_and_in_order(missing):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(50_000, 2)).astype(np.float32)
     X[:, 1] = np.round(X[:, 1], 1)
@@ -118,7 +118,7 @@ def test_cells_of_many_values_are_about_even_and_in_order(missing):
 
 
 @pytest.mark.parametrize("digits", [9, 3])
-def test_no_value_of_few_rows_closes_the_cell_before_it(digits):
+def test_value_of_few_rows_does_not_close_the_previous_cell(digits):
     x = np.round(np.random.default_rng(0).normal(size=16_000), digits).astype(np.float32)
     cells = Cells(x[:, None], ALONE, "test")
     expected = oracles.cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
@@ -128,7 +128,7 @@ def test_no_value_of_few_rows_closes_the_cell_before_it(digits):
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([1, 8, 1e6]))
-def test_bins_of_weights_are_those_of_rows_that_are_repeated(seed, max_bin, digits):
+def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 10))
     X = (np.round(X * digits) / digits).astype(np.float32)
@@ -184,7 +184,7 @@ def propose(cells, f, h, room):
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.0, 0.4]),
 )
-def test_no_threshold_is_far_from_a_candidate(seed, kind, room, missing, zeros):
+def test_every_threshold_is_near_a_candidate(seed, kind, room, missing, zeros):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=12_000).astype(np.float32)
     x[rng.random(len(x)) < zeros] = 0.0
@@ -205,7 +205,7 @@ def test_no_threshold_is_far_from_a_candidate(seed, kind, room, missing, zeros):
     assert np.array_equal(*found)
 
 
-def test_a_column_is_cut_anew_once_for_the_same_weights():
+def test_column_is_sketched_once_for_equal_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)).astype(np.float32)
     h = weigh("neighbours", X[:, 0], rng)
@@ -223,7 +223,7 @@ def test_a_column_is_cut_anew_once_for_the_same_weights():
     assert cells.edges[0] is after[0]  # its rows are parted well enough for these
 
 
-def test_values_that_are_frequent_do_not_have_a_column_cut_anew():
+def test_frequent_values_do_not_cause_another_sketch():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30_000, 1)).astype(np.float32)
     x[rng.random(len(x)) < 0.5] = 0.0
@@ -234,7 +234,7 @@ def test_values_that_are_frequent_do_not_have_a_column_cut_anew():
 
 
 @pytest.mark.parametrize("h", [0.0, -1.0])
-def test_a_column_without_weight_is_left_as_it_is(h):
+def test_column_without_weight_is_unchanged(h):
     x = np.arange(10_000, dtype=np.float32)[:, None]
     cells = Cells(x, ALONE, "test")
     before = cells.edges[0]

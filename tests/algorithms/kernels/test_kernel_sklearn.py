@@ -48,26 +48,26 @@ def sort_all_ways(values):
 
 @given(seed=seeds, n=st.integers(0, 300), levels=st.sampled_from([1, 2, 5, 40, 10**6]))
 @settings(max_examples=80)
-def test_equal_values_end_in_scikit_learns_order(seed, n, levels):
+def test_equal_values_are_in_scikit_learn_order(seed, n, levels):
     sort_all_ways(np.random.default_rng(seed).integers(0, levels, n).astype(float))
 
 
 @pytest.mark.parametrize("n", [15, 16, 200, 400, 1001])
-def test_pipes_and_steps_are_sorted_alike(n):
+def test_organ_pipes_and_steps_are_sorted(n):
     rising = np.arange(n, dtype=float)
     pipe = np.minimum(rising, n - rising)
     for values in (rising, rising[::-1], pipe, -pipe, rising // 7, rising % 7):
         sort_all_ways(values)
 
 
-def test_a_sort_that_goes_too_deep_ends_in_the_heap():
+def test_deep_recursion_falls_back_to_heapsort():
     rising = np.arange(1000.0)
     assert sort_all_ways(np.minimum(rising, 999 - rising)) > 0
 
 
 @given(seed=seeds, n=st.integers(1, 120), digits=st.sampled_from([0, 1, 12]), unit=st.booleans())
 @settings(max_examples=80)
-def test_absolute_errors_of_all_sides_are_scikit_learns(seed, n, digits, unit):
+def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit):
     rng = np.random.default_rng(seed)
     y = np.round(rng.normal(size=n + 10) * 3, digits)
     w = np.ones(n + 10) if unit else rng.choice([0.25, 1.0, rng.random() + 0.1], n + 10)
@@ -96,7 +96,7 @@ def test_absolute_errors_of_all_sides_are_scikit_learns(seed, n, digits, unit):
 
 @given(seed=seeds, n=st.integers(1, 60))
 @settings(max_examples=60)
-def test_missing_values_stand_last_and_then_first(seed, n):
+def test_missing_values_are_placed_last_then_first(seed, n):
     rng = np.random.default_rng(seed)
     values = np.ascontiguousarray(table(rng, n + 6, 1, missing=0.8).T, np.float32)
     columns = np.zeros(1, np.int64)

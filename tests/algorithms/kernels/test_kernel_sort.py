@@ -22,7 +22,7 @@ def sorted_by_kernel(values):
         lambda dtype: hnp.arrays(dtype, st.integers(0, 80))
     )
 )
-def test_numbers_are_sorted_as_numpy_sorts_them(values):
+def test_sort_equals_numpy(values):
     found = sorted_by_kernel(values)
     wanted = np.sort(values)
     np.testing.assert_array_equal(found, wanted)
@@ -31,7 +31,7 @@ def test_numbers_are_sorted_as_numpy_sorts_them(values):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", ["normal", "whole", "wide", "equal", "close"])
-def test_many_numbers_are_sorted(dtype, kind):
+def test_large_arrays_are_sorted(dtype, kind):
     rng = np.random.default_rng(0)
     n = 20_000
     values = {

@@ -38,7 +38,7 @@ def entries_in(entries):
 
 @given(seeds, st.integers(1, 3), st.sampled_from([np.float32, np.float64]), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_rows_and_columns_give_the_same_bins(seed, threads, dtype, is_missing):
+def test_row_and_column_access_give_the_same_bins(seed, threads, dtype, is_missing):
     X = drawn_matrix(seed, dtype)
     n_rows, n_columns = X.shape
     absent = np.nan if is_missing else 0.0
@@ -59,7 +59,7 @@ def test_rows_and_columns_give_the_same_bins(seed, threads, dtype, is_missing):
 
 
 @pytest.mark.parametrize("reason", ["edges", "codes"])
-def test_rows_are_brought_into_columns_where_that_is_needed(monkeypatch, reason):
+def test_rows_are_transposed_when_needed(monkeypatch, reason):
     X = sparse.csr_array(np.abs(drawn_matrix(3, np.float64).toarray().round()))
     is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
     if reason == "edges":
@@ -72,7 +72,7 @@ def test_rows_are_brought_into_columns_where_that_is_needed(monkeypatch, reason)
     assert entries_in(own) == entries_in(other)
 
 
-def test_what_stands_twice_is_added_up_first():
+def test_duplicate_entries_are_summed_first():
     twice = sparse.csr_array(([1.0, 2.0, 5.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     assert isinstance(split_columns(twice).listed, ByColumn)
     assert split_columns(twice).listed.matrix.toarray().tolist() == [[3.0, 0.0], [0.0, 5.0]]
@@ -82,7 +82,7 @@ def test_what_stands_twice_is_added_up_first():
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
 @settings(max_examples=200, deadline=None)
-def test_the_last_number_that_is_rounded_to_an_edge(edges):
+def test_largest_float_rounded_to_an_edge(edges):
     edges = np.array([*edges, np.finfo(np.float32).max], np.float32)
     last = last_rounded(edges)
     is_largest = edges == np.finfo(np.float32).max  # beyond it no table has values
@@ -93,7 +93,7 @@ def test_the_last_number_that_is_rounded_to_an_edge(edges):
     assert (last[is_largest] >= np.finfo(np.float32).max).all()
 
 
-def test_edges_of_wide_values_are_those_of_rounded_ones():
+def test_edges_of_float64_equal_edges_of_rounded_values():
     edges = [np.array([0.1, 0.30000001]), np.empty(0)]
     narrow = pad_edges(edges, split_columns(np.zeros((1, 2), np.float32), bundles=False))
     wide = pad_edges(edges, split_columns(np.zeros((1, 2)), bundles=False, rounds=True))
@@ -114,7 +114,7 @@ def neighbours(rng, n, d):
 
 @given(seeds, st.integers(1, 2), st.sampled_from(["ties", "zeros", "gaps", "tiny", "lists"]))
 @settings(max_examples=25, deadline=None)
-def test_float64_rows_train_the_model_of_their_float32_ones(seed, threads, kind):
+def test_float64_rows_train_like_their_float32_copies(seed, threads, kind):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 400)), int(rng.integers(1, 9))
     X = neighbours(rng, n, d)
@@ -146,7 +146,7 @@ def test_float64_rows_beyond_float32_are_refused(value):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
-def test_a_sample_without_a_row_leaves_features_unsplit(form):
+def test_empty_sample_leaves_features_unsplit(form):
     X = np.random.default_rng(0).normal(size=(100, 3))
     y = X[:, 0] > 0.0
     model = HistogramBoostingClassifier(n_estimators=2, subsample_for_bin=1, min_data_in_bin=1)
@@ -154,7 +154,7 @@ def test_a_sample_without_a_row_leaves_features_unsplit(form):
     assert np.unique(model.fit(form(X), y).predict_proba(form(X)), axis=0).shape == (1, 2)
 
 
-def test_parts_of_a_table_of_few_entries_are_few():
+def test_sparse_table_is_split_into_few_chunks():
     few = sparse.csr_array(([1.0, 2.0], ([0, 5], [3, 900])), shape=(1000, 1000))
     many = sparse.csr_array(np.ones((1000, 3)))
     with Workers(4) as workers:

@@ -70,7 +70,7 @@ def same_split(split, expected):
 
 @given(seed=seeds, n=st.integers(0, 400), distinct=st.sampled_from([2, 10, 300]))
 @settings(max_examples=100)
-def test_ties_are_sorted_as_by_gnu(seed, n, distinct):
+def test_ties_are_ordered_like_gnu_sort(seed, n, distinct):
     values = np.random.default_rng(seed).integers(0, distinct, n).astype(np.float32)
     pairs = twins.sort_like_gnu(zip(values, range(n), strict=True))
     rows = np.arange(n, dtype=np.int32)
@@ -78,7 +78,7 @@ def test_ties_are_sorted_as_by_gnu(seed, n, distinct):
     assert rows.tolist() == [row for _, row in pairs]
 
 
-def test_a_part_that_goes_too_deep_is_sorted_by_a_heap(monkeypatch):
+def test_deep_recursion_falls_back_to_heapsort(monkeypatch):
     heaps, heapsort = [], twins.heapsort
     monkeypatch.setattr(
         twins, "heapsort", lambda pairs: heaps.append(len(pairs)) or heapsort(pairs)
@@ -168,7 +168,7 @@ def test_histograms_and_their_splits(seed, n):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_slopes_of_a_loss(name):
+def test_gradients_of_a_loss(name):
     rng = np.random.default_rng(3)
     n = 300
     score = (rng.normal(size=n) * 4).astype(np.float32)
@@ -182,7 +182,7 @@ def test_slopes_of_a_loss(name):
         assert (g[i], h[i]) == (first * weight[i], second * weight[i])
 
 
-def test_slopes_of_classes():
+def test_gradients_of_classes():
     rng = np.random.default_rng(4)
     n = 200
     score = (rng.normal(size=(3, n)) * 4 - 2).astype(np.float32)
@@ -232,7 +232,7 @@ def test_sorted_summaries_are_made_and_pruned(seed, n, most):
         assert fewer[:size].tolist() == twins.pruned_between(expected, most)
 
 
-def test_a_queue_stops_where_it_is_full():
+def test_full_queue_stops_growth():
     values = np.array([1, 1, 2, 2, 3, 1, 4], np.float32)
     weights = np.array([1, 2, 0, 4, 5, 6, 7], np.float32)
     queue, queued = np.empty((2, 3), np.float32)

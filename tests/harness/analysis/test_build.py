@@ -48,7 +48,7 @@ def of(view, algorithm, reference, dataset):
     return found
 
 
-def test_cells_carry_scores_seconds_and_peaks(fake, registry):
+def test_cells_have_scores_seconds_and_peaks(fake, registry):
     fake.classify("ours")
     view = fake.view(registry)
     (cell,) = view.cells
@@ -68,7 +68,7 @@ def test_cells_carry_scores_seconds_and_peaks(fake, registry):
     assert cell.reused == (False,) * FOLDS
 
 
-def test_the_view_needs_no_algorithm_and_outlives_the_store(fake, registry, tmp_path):
+def test_view_needs_no_algorithm_and_no_open_store(fake, registry, tmp_path):
     fake.classify("ours")
     fake.classify("theirs", jitter=0.02)
     run = store_fake_run(fake, tmp_path)
@@ -84,7 +84,7 @@ def test_the_view_needs_no_algorithm_and_outlives_the_store(fake, registry, tmp_
     assert view.predictions(view.cells[0].outcomes[0])["y"].shape == (200,)
 
 
-def test_pairs_are_scratch_against_reference_and_what_is_declared(fake, registry):
+def test_pairs_are_scratch_against_reference_and_the_declared_ones(fake, registry):
     fake.classify("ours")
     fake.classify("theirs", jitter=0.02)
     fake.classify("weak", sharpness=0.3)
@@ -101,7 +101,7 @@ def test_pairs_are_scratch_against_reference_and_what_is_declared(fake, registry
     assert {a.metric for a in view.accuracy if a.dataset} == {"log_loss"}
 
 
-def test_the_margin_is_a_share_of_constant_minus_best(fake, registry):
+def test_margin_is_a_share_of_constant_minus_best(fake, registry):
     fake.classify("ours")
     fake.classify("theirs", jitter=0.5)
     fake.classify("weak", sharpness=0.3)
@@ -127,7 +127,7 @@ def test_regression_falls_back_on_the_test_mean(fake, registry):
     assert found.gap == pytest.approx(constant - np.mean(view.cells[0].scores["rmse_sd"]))
 
 
-def test_the_constant_model_comes_from_the_training_rows():
+def test_constant_model_comes_from_the_training_rows():
     y = np.array([0, 0, 1])
     predicted = Predicted(y, np.full((3, 2), 0.5), None, 1.0)
     trained = constant_model(predicted, Task.BINARY, {"train_prior": [0.9, 0.1]})
@@ -171,7 +171,7 @@ def test_seeds_are_averaged_within_a_split(fake, registry):
     assert found.difference.n == FOLDS
 
 
-def test_failures_leave_their_splits_out_and_are_counted(fake, registry):
+def test_splits_with_failures_are_left_out_and_counted(fake, registry):
     fake.classify("ours")
     fake.classify("theirs", jitter=0.02)
     lost = fake.trial_outcomes[1]
@@ -185,7 +185,7 @@ def test_failures_leave_their_splits_out_and_are_counted(fake, registry):
     assert "without a score: 1 of ours, 0 of theirs" in found.notes
 
 
-def test_a_pair_that_failed_throughout_has_a_verdict_that_says_so(fake, registry):
+def test_verdict_of_a_pair_that_always_failed_says_so(fake, registry):
     fake.classify("theirs")
     for fold in range(FOLDS):
         failure = Failure("ValueError", "no")
@@ -200,7 +200,7 @@ def test_skipped_cells_make_no_pair(fake, registry):
     assert fake.view(registry).accuracy == ()
 
 
-def test_pairs_have_the_same_preparation_the_most_native_in_common(fake, registry):
+def test_pairs_use_the_most_native_common_preparation(fake, registry):
     for algorithm, jitter in (("ours", 0.0), ("theirs", 0.02)):
         for preparation in ("onehot", "native", "ordinal"):
             fake.classify(algorithm, jitter=jitter, trial={"preparation": preparation})
@@ -210,7 +210,7 @@ def test_pairs_have_the_same_preparation_the_most_native_in_common(fake, registr
     assert [a for a in view.accuracy if a.algorithm == "weak"] == []
 
 
-def test_every_variant_meets_the_reference(fake, registry):
+def test_every_variant_is_compared_with_the_reference(fake, registry):
     fake.classify("ours", trial={"params": {"depth": 2}})
     fake.classify("ours", sharpness=0.2, trial={"params": {"depth": 1}})
     fake.classify("theirs")
@@ -220,7 +220,7 @@ def test_every_variant_meets_the_reference(fake, registry):
     assert sum(a.dataset == "" for a in view.accuracy) == 2
 
 
-def test_labels_without_probabilities_are_pointed_at(fake, registry):
+def test_labels_without_probabilities_give_a_notice(fake, registry):
     fake.classify("theirs")
     for outcome in list(fake.trial_outcomes):
         arrays = dict(fake.arrays[outcome.arrays["predictions"]])
@@ -247,7 +247,7 @@ def test_given_and_holdout_splits(fake, registry):
     assert of(view, "ours", "theirs", "holdout").splits == 2
 
 
-def test_missing_arrays_cost_their_scores_only(fake, registry):
+def test_missing_arrays_lose_only_their_scores(fake, registry):
     fake.classify("ours")
     fake.classify("theirs", jitter=0.02)
     del fake.arrays[fake.trial_outcomes[0].arrays["predictions"]]
@@ -259,7 +259,7 @@ def test_missing_arrays_cost_their_scores_only(fake, registry):
     assert "missing" in broken["reason"]
 
 
-def test_a_strangers_metrics_break_nothing_and_take_no_verdict_over(fake):
+def test_plugin_metrics_are_scored_but_decide_no_verdict(fake):
     def raises(_predicted):
         raise ZeroDivisionError("oh")
 
@@ -276,7 +276,7 @@ def test_a_strangers_metrics_break_nothing_and_take_no_verdict_over(fake):
     assert view.broken == ({"plugin": "metric a_broken_one", "reason": "ZeroDivisionError: oh"},)
 
 
-def test_without_any_metric_there_are_cells_and_no_claims(fake):
+def test_without_a_metric_there_are_cells_and_no_claims(fake):
     fake.classify("ours")
     fake.classify("theirs")
     view = fake.view(load_registry(modules=[]))
@@ -284,7 +284,7 @@ def test_without_any_metric_there_are_cells_and_no_claims(fake):
     assert {a.verdict for a in view.accuracy} == {"inconclusive"}
 
 
-def test_duels_become_speeds_with_a_floor_and_a_pool(fake, registry):
+def test_duels_become_speeds_with_a_noise_floor_and_a_pool(fake, registry):
     def duel(a, b, dataset, ratio):
         jobs = [
             Job(name, "m", DatasetRef(dataset, "d"), (trial(name, dataset, 0),)) for name in (a, b)
@@ -325,12 +325,12 @@ def test_duels_become_speeds_with_a_floor_and_a_pool(fake, registry):
     assert (pooled.unit, pooled.ratio.n) == ("dataset", 2)
 
 
-def test_a_run_that_declares_nothing_has_a_view(registry):
+def test_run_without_declarations_has_a_view(registry):
     view = FakeRun(declared={}).view(registry)
     assert (view.cells, view.accuracy, view.speed) == ((), (), ())
 
 
-def test_seconds_of_unlike_machines_are_never_pooled(registry):
+def test_seconds_of_different_machines_are_never_pooled(registry):
     """Of a cluster with two kinds of hardware, one kind's times stand beside each other."""
     fake = FakeRun()
     for algorithm in ("ours", "theirs"):
@@ -352,7 +352,7 @@ def test_seconds_of_unlike_machines_are_never_pooled(registry):
     assert (ours.seconds, theirs.seconds) == ({"fit": 10.0}, {}), "one class for the whole run"
 
 
-def test_scoring_warns_about_nothing(fake, registry):
+def test_scoring_gives_no_warnings(fake, registry):
     fake.arrays["sha"] = {"output": np.full((4, 2), 0.5), "y": np.zeros(4, dtype=np.int64)}
 
     outcome = Outcome(trial("ours", "blobs", 0), Status.DONE, arrays={"predictions": "sha"})
@@ -363,7 +363,7 @@ def test_scoring_warns_about_nothing(fake, registry):
     assert scores["log_loss"] == pytest.approx(math.log(2))
 
 
-def test_each_version_of_the_data_has_a_constant_model_of_its_own(fake, registry):
+def test_each_data_version_has_its_own_constant_model(fake, registry):
     arrays = {"output": np.full((4, 2), 0.5), "y": np.array([0, 1, 1, 1])}
     scorer = Scorer(fake, registry)
     for digest, prior in (("older", [0.5, 0.5]), ("newer", [0.25, 0.75])):
@@ -393,7 +393,7 @@ def test_pairs_compare_on_the_same_track_only(registry):
     assert {a.track for a in view.accuracy if not a.dataset} == {"equal", "default", "tuned"}
 
 
-def test_one_track_alone_is_not_named(registry):
+def test_single_track_is_not_named(registry):
     listed = [{"algorithm": "ours", "params": {}, "tracks": ["default"]}]
     fake = FakeRun({**DECLARED, "tracks": listed})
     fake.classify("ours")

@@ -57,7 +57,7 @@ def only(comparison, metric="log_loss"):
     return found
 
 
-def test_the_same_predictions_are_equivalent_and_called_identical(runs, registry):
+def test_equal_predictions_are_equivalent_and_called_identical(runs, registry):
     for fake in runs.by_name.values():
         fake.classify("ours")
     found = compare(runs, registry)
@@ -67,7 +67,7 @@ def test_the_same_predictions_are_equivalent_and_called_identical(runs, registry
     assert "identical" in change.notes[0]
 
 
-def test_a_worse_score_is_worse_in_both_directions_of_metrics(runs, registry):
+def test_worse_score_is_worse_for_either_metric_direction(runs, registry):
     runs.by_name["old"].classify("ours", sharpness=2.0)
     runs.by_name["new"].classify("ours", sharpness=0.3)
     found = compare(runs, registry, metrics=["auc"], tolerances={"brier": 0.001})
@@ -82,7 +82,7 @@ def test_a_worse_score_is_worse_in_both_directions_of_metrics(runs, registry):
     assert only(turned, "auc").difference.value == -only(found, "auc").difference.value
 
 
-def test_a_higher_is_better_metric_that_falls_is_worse(runs, registry):
+def test_falling_higher_is_better_metric_is_worse(runs, registry):
     runs.by_name["old"].classify("ours")
     runs.by_name["new"].classify("ours", jitter=3.0)
     found = only(compare(runs, registry, metrics=["auc"]), "auc")
@@ -90,7 +90,7 @@ def test_a_higher_is_better_metric_that_falls_is_worse(runs, registry):
     assert found.verdict == "worse"
 
 
-def test_a_wide_tolerance_makes_a_small_change_none(runs, registry):
+def test_wide_tolerance_ignores_a_small_change(runs, registry):
     runs.by_name["old"].classify("ours")
     runs.by_name["new"].classify("ours", jitter=0.6)
     strict = only(compare(runs, registry, tolerances={"log_loss": 1e-9}))
@@ -98,7 +98,7 @@ def test_a_wide_tolerance_makes_a_small_change_none(runs, registry):
     assert only(compare(runs, registry, tolerances={"log_loss": 1.0})).verdict == "equivalent"
 
 
-def test_only_cells_that_both_have_are_compared(runs, registry):
+def test_only_common_cells_are_compared(runs, registry):
     runs.by_name["old"].classify("ours")
     runs.by_name["old"].classify("gone")
     runs.by_name["new"].classify("ours")
@@ -108,7 +108,7 @@ def test_only_cells_that_both_have_are_compared(runs, registry):
     assert {c.algorithm for c in found.changes} == {"ours"}
 
 
-def test_cells_on_data_that_changed_are_not_paired(runs, registry):
+def test_cells_on_changed_data_are_not_paired(runs, registry):
     for name, fake in runs.by_name.items():
         fake.classify("ours")
         fake.trial_outcomes = [
@@ -120,7 +120,7 @@ def test_cells_on_data_that_changed_are_not_paired(runs, registry):
     assert found.changes == ()
 
 
-def test_a_cell_that_fails_now_is_told_and_counted(runs, registry):
+def test_newly_failing_cell_is_reported_and_counted(runs, registry):
     runs.by_name["old"].classify("ours")
     runs.by_name["new"].classify("ours")
     last = runs.by_name["new"].trial_outcomes[-1]
@@ -132,14 +132,14 @@ def test_a_cell_that_fails_now_is_told_and_counted(runs, registry):
     assert only(found).splits == FOLDS - 1
 
 
-def test_a_cell_that_failed_in_both_has_no_score_to_compare(runs, registry):
+def test_cell_that_failed_in_both_has_no_score_to_compare(runs, registry):
     for fake in runs.by_name.values():
         fake.add(trial("ours", "blobs", 0), status=Status.SKIPPED)
     found = compare(runs, registry)
     assert found.changes == found.turns == ()
 
 
-def test_raw_seconds_stand_side_by_side(runs, registry):
+def test_raw_seconds_are_shown_side_by_side(runs, registry):
     for fake in runs.by_name.values():
         fake.classify("ours")
     reused = compare(runs, registry).seconds
@@ -170,13 +170,13 @@ def duel_outcome(params=None, threads=1, digest="d"):
     ("now", "compared"),
     [({}, 1), ({"params": {"depth": 2}}, 0), ({"threads": 2}, 0), ({"digest": "other"}, 0)],
 )
-def test_ratios_of_the_same_duel_alone_stand_beside_each_other(runs, registry, now, compared):
+def test_ratios_of_the_same_duel_only_are_compared(runs, registry, now, compared):
     runs.by_name["old"].duel_outcomes.append(duel_outcome())
     runs.by_name["new"].duel_outcomes.append(duel_outcome(**now))
     assert len(compare(runs, registry).ratios) == compared
 
 
-def test_an_unknown_metric_says_which_was_meant(runs, registry):
+def test_unknown_metric_suggests_the_right_name(runs, registry):
     with pytest.raises(ConfigError, match="did you mean 'brier'"):
         compare(runs, registry, tolerances={"briar": 0.1})
 

@@ -20,7 +20,7 @@ def verdict(a, b, dataset, difference, gap=0.5, **changes):
     return replace(found, difference=value, gap=gap, **changes)
 
 
-def test_an_algorithm_that_lacks_a_common_dataset_is_left_out_and_named():
+def test_algorithm_lacking_a_common_dataset_is_left_out_and_named():
     losses = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 3.0, "y": 4.0}, "c": {"x": 5.0}}
     found = field_of(losses, {"x": 0.5})
     assert (found.names, found.datasets, found.left_out) == (("a", "b"), ("x", "y"), ("c",))
@@ -28,7 +28,7 @@ def test_an_algorithm_that_lacks_a_common_dataset_is_left_out_and_named():
     assert found.shares().tolist() == [[2.0, 6.0]]  # of the one dataset whose gap is known
 
 
-def test_a_dataset_that_few_finished_costs_nobody_their_place():
+def test_dataset_finished_by_few_excludes_no_algorithm():
     losses = {name: {"x": 1.0} for name in "abc"} | {"d": {"x": 1.0, "rare": 1.0}}
     found = field_of(losses, {})
     assert found.datasets == ("x",)
@@ -52,7 +52,7 @@ def test_declared_pairs_are_tested_on_their_own_datasets_with_holm():
     assert (ours.wins, ours.losses) == ((first > 0.01).sum(), (first < -0.01).sum())
 
 
-def test_tracks_and_variants_are_pairs_of_their_own():
+def test_tracks_and_variants_are_separate_pairs():
     accuracy = [
         verdict("ours", "theirs", "d", 0.1, track="equal"),
         verdict("ours", "theirs", "d", 0.2, track="tuned"),
@@ -65,7 +65,7 @@ def test_tracks_and_variants_are_pairs_of_their_own():
     assert declared_tests([], 0.01) == ()
 
 
-def test_a_third_algorithm_changes_no_entry_of_the_matrix():
+def test_third_algorithm_does_not_change_the_matrix():
     table = {n: dict(zip("uvwxyz", RNG.random(6), strict=True)) for n in ("a", "b", "c")}
     gaps = dict.fromkeys("uvwxyz", 0.5)
     two = field_of({n: table[n] for n in ("a", "b")}, gaps)
@@ -79,7 +79,7 @@ def test_a_third_algorithm_changes_no_entry_of_the_matrix():
     assert (large[0][2].wins, large[0][2].losses) == (large[2][0].losses, large[2][0].wins)
 
 
-def test_gaps_are_the_median_of_what_verdicts_tell():
+def test_gaps_are_medians_over_the_verdicts():
     gaps = [0.2, 0.3, 0.9, 0.0]
     accuracy = [verdict("a", "b", "d", 0.0, gap=g) for g in gaps] + [verdict("a", "b", "", 0.0)]
     assert gaps_of(accuracy) == {"d": 0.3}

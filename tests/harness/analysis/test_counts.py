@@ -32,20 +32,20 @@ def worse(dataset, p_below, **changes):
     return judged(dataset, spread - {0.05: 0.13, 0.001: 2.0}[p_below], **changes)
 
 
-def test_p_is_that_of_the_interval_the_verdict_was_read_from():
+def test_p_value_belongs_to_the_interval_of_the_verdict():
     differences = RNG.normal(0.1, 0.2, 8)
     expected = ttest_1samp(differences, 0).pvalue
     assert difference_p(judged("d", differences)) == pytest.approx(expected)
 
 
-def test_without_variance_p_is_that_of_the_signs():
+def test_without_variance_p_comes_from_the_sign_test():
     assert difference_p(judged("d", np.full(8, -0.5))) == pytest.approx(2 * 0.5**8)
     assert difference_p(judged("d", np.full(8, 0.0))) == 1.0
     assert difference_p(judged("d", np.array([0.3]))) == 1.0
     assert difference_p(judged("d", np.array([]))) == 1.0
 
 
-def test_a_false_alarm_among_many_sets_is_no_evidence_and_a_clear_one_stays():
+def test_false_alarm_among_many_datasets_is_removed_and_a_clear_one_kept():
     quiet = [judged(f"d{i}", RNG.normal(0, 0.3, 5)) for i in range(20)]
     calm = [one for one in quiet if one.verdict == "inconclusive"]
     found = [*calm, worse("unlucky", 0.05), worse("truly", 0.001)]
@@ -58,7 +58,7 @@ def test_a_false_alarm_among_many_sets_is_no_evidence_and_a_clear_one_stays():
     assert (counts.datasets, counts.inconclusive) == (len(found), len(calm) + 1)
 
 
-def test_equivalent_stays_and_a_lone_set_keeps_its_verdict():
+def test_equivalent_and_single_dataset_verdicts_are_kept():
     same = judged("same", RNG.normal(0, 1e-4, 5))
     assert same.verdict == "equivalent"
     [counts] = count_verdicts([same, worse("truly", 0.001), replace(same, dataset="")])
@@ -67,7 +67,7 @@ def test_equivalent_stays_and_a_lone_set_keeps_its_verdict():
     assert (alone.worse, alone.doubtful) == (1, ())
 
 
-def test_pairs_tracks_and_variants_that_met_on_one_set_are_counted_apart():
+def test_pairs_tracks_and_variants_are_counted_separately():
     deep, flat = ({"depth": 9}, {}), ({"depth": 1}, {})
     found = [
         worse("d", 0.001, params=deep),
@@ -90,7 +90,7 @@ def view(found, name="work"):
     return SimpleNamespace(run={"name": name}, accuracy=tuple(found))
 
 
-def test_the_table_counts_and_the_notes_name_the_sets(capsys):
+def test_table_counts_and_notes_name_the_datasets(capsys):
     calm = [judged(f"d{i}", np.array([0.5, -0.4, 0.1, -0.3, 0.2])) for i in range(10)]
     print_verdicts([view([*calm, worse("unlucky", 0.05), worse("truly", 0.001)])])
     told = capsys.readouterr()
@@ -100,7 +100,7 @@ def test_the_table_counts_and_the_notes_name_the_sets(capsys):
     assert "worse on unlucky if tested alone" in told.err
 
 
-def test_a_series_is_counted_over_its_runs_and_one_set_makes_no_table(capsys):
+def test_series_is_counted_over_its_runs_and_one_dataset_has_no_table(capsys):
     print_verdicts([view([worse("d", 0.001)])])
     assert capsys.readouterr().out == ""
     print_verdicts([view([worse("d", 0.001)], name) for name in ("small", "large")])
@@ -109,6 +109,6 @@ def test_a_series_is_counted_over_its_runs_and_one_set_makes_no_table(capsys):
     assert "worse on small d, large d" in told.err
 
 
-def test_a_difference_that_is_no_number_is_no_alarm():
+def test_nan_difference_is_no_alarm():
     lost = replace(judged("d", RNG.normal(0, 1, 5)), error=math.nan)
     assert difference_p(lost) == 1.0

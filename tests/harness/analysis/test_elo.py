@@ -15,7 +15,7 @@ def played(strengths, n, seed):
     return -(logs + rng.gumbel(size=(n, len(strengths))))
 
 
-def test_ratings_are_those_of_a_logistic_regression():
+def test_ratings_equal_a_logistic_regression():
     won = victories(played([0, 50, 150, -80], 60, 0)).sum(axis=0)
     rows, wins = [], []
     for i in range(4):
@@ -28,7 +28,7 @@ def test_ratings_are_those_of_a_logistic_regression():
     np.testing.assert_allclose(found - found[0], expected, atol=1e-5)
 
 
-def test_the_mean_is_fixed_and_equals_are_equal():
+def test_mean_is_fixed_and_equal_algorithms_have_equal_ratings():
     losses = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]] * 4)
     found = ratings_of(victories(losses).sum(axis=0))
     assert found.mean() == pytest.approx(MEAN)
@@ -36,7 +36,7 @@ def test_the_mean_is_fixed_and_equals_are_equal():
     assert found[2] < found[0]
 
 
-def test_who_wins_everything_has_a_rating_all_the_same():
+def test_undefeated_algorithm_has_a_finite_rating():
     found = ratings_of(victories(np.tile([0.0, 1.0], (20, 1))).sum(axis=0))
     # 20½ wins against ½: 400·log₁₀ 41
     assert found[0] - found[1] == pytest.approx(400 * np.log10(41))
@@ -46,7 +46,7 @@ def test_ties_are_half_a_win_each():
     assert victories(np.array([[1.0, 1.0]])).tolist() == [[[0.0, 0.5], [0.5, 0.0]]]
 
 
-def test_intervals_cover_planted_strengths():
+def test_intervals_cover_simulated_strengths():
     """A fixed seed, 40 runs of 40 datasets: percentile intervals cover nine of ten or more."""
     truth = np.array([100.0, 0.0, -100.0])
     covered = 0
@@ -56,7 +56,7 @@ def test_intervals_cover_planted_strengths():
     assert covered / 120 >= 0.88
 
 
-def test_ratings_repeat():
+def test_ratings_are_reproducible():
     losses = played([0, 10, 20], 16, 1)
     assert elo(losses) == elo(losses)
 
@@ -75,7 +75,7 @@ def test_cliques_are_the_maximal_groups(ranks, distance, expected):
     assert cliques(ranks, distance) == expected
 
 
-def test_each_pair_may_have_datasets_of_its_own_and_a_band_of_ties():
+def test_each_pair_may_have_its_own_datasets_and_tie_band():
     found = compare_differences({("a", "b"): [0.5, 0.005, -0.005], ("a", "c"): [1.0]}, tie=0.01)
     assert [(f.wins, f.ties, f.losses) for f in found] == [(1, 2, 0), (1, 0, 0)]
     assert [f.difference.n for f in found] == [3, 1]

@@ -37,7 +37,7 @@ def misses(x):
 
 
 @pytest.mark.parametrize("draw", ["normal", "standard_cauchy", "laplace"])
-def test_all_looks_together_miss_the_truth_in_at_most_one_of_twenty(draw):
+def test_all_interim_analyses_together_miss_the_truth_in_at_most_one_of_twenty(draw):
     rng = np.random.default_rng(20260101)
     missed = misses(getattr(rng, draw)(size=(40_000, INTERIM_LAUNCHES[-1])))
     any_look = missed.any(axis=0).mean()
@@ -46,7 +46,7 @@ def test_all_looks_together_miss_the_truth_in_at_most_one_of_twenty(draw):
     assert missed.mean(axis=1).max() < 0.0215
 
 
-def test_looking_at_every_launch_at_95_percent_would_cry_wolf():
+def test_unadjusted_analysis_after_every_launch_gives_false_alarms():
     """The reason for the schedule: one of five duels of equals would be called different."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(4_000, INTERIM_LAUNCHES[-1]))
@@ -89,7 +89,7 @@ def noisy(seed, launches, centre, spread):
     return blocks(centre + np.random.default_rng(seed).normal(0, spread, launches))
 
 
-def test_it_is_looked_at_by_schedule_only():
+def test_interim_analyses_follow_the_schedule_only():
     sure = blocks([1.0 + i / 1000 for i in range(24)])
     asked = duel(claim=1.0)
     ends = [n for n in range(1, 25) if stop_reason(asked, sure[:n])]
@@ -97,13 +97,13 @@ def test_it_is_looked_at_by_schedule_only():
     assert stop_reason(duel(), sure[:8]) == ""
 
 
-def test_a_claim_is_decided_either_way():
+def test_claim_is_decided_either_way():
     assert "holds" in stop_reason(duel(claim=1.0), noisy(0, 8, 0.5, 0.01))
     assert "does not hold" in stop_reason(duel(claim=1.0), noisy(0, 8, -0.5, 0.01))
     assert stop_reason(duel(claim=math.exp(0.5)), noisy(0, 8, 0.5, 0.01)) == ""
 
 
-def test_a_precision_is_reached_or_said_to_be_missing():
+def test_precision_is_reached_or_reported_missing():
     assert "±" in stop_reason(duel(precision=0.02), noisy(1, 8, 0.5, 0.005))
     assert stop_reason(duel(precision=0.02), noisy(1, 16, 0.5, 0.5)) == ""
     last = stop_reason(duel(precision=0.02, claim=1.0), noisy(1, 24, 0.0, 0.5))
@@ -122,7 +122,7 @@ def test_train_is_native_and_fit_together():
     assert "holds" in reason
 
 
-def test_the_reported_interval_pays_for_the_looks():
+def test_reported_interval_is_adjusted_for_interim_analyses():
     found = noisy(4, 12, 0.1, 0.05)
     outcome = DuelOutcome(duel(claim=1.0), Status.DONE, tuple(found), facts={"stopped": "why"})
     fixed = DuelOutcome(duel(), Status.DONE, tuple(found))
@@ -134,7 +134,7 @@ def test_the_reported_interval_pays_for_the_looks():
 
 
 @pytest.mark.parametrize("truth", [0.0, math.log(1.1)])
-def test_intervals_cover_a_planted_ratio_whatever_stopped_the_duel(truth):
+def test_intervals_cover_a_simulated_ratio_for_every_stop_reason(truth):
     rng = np.random.default_rng(5)
     rule = duel(precision=0.02, claim=1.0)
     covered = 0
@@ -150,5 +150,5 @@ def test_intervals_cover_a_planted_ratio_whatever_stopped_the_duel(truth):
     ("low", "high", "expected"),
     [(1 / 1.02, 1.02, 0.02), (2.0, 2.0, 0.0), (0.0, math.inf, math.inf)],
 )
-def test_half_width_is_a_share(low, high, expected):
+def test_half_width_is_relative(low, high, expected):
     assert half_width(Interval(low, 1.0, high)) == pytest.approx(expected)

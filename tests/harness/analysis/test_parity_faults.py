@@ -53,7 +53,7 @@ def last_tree(side):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_wrong_tie_break_is_named_and_called_a_tie(name):
+def test_wrong_tie_break_is_named_a_tie(name):
     training = rows(Task.REGRESSION, copies=1)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -70,7 +70,7 @@ def test_a_wrong_tie_break_is_named_and_called_a_tie(name):
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_a_library_that_breaks_ties_by_another_order_of_columns(name):
+def test_other_column_order_of_ties_is_named(name):
     training = rows(Task.REGRESSION, copies=5)
     side = grow(name, Task.REGRESSION, training)
     order = np.arange(10)[::-1]
@@ -85,7 +85,7 @@ def test_a_library_that_breaks_ties_by_another_order_of_columns(name):
 
 
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
-def test_another_seed_of_an_exact_tree_only_breaks_ties_otherwise(task):
+def test_another_seed_of_an_exact_tree_only_breaks_ties_differently(task):
     training = rows(task, copies=2)
     one, other = (
         grow("sklearn.decision_tree", task, training, random_state=seed) for seed in (0, 1)
@@ -99,7 +99,7 @@ def test_another_seed_of_an_exact_tree_only_breaks_ties_otherwise(task):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_threshold_off_by_one_ulp(name):
+def test_threshold_off_by_one_ulp(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -122,7 +122,7 @@ def test_a_threshold_off_by_one_ulp(name):
     assert found.worst == 0.0
 
 
-def test_a_threshold_off_by_one_ulp_that_a_training_row_stands_on():
+def test_threshold_off_by_one_ulp_at_a_training_value():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.hist", Task.REGRESSION, training)  # its thresholds are data values
     e = side.ensemble
@@ -142,7 +142,7 @@ def test_a_threshold_off_by_one_ulp_that_a_training_row_stands_on():
 # ------------------------------------------------------------------ γ forgotten
 
 
-def test_gamma_forgotten_shows_as_a_split_that_one_side_has():
+def test_missing_gamma_is_a_split_of_one_side_only():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training, gamma=3.0)
     greedy = grow("xgboost.exact", Task.REGRESSION, training)
@@ -162,7 +162,7 @@ def test_gamma_forgotten_shows_as_a_split_that_one_side_has():
 
 
 @pytest.mark.parametrize("name", BOOSTED)
-def test_an_extra_split_is_named_where_it_is(name):
+def test_extra_split_is_named_with_its_node(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -186,7 +186,7 @@ def test_an_extra_split_is_named_where_it_is(name):
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_a_swapped_default_direction(name):
+def test_swapped_default_direction(name):
     training = rows(Task.REGRESSION, missing=True)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -210,7 +210,7 @@ def test_a_swapped_default_direction(name):
 
 @pytest.mark.parametrize("name", RATED)
 @pytest.mark.parametrize("tree", [0, 2])
-def test_a_learning_rate_applied_twice(name, tree):
+def test_learning_rate_applied_twice(name, tree):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training, learning_rate=0.1)
     e = side.ensemble
@@ -228,7 +228,7 @@ def test_a_learning_rate_applied_twice(name, tree):
     assert first.affected == N
 
 
-def test_a_learning_rate_applied_twice_by_the_weights_of_trees():
+def test_learning_rate_applied_twice_through_tree_weights():
     training = rows(Task.BINARY)
     side = grow("sklearn.gradient_boosting", Task.BINARY, training)
     other = edited(side, weight=side.ensemble.weight * 0.1)
@@ -238,7 +238,7 @@ def test_a_learning_rate_applied_twice_by_the_weights_of_trees():
     assert "which sklearn.gradient_boosting (A) applies once more" in first.sentence
 
 
-def test_the_tree_after_a_shrunken_one_is_told_too():
+def test_tree_after_a_shrunken_one_is_reported_too():
     training = rows(Task.REGRESSION)
     one, other = (
         grow("xgboost.exact", Task.REGRESSION, training, learning_rate=rate) for rate in (0.3, 0.09)
@@ -252,7 +252,7 @@ def test_the_tree_after_a_shrunken_one_is_told_too():
 # ------------------------------------------------------------------ a float32 sum
 
 
-def test_leaves_that_were_summed_in_single_precision():
+def test_leaves_summed_in_single_precision():
     training = rows(Task.REGRESSION)
     side = grow("sklearn.decision_tree", Task.REGRESSION, training, max_depth=4)
     e = side.ensemble
@@ -271,7 +271,7 @@ def test_leaves_that_were_summed_in_single_precision():
     assert "sums in single precision" in first.sentence
 
 
-def test_a_split_that_only_sums_in_single_precision_can_have_taken():
+def test_split_explained_by_single_precision_sums_only():
     """Two splits of nearly the same gain, told apart by double precision and not by single."""
     half = np.arange(N) < N // 2
     nearly = half.copy()
@@ -323,7 +323,7 @@ def codes_of(e, node):
     return e.set_codes[e.set_indptr[k] : e.set_indptr[k + 1]].tolist()
 
 
-def test_a_category_that_is_missing_from_a_set(categorical):
+def test_category_missing_from_a_set(categorical):
     side, training = categorical
     e = side.ensemble
     path, node = set_nodes(e, 1)[0]
@@ -337,7 +337,7 @@ def test_a_category_that_is_missing_from_a_set(categorical):
     assert "city in {" in first.a.text
 
 
-def test_a_category_that_no_row_has_changes_bits_only(categorical):
+def test_category_without_rows_changes_bits_only(categorical):
     side, training = categorical
     e = side.ensemble
     path, node = set_nodes(e, 0)[-1]
@@ -353,7 +353,7 @@ def test_a_category_that_no_row_has_changes_bits_only(categorical):
 # ------------------------------------------------------------------ other faults
 
 
-def test_a_worse_split_is_a_rule_and_the_loser_is_named():
+def test_worse_split_is_a_rule_and_the_side_is_named():
     training = rows(Task.BINARY)
     side = grow("sklearn.decision_tree", Task.BINARY, training, max_depth=3)
     e = side.ensemble
@@ -369,7 +369,7 @@ def test_a_worse_split_is_a_rule_and_the_loser_is_named():
     assert "bins" not in mirrored.sentence
 
 
-def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
+def test_binned_engine_is_not_blamed_for_impossible_thresholds():
     training = rows(Task.REGRESSION)
     side = grow("sklearn.hist_gradient_boosting", Task.REGRESSION, training, max_iter=1)
     e = side.ensemble
@@ -381,7 +381,7 @@ def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
     assert first.sentence.endswith("which its bins may not offer.")
 
 
-def test_another_criterion_makes_each_side_right_by_its_own_sums():
+def test_with_another_criterion_each_side_is_right_by_its_own_sums():
     training = rows(Task.BINARY)
     sides = [
         grow("sklearn.decision_tree", Task.BINARY, training, criterion=criterion)
@@ -396,7 +396,7 @@ def test_another_criterion_makes_each_side_right_by_its_own_sums():
 
 
 @pytest.mark.parametrize("name", ["xgboost.exact", "sklearn.hist_gradient_boosting"])
-def test_a_base_score_that_is_off(name):
+def test_wrong_base_score(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
     found, first = headline(side, edited(side, base=side.ensemble.base + 0.5), training)
@@ -405,7 +405,7 @@ def test_a_base_score_that_is_off(name):
     assert "The scores start from" in first.sentence
 
 
-def test_a_base_score_that_is_held_in_the_first_tree_is_the_same():
+def test_base_score_inside_the_first_tree_is_equal():
     training = rows(Task.MULTICLASS)
     side = grow("sklearn.hist_gradient_boosting", Task.MULTICLASS, training)
     e = side.ensemble
@@ -427,7 +427,7 @@ def test_missing_trees_are_counted():
     assert "There are 4 in" in first.sentence
 
 
-def test_a_vote_that_weighs_otherwise():
+def test_wrong_vote_weight():
     training = rows(Task.BINARY)
     side = grow("sklearn.adaboost", Task.BINARY, training)
     e = side.ensemble
@@ -440,7 +440,7 @@ def test_a_vote_that_weighs_otherwise():
     assert (found.agreement, first.what, first.cause) == ("values", "tree weight", "rounding")
 
 
-def test_trees_that_add_to_other_outputs():
+def test_trees_adding_to_other_outputs():
     training = rows(Task.MULTICLASS)
     side = grow("xgboost.hist", Task.MULTICLASS, training)
     output = put(side.ensemble.output, [4, 5], [2, 1])
@@ -449,7 +449,7 @@ def test_trees_that_add_to_other_outputs():
     assert "adds to output 1 in" in first.sentence
 
 
-def test_another_form_of_ensemble_is_said_and_its_structure_still_compared():
+def test_other_ensemble_form_is_reported_and_structure_still_compared():
     training = rows(Task.BINARY)
     forest = grow("sklearn.random_forest", Task.BINARY, training)
     boosted = grow("sklearn.adaboost", Task.BINARY, training)
@@ -459,7 +459,7 @@ def test_another_form_of_ensemble_is_said_and_its_structure_still_compared():
     assert "Their leaves cannot be compared" in form.sentence
 
 
-def test_base_scores_that_rounding_parts_move_no_leaf():
+def test_rounding_of_base_scores_changes_no_leaf():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training)
     e = side.ensemble
@@ -472,7 +472,7 @@ def test_base_scores_that_rounding_parts_move_no_leaf():
     assert len(found.differences) == 1
 
 
-def test_leaves_that_are_off_by_little_are_not_called_so_many_times_as_large():
+def test_small_leaf_differences_are_not_reported_as_factors():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training)
     off = 1.0 + 4e-6 * np.random.default_rng(0).uniform(0.5, 1.0, side.ensemble.value.shape)

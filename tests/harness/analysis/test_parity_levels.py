@@ -42,12 +42,12 @@ def parity(result, *accuracy, declared=None, **changes):
     [("bits", "L3", "L1"), ("values", "L2", "L1"), ("structure", "L1", "L1"),
      ("accuracy", "L0", "L0"), ("", "", "")],
 )  # fmt: skip
-def test_a_rung_is_inputs_and_agreement(agreement, raw, bins):
+def test_parity_level_combines_inputs_and_agreement(agreement, raw, bins):
     assert rung("raw", agreement) == raw
     assert rung("bins", agreement) == rung("gradients", agreement) == bins
 
 
-def test_rungs_are_ordered():
+def test_parity_levels_are_ordered():
     assert [rung("raw", agreement) for agreement in AGREEMENTS] == list(RUNGS)
     for one, other in itertools.product(RUNGS, repeat=2):
         assert reaches(one, other) == (lowest([one, other]) == other)
@@ -55,7 +55,7 @@ def test_rungs_are_ordered():
     assert not reaches("", "L0")
 
 
-def test_the_lowest_rung_of_all_splits_counts():
+def test_lowest_level_of_all_splits_counts():
     one = parity(found("bits", "values", "bits"))
     assert (one.rung, one.comparison, one.reason) == ("L2", ALIKE, "")
     assert (one.algorithm, one.reference, one.dataset) == ("mine", "theirs", "iris")
@@ -67,7 +67,7 @@ def test_the_lowest_rung_of_all_splits_counts():
 
 
 @pytest.mark.parametrize("word", ["equivalent", "better", "worse", "inconclusive", ""])
-def test_where_trees_differ_equivalent_accuracy_decides(word):
+def test_equivalent_accuracy_decides_if_trees_differ(word):
     judged = [verdict(word)] if word else []
     one = parity(found("bits", ""), *judged)
     assert one.rung == ("L0" if word == "equivalent" else "")
@@ -81,18 +81,18 @@ def test_where_trees_differ_equivalent_accuracy_decides(word):
     [{"dataset": "wine"}, {"preparation": "onehot"}, {"params": ({}, {})}, {"reference": "x"}],
     ids=str,
 )
-def test_a_verdict_about_something_else_decides_nothing(other):
+def test_unrelated_verdict_decides_nothing(other):
     assert parity(found(""), verdict("equivalent", **other)).rung == ""
 
 
-def test_what_was_not_compared_reaches_no_rung_by_its_trees():
+def test_missing_comparison_reaches_no_tree_level():
     one = parity(found(comparison=None, reason="no trees"), verdict("equivalent"))
     assert (one.rung, one.comparison, one.reason) == ("L0", None, "no trees")
     partly = parity(found("bits", reason="a split failed"), verdict("inconclusive"))
     assert partly.rung == ""
 
 
-def test_the_claim_is_that_of_the_mode():
+def test_claim_belongs_to_the_mode():
     rungs = {"default": "L0", "scikit-learn": "L3"}
     declared = {"algorithms": {"mine": {"rungs": rungs}}}
     assert parity(found("bits"), declared=declared).claimed == "L0"

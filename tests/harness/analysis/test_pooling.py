@@ -26,7 +26,7 @@ def many(rng, centres, spread, **fields):
 @pytest.mark.parametrize(
     ("centre", "expected"), [(0.0, "equivalent"), (-0.025, "worse"), (0.025, "better")]
 )
-def test_many_sets_decide_what_each_alone_does_not(centre, expected):
+def test_many_datasets_decide_what_each_alone_does_not(centre, expected):
     sets = many(np.random.default_rng(0), [centre] * 12, spread=0.015)
     assert sum(v.verdict == "inconclusive" for v in sets) >= 2
     found = pool(sets)
@@ -42,7 +42,7 @@ def test_units_of_datasets_do_not_matter():
     assert one.verdict == other.verdict
 
 
-def test_datasets_that_disagree_are_not_averaged_away():
+def test_disagreeing_datasets_are_not_averaged_away():
     rng = np.random.default_rng(2)
     found = pool(many(rng, [0.1, -0.1, 0.1, -0.1], spread=0.001))
     assert found.verdict == "inconclusive"
@@ -69,7 +69,7 @@ def test_identical_everywhere_is_equivalent():
     assert found.error == pytest.approx(SURE * 0.01 / math.sqrt(3))
 
 
-def test_few_datasets_are_called_few():
+def test_few_datasets_are_reported_as_few():
     sets = many(np.random.default_rng(5), [0.0] * 9, 0.001)
     assert "few datasets: others may well decide otherwise" in pool(sets).notes
     assert "9 datasets: 9 equivalent" in pool(sets).notes
@@ -77,7 +77,7 @@ def test_few_datasets_are_called_few():
     assert "few datasets: others may well decide otherwise" not in pool(sets).notes
 
 
-def test_one_dataset_speaks_for_itself_only():
+def test_one_dataset_gives_a_result_for_itself_only():
     only = verdict(np.random.default_rng(6), "only", -0.1, 0.001, gap=4.0)
     found = pool([only])
     assert found.verdict == only.verdict == "worse"
@@ -86,7 +86,7 @@ def test_one_dataset_speaks_for_itself_only():
     assert "says nothing about other data than only" in found.notes
 
 
-def test_sets_without_variance_or_margin_are_left_out_and_counted():
+def test_datasets_without_variance_or_margin_are_left_out_and_counted():
     rng = np.random.default_rng(7)
     good = many(rng, [0.0, 0.0, 0.0], 0.001)
     single = judge(Evidence(named("ours", "theirs", "single", "m"), [0.5], [0.6], 0.25, 10, 5, 1.0))
@@ -106,7 +106,7 @@ def test_failures_add_up():
     assert "without a score: 2 of ours, 4 of theirs" in found.notes
 
 
-def test_uncertain_pools_name_the_least_certain_set():
+def test_uncertain_pool_names_the_least_certain_dataset():
     rng = np.random.default_rng(9)
     sets = [*many(rng, [0.0, 0.0], 0.02), verdict(rng, "wild", 0.0, 0.5)]
     found = pool(sets)
@@ -114,7 +114,7 @@ def test_uncertain_pools_name_the_least_certain_set():
     assert found.advice == "more datasets, or more certainty on wild"
 
 
-def test_equivalence_on_the_edge_of_the_margin_is_rare():
+def test_equivalence_at_the_margin_is_rare():
     rng = np.random.default_rng(10)
     repetitions = 400
     false = 0

@@ -26,7 +26,7 @@ def view(speeds, accuracies=(), name="work", duels=()):
     return SimpleNamespace(run={"name": name}, **told)
 
 
-def test_the_fastest_rival_counts_and_others_do_not():
+def test_only_the_fastest_rival_counts():
     seen = view([speed("slow", 3.0), speed("fast", 1.5), speed("ours", 1.0)])
     [found] = fastest_rivals([seen], "train")
     assert (found.workload, found.rival, found.ratio.value) == ("work", "fast", 1.5)
@@ -35,28 +35,28 @@ def test_the_fastest_rival_counts_and_others_do_not():
     assert fastest_rivals([seen], "predict") == []
 
 
-def test_a_rival_that_is_less_accurate_than_the_best_does_not_count():
+def test_rival_less_accurate_than_the_best_does_not_count():
     speeds = [speed("quick", 0.5), speed("careful", 2.0), speed("best", 4.0)]
     judged = [accuracy("quick", 0.3), accuracy("careful", 0.05), accuracy("best", -0.02)]
     [found] = fastest_rivals([view(speeds, judged)], "train")
     assert (found.rival, found.left_out, found.accurate) == ("careful", ("quick",), True)
 
 
-def test_what_is_less_accurate_itself_is_told():
+def test_own_lower_accuracy_is_reported():
     judged = [accuracy("best", -0.5, verdict="worse")]
     [found] = fastest_rivals([view([speed("best", 4.0)], judged)], "train")
     assert not found.accurate
     assert found.verdict == "worse"
 
 
-def test_a_rival_without_a_score_does_not_count_and_hides_no_other():
+def test_rival_without_a_score_does_not_count_and_hides_no_other():
     speeds = [speed("broken", 0.1), speed("quick", 0.5), speed("best", 4.0)]
     judged = [accuracy("broken", math.nan), accuracy("quick", 0.3), accuracy("best", 0.0)]
     [found] = fastest_rivals([view(speeds, judged)], "train")
     assert (found.rival, found.left_out, found.accurate) == ("best", ("broken", "quick"), True)
 
 
-def test_variants_of_a_rival_are_judged_each_by_its_own_verdict():
+def test_each_rival_variant_is_judged_by_its_own_verdict():
     shallow, deep = ({}, {"depth": 1}), ({}, {"depth": 9})
     speeds = [speed("r", 0.5, params=shallow), speed("r", 2.0, params=deep)]
     judged = [
@@ -67,20 +67,20 @@ def test_variants_of_a_rival_are_judged_each_by_its_own_verdict():
     assert (found.ratio.value, found.verdict, found.left_out) == (2.0, "equivalent", ("r",))
 
 
-def test_variants_of_ours_race_each_for_itself():
+def test_each_own_variant_is_compared_separately():
     speeds = [speed("r", ratio, params=({"depth": ratio}, {})) for ratio in (2.0, 8.0)]
     found = fastest_rivals([view(speeds)], "train")
     assert [one.ratio.value for one in found] == [2.0, 8.0]
 
 
 @pytest.mark.parametrize(("failed", "accurate"), [((5, 0), False), ((0, 5), True)])
-def test_who_has_no_score_is_not_accurate(failed, accurate):
+def test_algorithm_without_a_score_is_not_accurate(failed, accurate):
     judged = [accuracy("r", math.nan, verdict="inconclusive", failed=failed)]
     [found] = fastest_rivals([view([speed("r", 2.0)], judged)], "train")
     assert found.accurate is accurate
 
 
-def test_datasets_of_one_run_are_workloads_of_their_own():
+def test_datasets_of_one_run_are_separate_workloads():
     seen = view([speed("r", 2.0, dataset="x"), speed("r", 8.0, dataset="y")])
     found = fastest_rivals([seen], "train")
     assert [one.workload for one in found] == ["work x", "work y"]
@@ -130,7 +130,7 @@ def whole(rival, ratio, native, dataset="d"):
     ]
 
 
-def test_the_parts_of_training_are_those_of_the_rival_that_trains_fastest():
+def test_training_parts_are_those_of_the_fastest_rival():
     slow, fast = whole("slow", 4.0, (0.5, 0.1)), whole("fast", 2.0, (0.25, 1.0))
     seen = view([*slow, *fast])
     for phase, ratio in (("native", 4.0), ("fit", 1.0 / 0.75), ("train", 2.0)):
@@ -140,7 +140,7 @@ def test_the_parts_of_training_are_those_of_the_rival_that_trains_fastest():
 
 
 @pytest.mark.parametrize("look", [1e-6, 0.003])  # at arrays that are kept, or at every value
-def test_a_side_that_bins_inside_fit_has_no_parts(look, capsys):
+def test_side_that_bins_inside_fit_has_no_parts(look, capsys):
     seen = view([*whole("r", 2.0, (0.5, look)), speed("other", 9.0)])
     assert fastest_rivals([seen], "native") == fastest_rivals([seen], "fit") == []
     print_rivals([seen])
@@ -149,7 +149,7 @@ def test_a_side_that_bins_inside_fit_has_no_parts(look, capsys):
     assert "binning (native form)" not in told.out
 
 
-def test_peaks_stand_beside_each_other_rival_by_rival(capsys):
+def test_peaks_are_shown_for_each_rival(capsys):
     duels = [duel("r", [(10, 20), (10, 30), (11, 20)]), duel("q", [(12, 6)]), duel("s", [(10, 0)])]
     seen = view([speed("r", 2.0), speed("q", 3.0)], duels=duels)
     [found] = peaks_of([seen])
@@ -161,7 +161,7 @@ def test_peaks_stand_beside_each_other_rival_by_rival(capsys):
     assert row.split() == ["work", "ours", "11", "MiB", "2.00", "0.50"]
 
 
-def test_peaks_of_variants_stand_each_for_itself(capsys):
+def test_peaks_are_shown_for_each_variant(capsys):
     deep, shallow = {"depth": 9}, {"depth": 1}
     duels = [
         duel("r", [(10, 20)], params=(deep, deep)),
@@ -178,14 +178,14 @@ def test_peaks_of_variants_stand_each_for_itself(capsys):
     assert second.split()[-1] == "8.00"
 
 
-def test_a_lone_rival_on_a_lone_workload_is_in_the_report_already(capsys):
+def test_single_rival_on_a_single_workload_is_left_to_the_report(capsys):
     print_rivals([view([speed("r", 2.0)])])
     assert capsys.readouterr().out == ""
     print_rivals([view([speed("r", 2.0), speed("q", 4.0)])])
     assert "geometric mean 2.00" in capsys.readouterr().out
 
 
-def test_the_table_names_mean_worst_and_what_was_left_out(capsys):
+def test_table_names_mean_worst_and_exclusions(capsys):
     one = view([speed("r", 2.0), speed("q", 1.0)], [accuracy("r", 0.0), accuracy("q", 9.0)])
     other = view([speed("r", 0.5, phase="train")], name="other")
     print_rivals([one, other])

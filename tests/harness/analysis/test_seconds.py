@@ -10,7 +10,7 @@ def outcome(status, *samples, **facts):
     return Outcome(trial("ours", "blobs", 0), status, samples, facts=facts)
 
 
-def test_typical_seconds_leave_failures_out_and_fall_back_on_cold_calls():
+def test_typical_seconds_exclude_failures_and_fall_back_on_cold_calls():
     found = typical_seconds(
         [
             outcome(Status.DONE, Sample("import", 3.0, 3.0, cold=True), Sample("fit", 1.0, 1.0)),
@@ -25,7 +25,7 @@ def fitted(wall, **facts):
     return outcome(Status.DONE, Sample("fit", wall, wall), **facts)
 
 
-def test_trials_that_ran_alone_go_before_those_beside_others():
+def test_trials_that_ran_alone_take_precedence():
     crowd = [fitted(9.0, alone=False), fitted(8.0, alone=False)]
     both = timing_of([*crowd, fitted(1.0, alone=True), fitted(3.0)], "")
     assert (both.seconds, both.crowded) == ({"fit": 2.0}, False)
@@ -33,12 +33,12 @@ def test_trials_that_ran_alone_go_before_those_beside_others():
     assert (rough.seconds, rough.crowded) == ({"fit": 8.5}, True)
 
 
-def test_a_machine_without_trials_has_no_seconds():
+def test_machine_without_trials_has_no_seconds():
     found = timing_of([fitted(1.0, machine="a")], "b")
     assert (found.seconds, found.crowded) == ({}, False)
 
 
-def test_the_machine_with_most_finished_trials_comes_first():
+def test_machine_with_most_finished_trials_comes_first():
     outcomes = [fitted(1.0, machine="b"), fitted(1.0, machine="a"), fitted(1.0, machine="a")]
     failed = [outcome(Status.FAILED, machine="b")] * 3
     assert list(machines_of([*failed, *outcomes]).items()) == [("a", 2), ("b", 1)]
@@ -46,7 +46,7 @@ def test_the_machine_with_most_finished_trials_comes_first():
     assert machines_of([]) == {}
 
 
-def test_trials_that_are_left_out_are_told():
+def test_excluded_trials_are_reported():
     assert left_out({}) == left_out({"a": 7}) == ""
     told = left_out({"a": 1200, "b": 2, "c": 1})
     assert told.startswith("Times are those of 1,200 trials on machine a; 3 on 2 other kinds")

@@ -72,7 +72,7 @@ def noisy(rng, launches, blocks, ratio=1.0, between=0.0, sides=("ours", "theirs"
     return outcome(found, sides)
 
 
-def test_a_drift_cancels_inside_a_block():
+def test_drift_cancels_within_a_block():
     # The machine slows by 10 % with each call, in the order A B B A.
     steps = 1.1 ** np.arange(4)
     assert log_ratio(block((steps[0], steps[3]), (2 * steps[1], 2 * steps[2]))) == pytest.approx(
@@ -103,7 +103,7 @@ def test_too_few_blocks_have_no_bounds():
     assert any("n = 3" in note for note in speed.notes)
 
 
-def test_launch_intervals_cover_where_processes_differ():
+def test_launch_intervals_cover_if_processes_differ():
     rng = np.random.default_rng(3)
     repetitions = 250
     found = [
@@ -113,7 +113,7 @@ def test_launch_intervals_cover_where_processes_differ():
     assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / repetitions))
 
 
-def test_self_duels_raise_few_false_alarms():
+def test_self_duels_give_few_false_alarms():
     rng = np.random.default_rng(4)
     repetitions = 250
     found = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(repetitions)]
@@ -131,7 +131,7 @@ def test_swapped_sides_give_the_reciprocal(walls):
     assert a.seconds == b.seconds[::-1]
 
 
-def test_train_adds_native_form_and_fit_of_the_same_call():
+def test_train_adds_native_and_fit_of_the_same_call():
     blocks = [
         block((1.0, 2.0), (10.0, 20.0), phase="native", peak=5),
         block((3.0, 4.0), (30.0, 40.0), phase="fit", peak=7),
@@ -168,7 +168,7 @@ def test_memory_is_the_median_launch_of_the_untimed_first_fit():
     assert memory_ratio(duel_with()) is None
 
 
-def test_a_waiting_side_is_named():
+def test_waiting_side_is_named():
     waited = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.5) for i in range(8)]
     notes = contamination(outcome(waited))
     assert len(notes) == 2
@@ -178,7 +178,7 @@ def test_a_waiting_side_is_named():
     assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to tell
 
 
-def test_a_loaded_machine_is_told():
+def test_loaded_machine_is_reported():
     blocks = [block((1.0, 1.0), (1.0, 1.0))]
     calm = outcome(blocks, facts={"launches": [{"load": [0.1, 1.2]}]})
     loaded = outcome(blocks, facts={"launches": [{"load": [0.1, 1.0]}, {"load": [3.4, 2.0]}]})
@@ -188,7 +188,7 @@ def test_a_loaded_machine_is_told():
     assert note in speeds_of(loaded)[0].notes
 
 
-def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
+def test_processor_use_during_rests_takes_precedence_over_load_average():
     blocks = [block((1.0, 1.0), (1.0, 1.0))]
     alone = outcome(blocks, facts={"launches": [{"load": [3.4, 2.0], "others": 0.1}]})
     crowded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
@@ -197,7 +197,7 @@ def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
     assert "kept 1.2 threads busy on average while both sides rested" in note
 
 
-def test_a_speed_knows_the_params_of_both_sides():
+def test_speed_has_the_params_of_both_sides():
     deep = dataclasses.replace(job("ours").trials[0], params={"depth": 3})
     sides = dataclasses.replace(job("ours"), trials=(deep,)), job("theirs")
     duel_with = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
@@ -205,7 +205,7 @@ def test_a_speed_knows_the_params_of_both_sides():
     assert speed.params == ({"depth": 3}, {})
 
 
-def test_a_duel_that_ended_early_says_why():
+def test_duel_that_ended_early_gives_the_reason():
     found = outcome(
         [block((1.0, 1.0), (2.0, 2.0))],
         status=Status.TIMEOUT,
@@ -214,13 +214,13 @@ def test_a_duel_that_ended_early_says_why():
     assert "ended early: side b (theirs): no end" in speeds_of(found)[0].notes
 
 
-def test_calls_without_length_are_left_out():
+def test_calls_of_zero_length_are_left_out():
     blocks = [block((0.0, 1.0), (1.0, 1.0)), block((1.0, 1.0), (2.0, 2.0), index=1)]
     assert speeds_of(outcome(blocks))[0].ratio.n == 1
     assert speeds_of(outcome(blocks[:1])) == ()
 
 
-def test_a_self_duel_has_the_same_on_both_sides():
+def test_self_duel_has_equal_sides():
     same = Duel(job("ours"), job("ours"), id="d")
     assert is_self_duel(same)
     assert not is_self_duel(dataclasses.replace(same, b=job("theirs")))
@@ -229,7 +229,7 @@ def test_a_self_duel_has_the_same_on_both_sides():
     assert not is_self_duel(dataclasses.replace(same, b=job("ours", environment=there)))
 
 
-def test_the_noise_floor_is_the_reach_of_the_worst_self_duel():
+def test_noise_floor_is_the_largest_self_duel_bound():
     rng = np.random.default_rng(5)
     selves = [noisy(rng, 1, 8, sides=("ours", "ours")) for _ in range(3)]
     pair = noisy(rng, 1, 8, ratio=3.0)
@@ -244,5 +244,5 @@ def test_the_noise_floor_is_the_reach_of_the_worst_self_duel():
     assert with_floor(fast, {}) == fast
 
 
-def test_a_self_duel_without_bounds_gives_no_floor():
+def test_self_duel_without_bounds_gives_no_floor():
     assert noise_floors([noisy(np.random.default_rng(6), 1, 3, sides=("ours", "ours"))]) == {}

@@ -70,7 +70,7 @@ def test_textbook_quantiles():
 
 
 @pytest.mark.parametrize("n", range(1, 6))
-def test_too_few_for_the_level_is_unbounded_and_says_so(n):
+def test_too_few_values_for_the_level_are_unbounded(n):
     found = hodges_lehmann(np.arange(n, dtype=float), 0.95)
     assert (found.low, found.high, found.level) == (-math.inf, math.inf, 1.0)
     assert found.value == pytest.approx((n - 1) / 2)
@@ -78,7 +78,7 @@ def test_too_few_for_the_level_is_unbounded_and_says_so(n):
     assert "6" in found.note
 
 
-def test_normal_approximation_joins_the_exact_distribution(monkeypatch):
+def test_normal_approximation_agrees_with_the_exact_distribution(monkeypatch):
     exact = signed_rank_trim(50, 0.95)
     monkeypatch.setattr("harness.analysis.stats.EXACT", 49)
     approximate = signed_rank_trim(50, 0.95)
@@ -86,7 +86,7 @@ def test_normal_approximation_joins_the_exact_distribution(monkeypatch):
     assert exact[1] == pytest.approx(approximate[1], abs=1e-3)
 
 
-def test_signed_rank_interval_covers_as_often_as_it_says():
+def test_signed_rank_interval_has_nominal_coverage():
     rng = np.random.default_rng(0)
     # Skewed noise with spikes, the difference of two draws: symmetric, as ABBA makes it.
     noise = rng.exponential(1, (2, 1500, 8)) + 20 * (rng.random((2, 1500, 8)) < 0.1)
@@ -105,7 +105,7 @@ def test_ties_and_zeros_never_cover_less():
 
 
 @given(st.lists(numbers, min_size=6, max_size=15), st.floats(1e-3, 1e3), numbers)
-def test_signed_rank_interval_moves_with_its_numbers(x, scale, shift):
+def test_signed_rank_interval_shifts_with_its_numbers(x, scale, shift):
     base = hodges_lehmann(x)
     moved = hodges_lehmann([-scale * v + shift for v in x])
     expected = [-scale * v + shift for v in (base.high, base.value, base.low)]
@@ -113,14 +113,14 @@ def test_signed_rank_interval_moves_with_its_numbers(x, scale, shift):
     np.testing.assert_allclose([moved.low, moved.value, moved.high], expected, atol=tolerance)
 
 
-def test_resampled_interval_is_the_t_interval_without_overlap():
+def test_resampled_interval_equals_t_interval_without_overlap():
     x = np.random.default_rng(2).normal(size=12)
     low, high = DescrStatsW(x).tconfint_mean(alpha=0.1)
     found = resampled_interval(x, ratio=0.0, level=0.9)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_interval_inside_the_margin_is_tost():
+def test_interval_inside_the_margin_equals_tost():
     rng = np.random.default_rng(3)
     for centre in np.linspace(-0.8, 0.8, 9):
         x = rng.normal(centre, 1, 20)
@@ -129,7 +129,7 @@ def test_interval_inside_the_margin_is_tost():
         assert (found.low > -1 and found.high < 1) == (p < 0.05)
 
 
-def test_resampled_error_by_hand():
+def test_resampled_error_equals_hand_computation():
     # J = 4, s² = 5/3, n_test/n_train = 1/4: √((1/4 + 1/4)·5/3)
     assert resampled_error([1, 2, 3, 4], 0.25) == pytest.approx(math.sqrt(0.5 * 5 / 3), abs=1e-15)
 
@@ -156,7 +156,7 @@ def test_resampled_interval_covers_where_the_naive_one_does_not():
     assert covered["naive"] / repetitions < 0.85
 
 
-def test_one_difference_has_no_interval():
+def test_single_difference_has_no_interval():
     found = resampled_interval([0.5], ratio=0.25)
     assert (found.low, found.value, found.high) == (-math.inf, 0.5, math.inf)
     assert "at least 2" in found.note
@@ -183,7 +183,7 @@ def test_posterior_integrates_the_t_density():
 @pytest.mark.filterwarnings("ignore:`use_t=True` requires:UserWarning")
 @pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.InvalidTestWarning")
 @pytest.mark.parametrize("spread", [0.0, 0.5, 3.0])
-def test_random_effects_against_statsmodels(spread):
+def test_random_effects_equal_statsmodels(spread):
     rng = np.random.default_rng(6)
     errors = rng.uniform(0.1, 0.6, 9)
     effects = rng.normal(0.2, spread, 9) + rng.normal(0, errors)
@@ -200,7 +200,7 @@ def test_random_effects_against_statsmodels(spread):
     assert found.high - found.value == pytest.approx(half, abs=1e-6)
 
 
-def test_sets_that_agree_by_chance_keep_their_own_errors():
+def test_datasets_agreeing_by_chance_keep_their_own_errors():
     errors = np.array([0.5, 0.5, 1.0])
     found = random_effects([0.2, 0.2, 0.2], errors)
     own = scipy_stats.t.ppf(0.975, 2) / math.sqrt((errors**-2.0).sum())
@@ -208,7 +208,7 @@ def test_sets_that_agree_by_chance_keep_their_own_errors():
     assert between_variance(np.full(3, 0.2), errors) == 0
 
 
-def test_random_effects_cover():
+def test_random_effects_interval_has_nominal_coverage():
     rng = np.random.default_rng(7)
     for sets, spread in [(3, 0.0), (6, 1.0), (6, 0.0)]:
         covered = 0
@@ -220,13 +220,13 @@ def test_random_effects_cover():
         assert covered / 400 > 0.86, (sets, spread)
 
 
-def test_one_set_has_no_spread_between_sets():
+def test_one_dataset_has_no_between_dataset_variance():
     found = random_effects([0.3], [0.1])
     assert found.high == math.inf
     assert found.note
 
 
-def test_geometric_mean_tells_the_same_story_both_ways():
+def test_geometric_mean_is_reciprocal_for_swapped_ratios():
     ratios = np.array([0.5, 2.0, 4.0, 1.5])
     one, other = geometric_mean(ratios), geometric_mean(1 / ratios)
     assert one.value == pytest.approx(scipy_stats.gmean(ratios), abs=1e-12)
@@ -234,6 +234,6 @@ def test_geometric_mean_tells_the_same_story_both_ways():
 
 
 @pytest.mark.parametrize("bad", [[], [math.nan, 1.0], [math.inf], [[1.0, 2.0]]])
-def test_numbers_that_are_none_are_refused(bad):
+def test_nonfinite_numbers_are_refused(bad):
     with pytest.raises(ValueError, match="finite numbers"):
         hodges_lehmann(bad)

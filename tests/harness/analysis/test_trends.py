@@ -45,7 +45,7 @@ def store():
     return Runs(fake)
 
 
-def test_a_point_tells_the_mean_score_of_each_cell(store, registry):
+def test_point_has_the_mean_score_of_each_cell(store, registry):
     (point,) = trends.course(store, registry, ["a"])
     (level,) = point.levels
     assert (level.algorithm, level.metric, level.lower_is_better) == ("ours", "log_loss", True)
@@ -56,7 +56,7 @@ def test_a_point_tells_the_mean_score_of_each_cell(store, registry):
     assert point.speeds == ()
 
 
-def test_predictions_that_runs_share_are_scored_once(store, registry, monkeypatch):
+def test_predictions_shared_by_runs_are_scored_once(store, registry, monkeypatch):
     read = []
     monkeypatch.setattr(
         Runs, "artifact", lambda self, sha: read.append(sha) or self.fake.arrays[sha]
@@ -67,7 +67,7 @@ def test_predictions_that_runs_share_are_scored_once(store, registry, monkeypatc
     assert len({p.levels[0].score for p in points}) == 1
 
 
-def test_a_run_without_results_has_no_score(registry):
+def test_run_without_results_has_no_score(registry):
     fake = FakeRun()
     for fold in range(FOLDS):
         fake.add(trial("ours", "blobs", fold), status=Status.FAILED)

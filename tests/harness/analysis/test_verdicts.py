@@ -38,7 +38,7 @@ def splits(rng, centre, spread, n=5, ratio=0.25):
     return centre + spread * (math.sqrt(ratio) * rng.normal() + rng.normal(size=n))
 
 
-def test_the_order_of_decision():
+def test_order_of_decisions():
     def interval(low, high):
         return Interval(low, (low + high) / 2, high)
 
@@ -54,7 +54,7 @@ def test_the_order_of_decision():
     ("centre", "verdict"),
     [(0.0, "equivalent"), (0.003, "equivalent"), (-0.1, "worse"), (0.1, "better")],
 )
-def test_large_sets_decide(centre, verdict):
+def test_large_datasets_decide(centre, verdict):
     # A large set: the loss of a split is known to a thousandth of the gap.
     found = judge(evidence(splits(np.random.default_rng(0), centre, 0.001, n=10)))
     assert (found.verdict, found.advice) == (verdict, "")
@@ -62,7 +62,7 @@ def test_large_sets_decide(centre, verdict):
     assert found.splits == 10
 
 
-def test_three_folds_of_a_tiny_set_are_never_equal():
+def test_three_folds_of_a_tiny_dataset_are_never_equivalent():
     rng = np.random.default_rng(1)
     tiny = {"repeat": 3, "test_rows": 10, "ratio": 0.5}
     found = [judge(evidence(splits(rng, 0.0, 0.2, n=3, ratio=0.5), **tiny)) for _ in range(60)]
@@ -73,7 +73,7 @@ def test_three_folds_of_a_tiny_set_are_never_equal():
     assert sum(a.startswith("repeats cannot decide this set") for a in undecided) > 30
 
 
-def test_false_verdicts_are_as_rare_as_their_levels_say():
+def test_false_verdicts_are_as_rare_as_their_levels():
     rng = np.random.default_rng(2)
     repetitions = 1500
     room = 4 * math.sqrt(0.05 * 0.95 / repetitions)
@@ -101,7 +101,7 @@ def test_swapping_the_sides_swaps_the_verdict(difference, share):
 
 
 @given(st.lists(values, min_size=2, max_size=12), st.sampled_from([0.25, 8.0, 1024.0]))
-def test_the_unit_of_the_loss_does_not_matter(difference, scale):
+def test_unit_of_the_loss_does_not_matter(difference, scale):
     base = evidence(difference)
     one = judge(base)
     scaled = replace(
@@ -117,12 +117,12 @@ def test_the_unit_of_the_loss_does_not_matter(difference, scale):
 
 
 @given(st.lists(values, min_size=2, max_size=8), st.floats(0.001, 0.2), st.floats(1.0, 5.0))
-def test_a_wider_margin_never_takes_equivalence_back(difference, share, factor):
+def test_wider_margin_never_revokes_equivalence(difference, share, factor):
     if judge(evidence(difference), share).verdict == "equivalent":
         assert judge(evidence(difference), share * factor).verdict == "equivalent"
 
 
-def test_identical_predictions_are_equivalent_and_said():
+def test_identical_predictions_are_reported_as_equivalent():
     found = judge(evidence([0.0, 0.0], identical=True))
     assert found.verdict == "equivalent"
     assert found.notes == ("identical predictions on every split",)
@@ -147,7 +147,7 @@ def test_equal_scores_of_different_predictions_prove_nothing():
         (0.005, 6, "inconclusive"),  # inside the margin, and no variance to prove it by
     ],
 )
-def test_one_and_the_same_difference_is_judged_by_its_sign(value, n, verdict):
+def test_constant_difference_is_judged_by_its_sign(value, n, verdict):
     # 0.1 is no binary number, so the differences carry rounding of about 1e-17.
     base = np.linspace(0.3, 0.7, n)
     given = evidence([0.0] * n)
@@ -156,7 +156,7 @@ def test_one_and_the_same_difference_is_judged_by_its_sign(value, n, verdict):
     assert ("judged by its sign" in " ".join(found.notes)) == (verdict != "inconclusive")
 
 
-def test_a_difference_that_is_one_number_up_to_rounding_has_no_width():
+def test_difference_constant_up_to_rounding_has_zero_width():
     ours = [0.3] * 3 + [0.7] * 3
     given = replace(evidence([0.0] * 6), ours=ours, theirs=[x + 0.1 for x in ours])
     assert np.ptp(np.subtract(given.theirs, given.ours)) > 0
@@ -179,7 +179,7 @@ def test_one_split_is_no_evidence():
     assert identical.notes == ("identical predictions on its one split",)
 
 
-def test_no_split_in_common():
+def test_no_common_split():
     found = judge(evidence([]))
     assert (found.verdict, found.splits) == ("inconclusive", 0)
     assert found.advice == "no split has a score of both"
@@ -192,7 +192,7 @@ def test_failures_are_counted_and_not_imputed():
     assert "without a score: 2 of ours, 0 of theirs" in found.notes
 
 
-def test_where_nothing_was_learnt_there_is_no_margin():
+def test_without_learning_there_is_no_margin():
     found = judge(evidence([0.001, -0.001, 0.002], gap=-0.1))
     assert (found.verdict, found.margin) == ("inconclusive", 0.0)
     assert "no algorithm beats the constant model, so there is no margin" in found.notes
@@ -203,7 +203,7 @@ def test_where_nothing_was_learnt_there_is_no_margin():
 # ------------------------------------------------------------------ advice
 
 
-def test_the_repeats_that_are_asked_for_decide():
+def test_suggested_number_of_repeats_decides():
     rng = np.random.default_rng(3)
     asked = 0
     for _ in range(40):
@@ -228,7 +228,7 @@ def decided(difference, n, given):
     return decide(inner, outer, 0.01 * given.gap) != "inconclusive"
 
 
-def test_repeats_cannot_get_below_the_floor_of_the_variance():
+def test_repeats_cannot_go_below_the_variance_floor():
     difference = np.array([0.004, -0.004, 0.006, -0.006, 0.0])
     given = evidence(difference, ratio=0.25)
     floor = 1.645 * math.sqrt(0.25) * difference.std(ddof=1)
@@ -237,7 +237,7 @@ def test_repeats_cannot_get_below_the_floor_of_the_variance():
     assert repeats_needed(0.0, 0.005, 5, replace(given, repeat=0), 1.0) is None
 
 
-def test_the_rows_or_the_margin_that_are_asked_for_decide():
+def test_suggested_rows_or_margin_decide():
     difference = np.array([0.02, -0.03, 0.01, -0.01, 0.03])
     given = evidence(difference)
     text = advise(difference, given, 0.01)
@@ -258,7 +258,7 @@ def test_rounding_up_keeps_two_digits(number):
     assert len(str(found).rstrip("0")) <= 2
 
 
-def test_the_posterior_stands_beside_with_the_same_margin():
+def test_posterior_uses_the_same_margin():
     assume_better = judge(evidence([0.05, 0.06, 0.055, 0.052, 0.058]))
     below, within, above = assume_better.posterior
     assert above > 0.99

@@ -52,7 +52,7 @@ def large():
     return table.X.to_numpy(), table.y, FOLDS
 
 
-def test_two_seeds_of_one_algorithm_on_a_large_set_are_equivalent(large):
+def test_two_seeds_of_one_algorithm_on_a_large_dataset_are_equivalent(large):
     found = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
     assert found.verdict == "equivalent"
     assert found.difference.value != 0
@@ -64,7 +64,7 @@ def test_half_the_rounds_are_worse(large):
     assert found.difference.high < -found.margin
 
 
-def test_three_folds_of_a_tiny_set_decide_nothing_and_say_what_would():
+def test_three_folds_of_a_tiny_dataset_are_undecided_with_a_suggestion():
     X, y = load_iris(return_X_y=True)
     rows = np.r_[0:10, 50:60, 100:110]
     tiny = (X[rows], y[rows], 3)

@@ -138,11 +138,11 @@ def only(code: str, *models: Model, **options: Any) -> Finding:
     return findings[code]
 
 
-def test_a_clean_run_raises_nothing() -> None:
+def test_clean_run_raises_nothing() -> None:
     assert found(BEST, TUNED) == {}
 
 
-def test_a_run_of_failures_alone_raises_nothing() -> None:
+def test_run_of_failures_only_raises_nothing() -> None:
     assert found(Model("broken", 0.4, failed=SPLITS)) == {}
 
 
@@ -152,7 +152,7 @@ def test_codes_are_unique_and_in_order() -> None:
     assert len({check.title for check in RESULT_CHECKS}) == len(codes)
 
 
-def test_a_model_no_better_than_a_constant_is_found() -> None:
+def test_model_no_better_than_a_constant_is_found() -> None:
     finding = only("RUN001", BEST, TUNED, Model("useless", 0.688, train=0.685))
     assert finding.severity is Severity.WARNING
     assert "'useless' is no better than a constant" in finding.sentence
@@ -167,7 +167,7 @@ def test_overfitting_is_found() -> None:
     assert finding.evidence["losses"]["deep"]["train"] == pytest.approx(0.05)
 
 
-def test_a_forest_that_fits_its_training_rows_and_predicts_best_does_not_overfit() -> None:
+def test_forest_fitting_training_rows_and_predicting_best_does_not_overfit() -> None:
     assert found(Model("forest", noisy(0.38, 0.01, 2), train=0.01), TUNED) == {}
 
 
@@ -176,7 +176,7 @@ def test_underfitting_is_found() -> None:
     assert "'shallow' underfits" in finding.sentence
 
 
-def test_a_split_unlike_the_others_is_found() -> None:
+def test_split_unlike_the_others_is_found() -> None:
     odd = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
     models = Model("a", odd), Model("b", [loss + 0.05 for loss in odd]), TUNED
     assert "RUN004" not in found(Model("a", odd), BEST, TUNED)
@@ -192,7 +192,7 @@ def test_no_gain_over_a_strong_default_is_found() -> None:
     assert found(BEST, TUNED, behind) == {}
 
 
-def test_a_slow_model_that_is_no_better_is_found() -> None:
+def test_slow_model_that_is_no_better_is_found() -> None:
     slow = Model("slow", noisy(0.43, 0.01, 3), seconds=9.0, params={"n_estimators": 900},
                  capacity=TREES)  # fmt: skip
     finding = only("RUN006", BEST, TUNED, slow)
@@ -210,14 +210,14 @@ def test_a_slow_model_that_is_no_better_is_found() -> None:
         ({"max_depth": 4, "learning_rate": 0.29}, "learning_rate"),
     ],
 )
-def test_an_optimum_at_the_edge_is_found(chosen, param) -> None:
+def test_optimum_at_the_edge_is_found(chosen, param) -> None:
     configurations = [*TUNED.params["tune"]["configurations"], chosen]
     edge = Model("edge", noisy(0.42, 0.01, 1), params={"tune": {"configurations": configurations}},
                  capacity=BOOSTER, chosen=[chosen])  # fmt: skip
     assert [*only("RUN007", BEST, edge).evidence["params"]] == [f"{param} of edge"]
 
 
-def test_a_search_without_the_learning_rate_is_found() -> None:
+def test_search_without_the_learning_rate_is_found() -> None:
     configurations = [{"max_depth": d, "learning_rate": 0.1} for d in (4, 6)]
     narrow = Model(
         "narrow",
@@ -229,7 +229,7 @@ def test_a_search_without_the_learning_rate_is_found() -> None:
     assert only("RUN008", BEST, narrow).evidence == {"missing": {"narrow": ["the learning rate"]}}
 
 
-def test_a_run_without_tuning_is_told() -> None:
+def test_run_without_tuning_is_reported() -> None:
     other = Model("other", noisy(0.42, 0.01, 1))
     assert only("RUN009", BEST, other).severity is Severity.NOTE
 
@@ -246,7 +246,7 @@ def test_unequal_budgets_are_found() -> None:
     assert found(BEST, TUNED, booster("slow", 0.1), other_track) == {}
 
 
-def test_few_trees_with_the_learning_rate_of_each_library_are_found() -> None:
+def test_few_trees_at_default_learning_rates_are_found() -> None:
     def booster(name: str, trees: int) -> Model:
         loss = noisy(0.42 if name == "a" else 0.44, 0.01, len(name))
         return Model(name, loss, params={"n_estimators": trees}, capacity=BOOSTER)
@@ -258,7 +258,7 @@ def test_few_trees_with_the_learning_rate_of_each_library_are_found() -> None:
     assert "the number of trees is 100 for a and 1000 for bb" in finding.sentence
 
 
-def test_models_that_failed_on_some_splits_are_found() -> None:
+def test_models_failing_on_some_splits_are_found() -> None:
     finding = only("RUN011", BEST, TUNED, Model("shaky", noisy(0.45, 0.01, 4), failed=2))
     assert finding.evidence == {"failed": {"shaky": [2, SPLITS]}}
 

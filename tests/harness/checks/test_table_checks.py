@@ -51,7 +51,7 @@ def only(code: str, *arguments) -> Finding:
 
 @pytest.mark.parametrize("task", [Task.BINARY, Task.REGRESSION])
 @pytest.mark.parametrize("rows", [60, ROWS, 30_000])
-def test_a_clean_table_raises_nothing(task, rows):
+def test_clean_table_raises_nothing(task, rows):
     frame = clean_frame(rows)
     table = Table(frame, clean_target(frame)) if task is Task.REGRESSION else binary(frame)
     assert found(table, task) == {}
@@ -84,7 +84,7 @@ def test_identifiers_are_flagged(name, values):
     assert flagged_columns(binary(frame), Task.BINARY) == [name]
 
 
-def test_text_that_names_rows_is_flagged():
+def test_text_that_identifies_rows_is_flagged():
     names = pd.Categorical([f"person {i}" for i in range(ROWS)])
     assert "'name'" in only("DATA001", binary(clean_frame().assign(name=names))).sentence
 
@@ -97,12 +97,12 @@ def test_text_that_names_rows_is_flagged():
         ("measure_id", np.random.default_rng(0).normal(size=ROWS)),
     ],
 )
-def test_numbers_that_only_differ_are_no_identifiers(name, values):
+def test_unique_numbers_alone_are_no_identifiers(name, values):
     table = binary(clean_frame().assign(**{name: values.astype(np.float64)}))
     assert flagged_columns(table, Task.BINARY) == []
 
 
-def test_words_of_names():
+def test_words_of_column_names():
     assert name_tokens("customerId") == ["customer", "id"]
     assert name_tokens("encounter_id") == ["encounter", "id"]
     assert name_tokens("PID") == ["pid"]
@@ -112,7 +112,7 @@ def test_words_of_names():
 # ------------------------------------------------------------------ leaks
 
 
-def test_a_copy_of_the_target_is_found():
+def test_copy_of_the_target_is_found():
     frame = clean_frame()
     table = binary(frame)
     words = pd.Categorical.from_codes(table.y.astype(int), ["dead", "alive"])
@@ -122,14 +122,14 @@ def test_a_copy_of_the_target_is_found():
 
 
 @pytest.mark.parametrize("change", [lambda y: np.exp(y) * 3, lambda y: -(y**3), lambda y: y + 1e-4])
-def test_a_transformed_target_is_found(change):
+def test_transformed_target_is_found(change):
     frame = clean_frame(4000)
     y = clean_target(frame)
     table = Table(frame.assign(price=change(y)), y)
     assert only("DATA002", table, Task.REGRESSION).evidence["columns"] == ["price"]
 
 
-def test_a_strong_feature_is_no_leak():
+def test_strong_feature_is_no_leak():
     frame = clean_frame(4000)
     y = clean_target(frame)
     near = y + np.random.default_rng(5).normal(scale=0.2, size=len(y))  # explains 98 %
@@ -147,7 +147,7 @@ def test_few_errors_of_the_constant_decide_nothing():
 # ------------------------------------------------------------------ what files do
 
 
-def test_dates_that_the_loader_used_are_told():
+def test_dates_used_by_the_loader_are_reported():
     frame = clean_frame().assign(when_days=np.random.default_rng(0).normal(size=ROWS))
     source = Source("y", dates={"when": "%Y-%m-%d"})
     findings = found(binary(frame), Task.BINARY, source)
@@ -163,7 +163,7 @@ def test_dates_among_the_categories_are_found():
     assert "as categories" in findings["DATA003"].sentence
 
 
-def test_a_missing_header_is_found(tmp_path):
+def test_missing_header_is_found(tmp_path):
     frame = pd.DataFrame(
         {
             "39": np.random.default_rng(0).integers(17, 90, 300),
@@ -179,7 +179,7 @@ def test_a_missing_header_is_found(tmp_path):
     assert "'39'" in findings["DATA004"].sentence
 
 
-def test_names_that_number_the_columns_are_a_header():
+def test_numbered_column_names_are_a_header():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(ROWS, 5)))
     frame.columns = [str(i) for i in range(5)]
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
@@ -210,14 +210,14 @@ def test_copied_rows_of_a_large_table_are_found():
     assert only("DATA005", Table(frame, y, ("no", "yes"))).evidence["rows"] == 6000
 
 
-def test_one_row_that_is_often_repeated_is_no_copy():
+def test_one_often_repeated_row_is_no_copy():
     frame = wide_frame()
     frame.iloc[700:] = frame.iloc[0].to_numpy()  # an empty measurement
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
     assert found(Table(frame, y, ("no", "yes"))) == {}
 
 
-def test_rows_that_are_equal_by_chance_are_no_copies():
+def test_rows_equal_by_chance_are_no_copies():
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.integers(0, 3, (3000, 8)).astype(float), columns=list("abcdefgh"))
     y = (random.random(3000) > 0.5).astype(np.int64)
@@ -247,7 +247,7 @@ def test_test_rows_of_another_population_are_found():
     assert finding.evidence["area"] > 0.75
 
 
-def test_a_shift_of_two_columns_together_is_found():
+def test_joint_shift_of_two_columns_is_found():
     random = np.random.default_rng(0)
     a = random.normal(size=3000)
     is_test = np.arange(3000) >= 1500
@@ -257,7 +257,7 @@ def test_a_shift_of_two_columns_together_is_found():
     assert only("DATA012", table).evidence["shifts"] == {}
 
 
-def test_a_time_that_is_split_at_random_is_found():
+def test_time_column_split_at_random_is_found():
     frame = clean_frame().assign(timestamp=1_600_000_000 + 61 * np.arange(ROWS) // 2 * 2.0)
     finding = found(binary(frame))["DATA013"]
     assert "'timestamp'" in finding.sentence
@@ -267,7 +267,7 @@ def test_a_time_that_is_split_at_random_is_found():
     assert "DATA013" in found(binary(frame, test_rows=np.arange(ROWS) % 5 == 0))
 
 
-def test_dates_that_are_split_at_random_are_found():
+def test_dates_split_at_random_are_found():
     days = np.random.default_rng(0).permutation(ROWS).astype(float)
     table = binary(clean_frame().assign(when_days=days))
     findings = found(table, Task.BINARY, Source(dates={"when": "%Y-%m-%d"}))
@@ -277,7 +277,7 @@ def test_dates_that_are_split_at_random_are_found():
 # ------------------------------------------------------------------ targets
 
 
-def test_a_target_that_counts_is_found():
+def test_count_target_is_found():
     frame = clean_frame()
     counts = np.random.default_rng(0).poisson(np.exp(frame["height"].to_numpy())).astype(float)
     finding = only("DATA006", Table(frame, counts), Task.REGRESSION)
@@ -293,11 +293,11 @@ def test_a_target_that_counts_is_found():
         np.random.default_rng(0).integers(3, 10, ROWS),  # grades
     ],
 )
-def test_other_whole_numbers_are_no_counts(y):
+def test_other_integers_are_no_counts(y):
     assert found(Table(clean_frame(), y.astype(float)), Task.REGRESSION) == {}
 
 
-def test_a_ranking_file_is_found(tmp_path):
+def test_ranking_file_is_found(tmp_path):
     random = np.random.default_rng(0)
     frame = clean_frame().assign(qid=np.repeat(np.arange(50.0), 20))
     y = random.choice(5, ROWS, p=[0.4, 0.3, 0.2, 0.06, 0.04]).astype(np.int64)
@@ -357,14 +357,14 @@ def test_nearly_empty_columns_are_found():
     assert "'pool'" in only("DATA011", binary(clean_frame().assign(pool=pool))).sentence
 
 
-def test_very_many_categories_are_found():
+def test_high_cardinality_is_found():
     streets = pd.Categorical([f"street {i % 300}" for i in range(ROWS)])
     assert (
         "'street' (300)" in only("DATA014", binary(clean_frame().assign(street=streets))).sentence
     )
 
 
-def test_codes_that_are_used_as_numbers_are_found():
+def test_codes_used_as_numbers_are_found():
     zips = np.random.default_rng(0).choice([10_115, 20_095, 80_331, *range(100, 130)], ROWS)
     assert "'zip'" in only("DATA015", binary(clean_frame().assign(zip=zips.astype(float)))).sentence
 
@@ -382,13 +382,13 @@ def test_numbers_stored_as_text_are_found(tmp_path):
     assert finding.evidence == {"columns": ["price", "age"], "others": ["not said"]}
 
 
-def test_codes_with_letters_are_no_numbers_as_text():
+def test_codes_with_letters_are_not_numeric_text():
     codes = [f"{c}{i}" for i in range(30) for c in ("", "V")]
     column = pd.Categorical(np.random.default_rng(0).choice(codes, ROWS))
     assert found(binary(clean_frame().assign(diagnosis=column))) == {}
 
 
-def test_columns_that_say_the_same_are_found():
+def test_equivalent_columns_are_found():
     frame = clean_frame()
     both = frame.assign(inches=frame["height"] * 39.37, hue=frame["colour"].cat.codes.astype(float))
     pairs = only("DATA018", binary(both)).evidence["pairs"]
@@ -412,7 +412,7 @@ def test_drop_flagged_leaves_out_identifiers(tmp_path):
     assert without_flagged(without) == without
 
 
-def test_left_out_text_is_told(tmp_path):
+def test_excluded_text_is_reported(tmp_path):
     path = tmp_path / "people.csv"
     frame = clean_frame(2100)
     frame = frame.assign(name=[f"person {i}" for i in range(2100)], y=clean_target(frame))

@@ -22,7 +22,7 @@ def warmed(monkeypatch):
     return asked
 
 
-def test_all_algorithms_of_our_own_are_compiled_for_all_kinds_of_tables(warmed):
+def test_all_own_algorithms_are_compiled_for_all_kinds_of_tables(warmed):
     done = CliRunner().invoke(command, [], standalone_mode=False)
     registry = load_registry(())
     algorithms = registry.entries["algorithm"]
@@ -36,7 +36,7 @@ def test_all_algorithms_of_our_own_are_compiled_for_all_kinds_of_tables(warmed):
     assert f"compiled {7 * len(scratch)} functions" in done.output
 
 
-def test_a_part_of_them_is_chosen_by_name(warmed):
+def test_algorithms_to_compile_are_selected_by_name(warmed):
     done = CliRunner().invoke(command, ["-a", "*_boosting"], standalone_mode=False)
     assert {name for name, _, _ in warmed} == {
         "gradient_boosting",

@@ -65,13 +65,13 @@ def refused(done, *words):
     assert all(word in done.stderr.splitlines()[-1] for word in words), done.stderr
 
 
-def test_a_full_disk_ends_a_run_in_one_line(tmp_path, mounted):
+def test_full_disk_ends_a_run_with_one_line(tmp_path, mounted):
     prefix = mounted("size=100k")
     done = harness(tmp_path, "run", *QUICK, "--results", "disk", prefix=prefix)
     refused(done, "full", "free some room and run again")
 
 
-def test_a_cache_on_a_full_disk_costs_no_run(tmp_path, mounted):
+def test_cache_on_a_full_disk_does_not_fail_a_run(tmp_path, mounted):
     cache = str(tmp_path / "disk")
     done = harness(
         tmp_path, "run", *QUICK, "--no-report", prefix=mounted("size=8k"), HARNESS_CACHE=cache
@@ -79,18 +79,18 @@ def test_a_cache_on_a_full_disk_costs_no_run(tmp_path, mounted):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_read_only_folder_ends_a_run_in_one_line(tmp_path, mounted):
+def test_read_only_folder_ends_a_run_with_one_line(tmp_path, mounted):
     done = harness(tmp_path, "run", *QUICK, "--results", "disk/results", prefix=mounted("ro"))
     refused(done, "check the folder's permissions")
 
 
-def test_a_results_folder_that_is_a_file_is_told(tmp_path):
+def test_results_folder_that_is_a_file_is_reported(tmp_path):
     (tmp_path / "results").write_text("mine")
     refused(harness(tmp_path, "run", *QUICK), "File exists")
     assert (tmp_path / "results").read_text() == "mine"
 
 
-def test_a_run_outwaits_a_reader_that_holds_a_cursor(tmp_path):
+def test_run_waits_for_a_reader_with_an_open_cursor(tmp_path):
     with Store.open(tmp_path / "results", write=True) as store:
         for _ in range(200):
             store.begin_run("before", {}, "0", {})
@@ -109,7 +109,7 @@ def test_a_run_outwaits_a_reader_that_holds_a_cursor(tmp_path):
         assert store.counts("latest")["done"] == 2
 
 
-def test_a_second_run_that_will_not_wait_is_told_who_writes(tmp_path):
+def test_second_run_without_waiting_reports_the_writer(tmp_path):
     with Store.open(tmp_path / "results", write=True):
         refused(
             harness(tmp_path, "run", *QUICK, "--no-wait"),
@@ -156,14 +156,14 @@ def test_hostile_names_stay_text(tmp_path):
     assert not Path(tmp_path, "../../x").exists()
 
 
-def test_a_name_of_ten_kilobytes_is_no_wall_of_text(tmp_path):
+def test_ten_kilobyte_name_is_shortened(tmp_path):
     done = harness(tmp_path, "run", "-d", "n" * 10_000)
     assert done.returncode == 2
     assert "unknown dataset 'nnn" in done.stderr
     assert len(done.stderr) < 300
 
 
-def test_a_listener_that_fails_costs_no_outcome(tmp_path):
+def test_failing_listener_loses_no_outcome(tmp_path):
     (tmp_path / "deaf.py").write_text(
         "from harness import hookimpl\n\n"
         "@hookimpl\ndef trial_finished(outcome):\n    raise RuntimeError('not today')\n"

@@ -85,7 +85,7 @@ def first(folder):
     return harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--json")
 
 
-def test_a_run_holds_its_own_gates(first, folder):
+def test_run_checks_its_own_gates(first, folder):
     assert first.returncode == 1, first.stderr
     told = json.loads(first.stdout)
     assert told["gates"]["state"] == "fail"
@@ -105,7 +105,7 @@ def test_gate_reads_the_stored_run_again(first, folder):
     assert "| accuracy | ✕ fail | zero against prior | diabetes |" in markdown.stdout
 
 
-def test_a_file_of_gates_and_the_exit_codes(first, folder):
+def test_gates_file_and_exit_codes(first, folder):
     turned = gate_file(folder, "turned.toml", kind="accuracy", algorithm="small", limit=0.5)
     assert harness(folder, "gate", turned).returncode == 0
     speed = gate_file(folder, "speed.toml", kind="speed", algorithm="zero")
@@ -116,7 +116,7 @@ def test_a_file_of_gates_and_the_exit_codes(first, folder):
     assert harness(folder, "gate", speed, "--undecided", "fail").returncode == 1
 
 
-def test_gates_that_cannot_be_read(first, folder):
+def test_unreadable_gates(first, folder):
     wrong = gate_file(folder, "wrong.toml", kind="sped", algorithm="zero")
     done = harness(folder, "gate", wrong)
     assert done.returncode == 2
@@ -156,5 +156,5 @@ def test_runs_with_nothing_in_common(first, folder):
     ("codes", "expected"),
     [((0, 0), 0), ((6, 0), 6), ((6, 3), 3), ((1, 3), 1), ((1, 4), 1), ((6, 4), 4), ((0, 3), 3)],
 )
-def test_the_first_exit_code_goes_before_the_others(codes, expected):
+def test_first_exit_code_takes_precedence(codes, expected):
     assert first_code(*codes) == first_code(*reversed(codes)) == expected

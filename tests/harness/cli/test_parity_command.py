@@ -70,7 +70,7 @@ def run(place, capsys, monkeypatch):
     return call
 
 
-def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(run, monkeypatch):
+def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch):
     code, out, err = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0, err
     assert "compile: 1" in err  # it can take minutes, so nobody should wait in silence
@@ -90,7 +90,7 @@ def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(
     assert json.loads(out)["parity"] == told["parity"]
 
 
-def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
+def test_missed_parity_level_fails_the_gate_and_is_drawn(run):
     code, out, _ = run("twin", "-d", "iris", "--a", "fault=ulp", "--require", "L3")
     assert code == 1
     assert "L2     the same trees from raw data" in out
@@ -107,14 +107,14 @@ def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
         (["twin", "--set", "a.fault=raise"], 4, "twin failed: this was planted"),
     ],
 )
-def test_what_cannot_be_compared_says_why(run, arguments, code, reason):
+def test_impossible_comparison_gives_the_reason(run, arguments, code, reason):
     found, out, err = run(*arguments, "-d", "iris")
     assert found == code
     assert reason in err
     assert "none   not shown to agree" in out
 
 
-def test_a_dataset_that_not_both_can_take_is_left_out_and_none_left_is_an_error(run):
+def test_dataset_unsupported_by_one_side_is_left_out_and_none_left_is_an_error(run):
     with pytest.raises(ConfigError, match="no chosen dataset can be taken by twin and sklearn"):
         run("twin", "-d", "diabetes")
     with pytest.raises(ConfigError, match="answers to no reference"):
@@ -123,7 +123,7 @@ def test_a_dataset_that_not_both_can_take_is_left_out_and_none_left_is_an_error(
         run("twim", "-d", "iris")
 
 
-def test_an_algorithm_against_itself_is_grown_twice(run):
+def test_algorithm_against_itself_is_grown_twice(run):
     code, out, _ = run("twin", "twin", "-d", "iris", "--set", "max_depth=2", "--json")
     (one,) = json.loads(out)["parity"]
     assert (code, one["rung"], one["params"]) == (0, "L3", [{"max_depth": 2}] * 2)
@@ -140,7 +140,7 @@ def test_an_algorithm_against_itself_is_grown_twice(run):
         ([None], None, 4),
     ],
 )
-def test_the_exit_code_tells_a_missed_rung_before_a_failure(rungs, required, code):
+def test_exit_code_of_a_missed_level_takes_precedence_over_a_failure(rungs, required, code):
     found = tuple(
         Parity(
             "a", "b", "d", ({}, {}), "native", "raw", r or "", "", {"f0": "bits"} if r else {}, None

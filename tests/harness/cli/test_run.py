@@ -65,7 +65,7 @@ def walked(tmp_path_factory):
     return folder, arguments, harness(folder, *arguments)
 
 
-def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
+def test_run_prints_what_it_read_and_ends_with_the_failures(walked):
     folder, _, done = walked
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
@@ -83,7 +83,7 @@ def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
     assert "sklearn.decision_tree" in page
 
 
-def test_a_rerun_reuses_everything_also_the_failures(walked):
+def test_rerun_reuses_everything_including_failures(walked):
     folder, arguments, _ = walked
     again = harness(folder, *arguments)
     told = json.loads(again.stdout)
@@ -92,7 +92,7 @@ def test_a_rerun_reuses_everything_also_the_failures(walked):
     assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 
-def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
+def test_dry_run_writes_nothing_and_reports_stored_trials(walked):
     folder, arguments, _ = walked
     before = (folder / "results" / "harness.db").read_bytes()
     plain = [a for a in arguments if a != "--json"]
@@ -105,7 +105,7 @@ def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
     assert (folder / "results" / "harness.db").read_bytes() == before
 
 
-def test_the_report_is_made_again_in_every_form(walked):
+def test_report_is_written_again_in_every_format(walked):
     folder, _, _ = walked
     page = harness(folder, "report")
     assert page.returncode == 0, page.stderr
@@ -116,7 +116,7 @@ def test_the_report_is_made_again_in_every_form(walked):
     assert "prior" in json.dumps(verdicts)
 
 
-def test_the_outcomes_are_exported(walked):
+def test_outcomes_are_exported(walked):
     folder, _, _ = walked
     done = harness(folder, "export")
     header, *lines = done.stdout.splitlines()
@@ -140,7 +140,7 @@ def test_list_show_explain_and_clean(walked):
     assert "bytes" in harness(folder, "clean", "--json").stdout
 
 
-def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
+def test_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
     done = harness(
         tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris",
@@ -178,7 +178,7 @@ blocks = 1
 """
 
 
-def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
+def test_series_is_run_file_by_file_and_ends_with_a_table(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     folder = tmp_path / "mine"
     folder.mkdir()
@@ -197,7 +197,7 @@ def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
     assert counts[-1].split() == ["prior", "sklearn.decision_tree", "2", "0", "0", "0", "2"]
 
 
-def test_a_dry_run_on_own_data_prints_what_was_detected(tmp_path):
+def test_dry_run_on_user_data_prints_what_was_detected(tmp_path):
     lines = [
         "size,colour,price",
         *(f"{i}.5,{'red' if i % 3 else 'blue'},{i * i}.25" for i in range(60)),

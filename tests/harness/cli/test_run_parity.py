@@ -109,7 +109,7 @@ def started(monkeypatch):
     return counts
 
 
-def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch, started):
+def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, started):
     code, out, err = call("run", "beside.toml", "--json")
     told = json.loads(out)
     assert code == 3, err  # `lost` fails
@@ -136,7 +136,7 @@ def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch, sta
     assert json.loads(out)["comparisons"] == told["comparisons"]
 
 
-def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
+def test_errors_in_listeners_skips_and_references_are_reported(call):
     _, out, err = call("run", "beside.toml", "--json", "--no-report")
     reason = "`skip` of lost failed on iris: RuntimeError: this skip was never tried"
     assert err.count(reason) == 1
@@ -152,7 +152,7 @@ def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
     assert notes[0].startswith("lost answers to unknown algorithm")
 
 
-def test_reports_in_every_form_show_rungs_and_gates(call, place):
+def test_reports_in_every_format_show_parity_levels_and_gates(call, place):
     page = call("report")[1].strip()
     assert "twin (moved) / sklearn." in (place / page).read_text()
     markdown = call("report", "--markdown")[1].replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
@@ -163,12 +163,12 @@ def test_reports_in_every_form_show_rungs_and_gates(call, place):
     assert len(json.loads(call("report", "--json")[1])["parity"]) == 3
 
 
-def test_a_dry_run_names_the_comparisons(call):
+def test_dry_run_names_the_comparisons(call):
     out = call("run", "beside.toml", "--dry-run", "--results", "empty")[1]
     assert "trees of twin and sklearn.decision_tree on iris: " in out
 
 
-def test_larger_datasets_than_asked_for_are_left_out(call):
+def test_datasets_above_the_size_limit_are_left_out(call):
     def told(rows):
         most = ["--set", f"parity.most_rows={rows}", "--results", "empty"]
         return call("run", "beside.toml", "--dry-run", *most)[1].count("trees of")
@@ -177,7 +177,7 @@ def test_larger_datasets_than_asked_for_are_left_out(call):
     assert told(150) == told(0) == 3
 
 
-def test_a_narrower_run_compares_what_is_left_of_it(call):
+def test_narrowed_run_compares_the_remaining_pairs(call):
     pairs = "parity.pairs=[['twin', 'sklearn.decision_tree'], ['opaque', 'twin']]"
     narrow = ["-d", "wine", "-a", "twin", "--set", pairs, "--dry-run"]
     out = call("run", "beside.toml", *narrow)[1]
@@ -193,6 +193,6 @@ def test_a_narrower_run_compares_what_is_left_of_it(call):
         ("parity.pair=[]", "did you mean 'pairs'"),
     ],
 )
-def test_what_is_not_in_the_run_cannot_be_compared(call, setting, message):
+def test_pairs_outside_the_run_cannot_be_compared(call, setting, message):
     with pytest.raises(ConfigError, match=message):
         call("run", "beside.toml", "--set", setting)

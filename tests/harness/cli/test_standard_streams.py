@@ -21,7 +21,7 @@ def harness(*arguments, cwd, streams=""):
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
-def test_a_run_works_with_closed_streams_and_keeps_its_store_whole(tmp_path, streams):
+def test_run_works_with_closed_streams_and_keeps_its_store_valid(tmp_path, streams):
     chosen = ["-d", "iris", "-a", "sklearn.decision_tree", "--set", "splits.folds=2"]
     folder = tmp_path / "results"
     done = harness("run", *chosen, "--results", str(folder), cwd=tmp_path, streams=streams)
@@ -32,7 +32,7 @@ def test_a_run_works_with_closed_streams_and_keeps_its_store_whole(tmp_path, str
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-def test_a_full_disk_under_the_output_is_one_line():
+def test_full_disk_under_stdout_is_one_line():
     done = harness("list", "metrics", cwd="/", streams="> /dev/full")
     assert done.returncode == 5
     assert done.stderr == b"harness: the output cannot be written: No space left on device\n"
@@ -40,7 +40,7 @@ def test_a_full_disk_under_the_output_is_one_line():
     assert done.returncode == 2
 
 
-def test_an_argument_that_is_not_utf_8_is_one_line(tmp_path):
+def test_argument_that_is_not_utf_8_is_one_line(tmp_path):
     name = os.fsdecode(b"caf\xe9.csv")
     try:
         (tmp_path / name).write_text("a,y\n1,0\n2,1\n")
@@ -55,7 +55,7 @@ def test_an_argument_that_is_not_utf_8_is_one_line(tmp_path):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="folders in use stay elsewhere")
-def test_a_current_folder_that_is_gone_is_one_line(tmp_path):
+def test_missing_current_folder_is_one_line(tmp_path):
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     command = ["/bin/sh", "-c", script, "sh", sys.executable, "-m", "harness", "list", "metrics"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)

@@ -154,14 +154,14 @@ def findings(adapter):
     return {check.name: check.run(subject) for check, subject in cases(registry, "liar")}
 
 
-def test_a_plugin_that_keeps_every_promise_passes_every_check():
+def test_correct_plugin_passes_every_check():
     found = findings(Honest)
     assert len(found) == len(OF_ALGORITHMS)
     assert {f.state for f in found.values()} == {"ok", "skipped"}
 
 
 @pytest.mark.parametrize("liar", LIARS, ids=lambda c: c.__name__)
-def test_a_lie_is_named(liar):
+def test_broken_rule_is_named(liar):
     promise, words = LIARS[liar]
     found = findings(liar)[promise]
     assert found.state == "failed"
@@ -195,7 +195,7 @@ def register_algorithms(register):
 """
 
 
-def test_a_crash_and_a_hang_are_findings_and_the_rest_goes_on(tmp_path):
+def test_crash_and_hang_are_findings_and_checks_continue(tmp_path):
     plugin = tmp_path / "crashing.py"
     plugin.write_text(PLUGIN)
     found = {f.check: f for f in check_supervised("crashing", [plugin], timeout=3.0)}
@@ -208,7 +208,7 @@ def test_a_crash_and_a_hang_are_findings_and_the_rest_goes_on(tmp_path):
     assert found["a saved model predicts the same"].state == "skipped"
 
 
-def test_the_command_answers_by_its_exit_code(tmp_path, capsys, monkeypatch):
+def test_command_returns_its_exit_code(tmp_path, capsys, monkeypatch):
     plugin = tmp_path / "crashing.py"
     plugin.write_text(PLUGIN.replace("time.sleep(60)", "pass"))
     arguments = ["harness", "plugin", "check", "crashing", "--plugin", str(plugin), "--json"]

@@ -87,19 +87,19 @@ OF_WORDS = {
 }
 
 
-def test_an_honest_dataset_passes():
+def test_correct_dataset_passes():
     assert {f.state for f in findings("dataset", DATASET).values()} <= {"ok", "skipped"}
 
 
 @pytest.mark.parametrize("lie", OF_ROWS)
-def test_rows_that_lie_are_named(lie):
+def test_dataset_with_wrong_rows_is_named(lie):
     load, promise, words = OF_ROWS[lie]
     found = broken("dataset", replace(DATASET, load=load))
     assert words in found[promise]
 
 
 @pytest.mark.parametrize("lie", OF_WORDS)
-def test_words_that_lie_are_named(lie):
+def test_dataset_with_wrong_metadata_is_named(lie):
     fields, promise, words = OF_WORDS[lie]
     assert words in broken("dataset", replace(DATASET, **fields))[promise]
 
@@ -149,13 +149,13 @@ METRICS = {
 }
 
 
-def test_an_honest_metric_passes():
+def test_correct_metric_passes():
     assert {f.state for f in findings("metric", METRIC).values()} <= {"ok", "skipped"}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("lie", METRICS)
-def test_a_metric_that_lies_is_named(lie):
+def test_wrong_metric_is_named(lie):
     fields, promise, words = METRICS[lie]
     found = broken("metric", replace(METRIC, **fields))
     (message,) = [told for name, told in found.items() if name.startswith(promise)]
@@ -163,7 +163,7 @@ def test_a_metric_that_lies_is_named(lie):
 
 
 @pytest.mark.parametrize("name", load_registry(modules=["harness.plugins.metrics"]).names("metric"))
-def test_our_own_metrics_keep_every_promise(name):
+def test_own_metrics_pass_every_check(name):
     registry = load_registry(modules=["harness.plugins.metrics"])
     assert broken("metric", registry.entry("metric", name).value) == {}
 
@@ -213,12 +213,12 @@ SECTIONS = {
 }
 
 
-def test_an_honest_section_passes():
+def test_correct_section_passes():
     assert {f.state for f in findings("section", SECTION).values()} <= {"ok", "skipped"}
 
 
 @pytest.mark.parametrize("lie", SECTIONS)
-def test_a_section_that_lies_is_named(lie):
+def test_wrong_section_is_named(lie):
     fields, promise, words = SECTIONS[lie]
     found = broken("section", replace(SECTION, **fields))
     (message,) = [told for name, told in found.items() if name.startswith(promise)]
@@ -307,19 +307,19 @@ EXECUTORS = {
 }
 
 
-def test_an_honest_executor_passes():
+def test_correct_executor_passes():
     assert {f.state for f in findings("executor", EXECUTOR).values()} <= {"ok", "skipped"}
 
 
 @pytest.mark.parametrize("lie", EXECUTORS, ids=lambda run: run.__name__)
-def test_an_executor_that_lies_is_named(lie):
+def test_wrong_executor_is_named(lie):
     promise, words = EXECUTORS[lie]
     found = broken("executor", replace(EXECUTOR, run=lie))
     assert words in found[promise]
     time.sleep(0.01)
 
 
-def test_our_own_executor_keeps_every_promise():
+def test_own_executor_passes_every_check():
     registry = load_registry(modules=["harness.executors.local"])
     assert broken("executor", registry.entry("executor", "local").value) == {}
 
@@ -327,7 +327,7 @@ def test_our_own_executor_keeps_every_promise():
 # ------------------------------------------------------------------ all of them
 
 
-def test_every_kind_has_promises_in_sentences():
+def test_every_kind_has_checks_described_in_sentences():
     for kind in set(EXPECTED) - {
         "report writer"
     }:  # called by fixed names, with no contract of its own
@@ -336,7 +336,7 @@ def test_every_kind_has_promises_in_sentences():
         assert all(" " in name and not name.endswith(".") for name in names)
 
 
-def test_a_name_is_looked_up_in_every_kind():
+def test_name_is_searched_in_every_kind():
     registry = load_registry(modules=["harness.executors.local", "harness.plugins.metrics"])
     assert kinds_of(registry, "local") == ["executor"]
     registry.add("metric", Metric, replace(METRIC, name="local"), "", "")

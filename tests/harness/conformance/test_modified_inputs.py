@@ -128,22 +128,22 @@ def subject(adapter, accepts=EVERYTHING):
     return Subject(declared, Task.REGRESSION)
 
 
-def test_one_that_takes_every_kind_of_table_and_writes_to_none_passes():
+def test_algorithm_accepting_every_table_and_modifying_none_passes():
     assert no_mutation.run(subject(Clean)).state == "ok"
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda c: c.__name__)
-def test_a_writer_is_named_with_what_it_wrote_to(writer):
+def test_modified_input_is_named(writer):
     found = no_mutation.run(subject(writer))
     assert (found.state, found.message) == ("failed", WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", [Imputing, FillingFrames, Recoding, Scaling])
-def test_a_table_that_never_reaches_it_is_not_tried(writer):
+def test_unsupported_table_is_not_tried(writer):
     assert no_mutation.run(subject(writer, Accepts())).state == "ok"
 
 
-def test_the_tables_are_those_that_it_says_it_takes():
+def test_tables_are_those_the_algorithm_accepts():
     assert taken(Accepts()) == [{}]
     assert taken(Accepts(missing=True)) == [{}, {"missing": True}]
     assert taken(Accepts(categorical=True, sparse=True)) == [

@@ -42,7 +42,7 @@ def table_of(dataset):
     return load_table(ref, load_registry(modules=[]))
 
 
-def test_splits_by_time_train_on_earlier_rows_than_they_test(tmp_path, frame):
+def test_time_splits_train_on_earlier_rows_than_they_test(tmp_path, frame):
     path = tmp_path / "mine.csv"
     frame.to_csv(path, index=False)
     dataset = dataset_from_file(path, "y", time="day")
@@ -60,7 +60,7 @@ def test_splits_by_time_train_on_earlier_rows_than_they_test(tmp_path, frame):
     assert any(line.startswith("time: 'day'") for line in dataset.file["told"])
 
 
-def test_what_is_no_time_is_refused(tmp_path, frame):
+def test_invalid_time_column_is_refused(tmp_path, frame):
     path = tmp_path / "mine.csv"
     frame.to_csv(path, index=False)
     with pytest.raises(DataError, match="neither a number nor a date"):
@@ -71,7 +71,7 @@ def test_what_is_no_time_is_refused(tmp_path, frame):
         dataset_from_file(path, "y", time="dya")
 
 
-def test_a_file_of_test_rows_is_the_only_split(tmp_path, frame):
+def test_file_of_test_rows_is_the_only_split(tmp_path, frame):
     for name, part in (("train", frame[:90]), ("test", frame[90:])):
         part.to_csv(tmp_path / f"{name}.csv", index=False)
     dataset = dataset_from_file(tmp_path / "train.csv", "y", test=tmp_path / "test.csv")
@@ -83,7 +83,7 @@ def test_a_file_of_test_rows_is_the_only_split(tmp_path, frame):
     assert table_of(again).X.equals(table_of(dataset).X)
 
 
-def test_several_files_are_read_one_below_the_other(tmp_path, frame):
+def test_several_files_are_concatenated(tmp_path, frame):
     paths = []
     for i in range(3):
         paths.append(tmp_path / f"part{i}.csv")
@@ -96,7 +96,7 @@ def test_several_files_are_read_one_below_the_other(tmp_path, frame):
         dataset_from_given(paths, tmp_path, target="y")
 
 
-def test_json_lines_are_read_as_csv_is(tmp_path, frame):
+def test_json_lines_are_read_like_csv(tmp_path, frame):
     frame.to_csv(tmp_path / "mine.csv", index=False)
     frame.to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
     one, other = (
@@ -115,7 +115,7 @@ def test_nested_json_is_refused(tmp_path):
         dataset_from_file(tmp_path / "mine.jsonl", "y")
 
 
-def test_a_workbook_without_openpyxl_says_what_to_do(tmp_path, monkeypatch):
+def test_workbook_without_openpyxl_gives_advice(tmp_path, monkeypatch):
     import zipfile
 
     with zipfile.ZipFile(tmp_path / "mine.xlsx", "w") as file:
@@ -125,7 +125,7 @@ def test_a_workbook_without_openpyxl_says_what_to_do(tmp_path, monkeypatch):
         dataset_from_file(tmp_path / "mine.xlsx", "y")
 
 
-def test_a_limit_of_training_rows_leaves_the_test_rows_alone(tmp_path, frame):
+def test_limit_of_training_rows_does_not_affect_test_rows(tmp_path, frame):
     path = tmp_path / "mine.csv"
     frame.to_csv(path, index=False)
     dataset = dataset_from_file(path, "y")

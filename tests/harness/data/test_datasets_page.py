@@ -17,7 +17,7 @@ def keys(after):
     return {key for row in table.splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-def test_every_key_of_a_card_is_explained():
+def test_every_card_key_is_explained():
     assert keys("## Cards") | {"keys"} >= set(Card.model_fields)
     page = PAGE[PAGE.index("Keys of `[read]`") :]
     table = page.split("\n\n", 2)[1]

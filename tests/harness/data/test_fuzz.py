@@ -33,7 +33,7 @@ def test_damaged_files(case, target, monkeypatch):
 
 @given(case=kit.texts, target=kit.targets)
 @FEW
-def test_odd_texts(case, target, monkeypatch):
+def test_random_texts(case, target, monkeypatch):
     kit.file_case(case, target, monkeypatch)
 
 
@@ -45,19 +45,19 @@ def test_damaged_cards(content, monkeypatch):
 
 @given(**kit.topics)
 @FEW
-def test_damaged_topics(rows, topics, monkeypatch):
+def test_damaged_query_files(rows, topics, monkeypatch):
     kit.topics_case(rows, topics, monkeypatch)
 
 
 @given(change=kit.changes)
 @FEW
-def test_odd_manifests(change, monkeypatch):
+def test_random_manifests(change, monkeypatch):
     kit.mirror_case(change, monkeypatch)
 
 
 @given(name=kit.names)
 @FEW
-def test_odd_names(name):
+def test_random_names(name):
     kit.name_case(name)
 
 

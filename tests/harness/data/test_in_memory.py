@@ -13,7 +13,7 @@ from harness.data.in_memory import dataset_from_given
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
 
 
-def test_a_table_is_kept_once_and_flushed_to_the_disk(tmp_path, monkeypatch):
+def test_table_is_stored_once_and_flushed_to_disk(tmp_path, monkeypatch):
     flushed = []
     sync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (flushed.append(handle), sync(handle)))
@@ -26,7 +26,7 @@ def test_a_table_is_kept_once_and_flushed_to_the_disk(tmp_path, monkeypatch):
     assert path.stat().st_mtime_ns == stamp
 
 
-def test_a_file_without_column_names_needs_no_target(tmp_path):
+def test_file_without_column_names_needs_no_target(tmp_path):
     path = tmp_path / "mine.svm"
     path.write_text("1 1:0.5 3:2\n-1 2:1\n1 1:3\n")
     assert dataset_from_given(path, tmp_path).sparse
@@ -36,7 +36,7 @@ def test_a_file_without_column_names_needs_no_target(tmp_path):
         dataset_from_given(path, tmp_path)
 
 
-def test_halves_that_a_killed_process_left_are_removed(tmp_path):
+def test_partial_files_of_a_killed_process_are_removed(tmp_path):
     folder = tmp_path / "tables"
     folder.mkdir()
     old, young = folder / ".0123.parquet.4567", folder / ".89ab.parquet.cdef"
@@ -48,7 +48,7 @@ def test_halves_that_a_killed_process_left_are_removed(tmp_path):
     assert young.exists(), "somebody may be writing it"
 
 
-def test_numbers_that_are_categories_stay_categories(tmp_path):
+def test_numeric_categories_stay_categories(tmp_path):
     frame = FRAME.assign(town=pd.Categorical([30, 10, 30, None]), y=pd.Categorical([0, 1, 0, 1]))
     dataset = dataset_from_given(frame, tmp_path, target="y")
     assert (dataset.columns, dataset.categorical) == (2, 1)
@@ -62,7 +62,7 @@ def test_numbers_that_are_categories_stay_categories(tmp_path):
     [np.array([1j, 2, 3, 4]), pd.arrays.SparseArray([0.0, 0.0, 1.0, 0.0])],
     ids=["complex", "sparse"],
 )
-def test_columns_that_parquet_does_not_hold_are_refused(tmp_path, column):
+def test_columns_unsupported_by_parquet_are_refused(tmp_path, column):
     with pytest.raises(DataError, match="cannot be written as Parquet"):
         dataset_from_given(FRAME.assign(b=column), tmp_path, target="y")
     assert not (tmp_path / "tables").exists()

@@ -34,7 +34,7 @@ def csv_file(tmp_path):
     return path
 
 
-def test_list_tells_what_is_ready_to_fetch_and_broken(tmp_path):
+def test_list_shows_ready_fetchable_and_broken_datasets(tmp_path):
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards/half.toml").write_text('name = "half"\n')
     rows = {row["name"]: row for row in manage.list_datasets(registry())}
@@ -47,21 +47,21 @@ def test_list_tells_what_is_ready_to_fetch_and_broken(tmp_path):
     json.dumps(list(rows.values()))
 
 
-def test_list_tells_what_a_mirror_cannot_offer(shared_mirror):
+def test_list_shows_datasets_missing_in_a_mirror(shared_mirror):
     rows = manage.list_datasets(load_registry(modules=["harness.data.providers.mirror"]))
     refused = [row for row in rows if row["state"] == "refused"]
     assert refused
     assert all("ranking" in row["reason"] for row in refused)
 
 
-def test_list_tells_of_a_broken_mirror(tmp_path, monkeypatch):
+def test_list_reports_a_broken_mirror(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
     rows = {row["name"]: row for row in manage.list_datasets(registry())}
     assert "cannot be read" in rows["(mirror)"]["reason"]
 
 
 @pytest.mark.parametrize("name", ["iris", "adult", "higgs", "friedman1:rows=50"])
-def test_show_is_json_and_says_where_the_bytes_come_from(name):
+def test_show_is_json_and_names_the_source(name):
     facts = manage.show(resolve(name, registry()))
     json.dumps(facts)
     if name == "adult":
@@ -71,13 +71,13 @@ def test_show_is_json_and_says_where_the_bytes_come_from(name):
     assert facts["described"]
 
 
-def test_fetch_brings_what_can_be_brought():
+def test_fetch_downloads_everything_available():
     assert manage.fetch(resolve("wine", registry()))["rows"] == 178
     with pytest.raises(DataError, match="HARNESS_OFFLINE"):
         manage.fetch(resolve("adult", registry()))
 
 
-def test_a_host_that_cannot_be_reached_is_tried_once(monkeypatch):
+def test_unreachable_host_is_tried_once(monkeypatch):
     asked = []
 
     def https_open(self, request):
@@ -122,7 +122,7 @@ def test_add_writes_a_card_that_names_the_file(tmp_path, csv_file):
     assert list(table.X.columns) == ["a", "b"]
 
 
-def test_a_file_is_added_from_the_command_line_with_its_weight_and_group(tmp_path):
+def test_file_is_added_from_the_command_line_with_weight_and_group(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("a,w,g,y\n" + "".join(f"{i},{1 + i % 3},{i // 4},{i % 2}\n" for i in range(24)))
     words = ["add", str(path), "--target", "y", "--name", "own", "--weight", "w", "--group", "g"]
@@ -135,7 +135,7 @@ def test_a_file_is_added_from_the_command_line_with_its_weight_and_group(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["iris", "mine"])
-def test_add_refuses_a_name_that_is_taken(csv_file, name):
+def test_add_refuses_an_existing_name(csv_file, name):
     manage.add(csv_file, "y", "mine")
     with pytest.raises(DataError, match="choose another name"):
         manage.add(csv_file, "y", name)
@@ -156,13 +156,13 @@ def test_add_refuses_names_that_could_be_paths(tmp_path, csv_file, name):
     assert not (tmp_path / "cards").exists()
 
 
-def test_add_into_a_folder_that_cannot_be_written(tmp_path, csv_file):
+def test_add_into_an_unwritable_folder(tmp_path, csv_file):
     (tmp_path / "cards").write_text("a file")
     with pytest.raises(DataError, match="cannot be written"):
         manage.add(csv_file, "y", "mine")
 
 
-def test_every_shipped_card_survives_being_written_again():
+def test_every_shipped_card_survives_rewriting():
     for path, card in every_card():
         assert Card.model_validate(tomllib.loads(manage.card_text(card))) == card, path
 

@@ -64,7 +64,7 @@ def registry():
     return load_registry(modules=MODULES)
 
 
-def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch):
+def test_mirror_takes_precedence_over_a_card_and_is_recorded(tmp_path, monkeypatch):
     card = resolve("iris", registry())
     make_mirror(tmp_path / "mirror", monkeypatch)
     mirrored = resolve("iris", registry())
@@ -78,7 +78,7 @@ def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch)
         load_table(DatasetRef("iris", card.digest), registry())
 
 
-def test_the_name_of_a_set_is_taken(tmp_path, monkeypatch):
+def test_dataset_name_is_reserved(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch, name="theirs")
     file = str(tmp_path / "mirror/m/iris.csv")
     words = ["add", file, "--target", "y", "--name", "theirs"]
@@ -87,7 +87,7 @@ def test_the_name_of_a_set_is_taken(tmp_path, monkeypatch):
     assert "choose another" in str(refused)
 
 
-def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch):
+def test_changed_file_is_refused_even_if_cached(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch)
     dataset = resolve("iris", registry())
     table_of(dataset)
@@ -109,9 +109,7 @@ def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch
         ({"rows": None}, "rows"),
     ],
 )
-def test_a_set_that_cannot_be_used_is_refused_with_a_reason(
-    tmp_path, monkeypatch, changes, message
-):
+def test_unusable_dataset_is_refused_with_a_reason(tmp_path, monkeypatch, changes, message):
     make_mirror(tmp_path / "mirror", monkeypatch, name="mine", **changes)
     with pytest.raises(DataError, match=message):
         resolve("mine", registry())
@@ -122,7 +120,7 @@ def test_a_set_that_cannot_be_used_is_refused_with_a_reason(
     [(None, "cannot be read"), (b"{", "is not JSON"), (b"{}", "not a list"), (b"[1]", "not a list"),
      (b"[" * 100_000, "is not JSON")],
 )  # fmt: skip
-def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, content, message):
+def test_broken_manifest_breaks_only_the_mirror(tmp_path, monkeypatch, content, message):
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "mirror"))
     if content is not None:
         (tmp_path / "mirror").mkdir()
@@ -135,7 +133,7 @@ def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, conten
 
 
 @pytest.mark.parametrize("name", ["iris", "friedman1"])
-def test_a_mirror_that_is_not_there_is_an_error_and_no_reason_for_a_network(monkeypatch, name):
+def test_missing_mirror_is_an_error_and_uses_no_network(monkeypatch, name):
     monkeypatch.setenv("HARNESS_MIRROR", "/nowhere/mistyped")
     found = load_registry(strangers=False)
     assert name in found.names("dataset"), "a card or a generator would do"
@@ -145,7 +143,7 @@ def test_a_mirror_that_is_not_there_is_an_error_and_no_reason_for_a_network(monk
         assert "unset it" in str(error.value)
 
 
-def test_nothing_is_planned_with_a_broken_mirror_not_even_for_your_own_file(tmp_path, monkeypatch):
+def test_broken_mirror_prevents_planning_even_of_user_files(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     mine = dataset_from_file(tmp_path / "mine.csv", "y")
     experiment = parse_experiment(
@@ -159,7 +157,7 @@ def test_nothing_is_planned_with_a_broken_mirror_not_even_for_your_own_file(tmp_
         make_plan(experiment, found, around, [mine])
 
 
-def test_a_set_with_mistakes_is_not_taken_from_its_card(tmp_path, monkeypatch):
+def test_invalid_mirror_dataset_is_not_taken_from_its_card(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch, rows=None)
     with pytest.raises(DataError, match="rows"):
         resolve("iris", registry())
@@ -168,7 +166,7 @@ def test_a_set_with_mistakes_is_not_taken_from_its_card(tmp_path, monkeypatch):
     assert resolve("iris", registry()).source == "bundled"
 
 
-def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
+def test_symbolic_link_cannot_leave_the_mirror(tmp_path, monkeypatch):
     entry = make_mirror(tmp_path / "mirror", monkeypatch, name="mine")
     outside = tmp_path / "outside.csv"
     (tmp_path / "mirror" / entry["files"][0]).rename(outside)
@@ -177,7 +175,7 @@ def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
         resolve("mine", registry())
 
 
-def test_groups_are_those_of_the_manifest_or_of_the_card(tmp_path, monkeypatch):
+def test_groups_come_from_the_manifest_or_the_card(tmp_path, monkeypatch):
     """The card of musk2 groups the conformations of a molecule, whose column the mirror drops."""
     content = b"molecule_name,b,y\nm1,1,no\nm1,2,yes\nm2,3,no\nm2,4,yes\n"
     sha256 = hashlib.sha256(content).hexdigest()
@@ -272,7 +270,7 @@ def compare(folder, name):
         np.testing.assert_array_equal(table.X.to_numpy(), np.asarray(X, dtype=float))
 
 
-def test_the_shared_mirror_is_registered_but_for_its_ranking_set(shared_mirror):
+def test_shared_mirror_is_registered_except_its_ranking_dataset(shared_mirror):
     content = json.loads((shared_mirror / "MANIFEST.json").read_text())
     refused = {e.name for e in entries() if e.refused}
     assert refused == {m["name"] for m in content if m["task"] == "ranking"}
@@ -281,18 +279,18 @@ def test_the_shared_mirror_is_registered_but_for_its_ranking_set(shared_mirror):
 
 
 @pytest.mark.parametrize("name", manifest_names(quick=True))
-def test_a_small_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+def test_small_dataset_equals_its_own_reader(shared_mirror, name):
     compare(shared_mirror, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", manifest_names(quick=False))
-def test_a_large_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+def test_large_dataset_equals_its_own_reader(shared_mirror, name):
     compare(shared_mirror, name)
 
 
 @pytest.mark.parametrize("name", mirrored_cards())
-def test_a_pinned_card_reads_the_bytes_that_the_mirror_holds(mirror, monkeypatch, name):
+def test_pinned_card_reads_the_bytes_of_the_mirror(mirror, monkeypatch, name):
     """Where the mirror keeps a card's very file, the card makes the same table of it."""
     content = json.loads((mirror / "MANIFEST.json").read_text())
     (facts,) = (m for m in content if m["name"] == name)

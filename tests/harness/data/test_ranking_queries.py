@@ -81,19 +81,19 @@ def test_rows_get_the_label_of_their_topics(tmp_path):
     assert table.notes == ("3 rows without a usable target left out",)
 
 
-def test_only_the_last_of_several_files_tells_topics(tmp_path):
+def test_only_the_last_of_several_files_holds_topics(tmp_path):
     head, tail = ROWS[: ROWS.index(b"2290")], ROWS[ROWS.index(b"2290") :]
     parts, whole = loaded(tmp_path, head, tail, TOPICS), loaded(tmp_path, ROWS, TOPICS)
     np.testing.assert_array_equal(parts.X.toarray(), whole.X.toarray())
     np.testing.assert_array_equal(parts.y, whole.y)
 
 
-def test_test_rows_are_counted_before_any_is_left_out(tmp_path):
+def test_test_rows_are_counted_before_rows_are_left_out(tmp_path):
     text = CARD.replace("[read.topics]", "test_rows = 4\n[read.topics]")
     assert loaded(tmp_path, ROWS, TOPICS, text=text).test_rows.tolist() == [False, True, True]
 
 
-def test_rows_without_a_label_are_left_out_only_where_the_card_says_so(tmp_path):
+def test_rows_without_a_label_are_left_out_only_if_the_card_says_so(tmp_path):
     text = CARD.replace("drop_missing_target = true\n", "")
     with pytest.raises(DataError, match="'label' is missing in 3 of 6 rows"):
         loaded(tmp_path, ROWS, TOPICS, text=text)
@@ -115,19 +115,19 @@ def test_rows_without_a_label_are_left_out_only_where_the_card_says_so(tmp_path)
         (b"CCAT 2286 1\n", "one class only"),
     ],
 )
-def test_a_broken_file_of_topics_is_told_in_one_line(tmp_path, topics, message):
+def test_broken_topic_file_is_reported_in_one_line(tmp_path, topics, message):
     with pytest.raises(DataError, match=message) as caught:
         loaded(tmp_path, ROWS, topics)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [b"0.5", b"nan", b"inf", b"9007199254740992"])
-def test_a_number_that_is_no_id_is_refused(tmp_path, number):
+def test_number_that_is_no_id_is_refused(tmp_path, number):
     with pytest.raises(DataError, match=r"1\.gz: .* in front of a row is no id"):
         loaded(tmp_path, ROWS, number + b" 1:1\n", TOPICS)
 
 
-def test_topics_need_ids_and_a_file_of_their_own(tmp_path):
+def test_topics_need_ids_and_their_own_file(tmp_path):
     with pytest.raises(DataError, match=r"1 mistake: .*topics need two files or more"):
         card_of(tmp_path, ROWS)
     with pytest.raises(DataError, match='1 mistake: read: topics need format = "svmlight"'):
@@ -140,7 +140,7 @@ def test_topics_are_part_of_the_digest(tmp_path):
     assert len({card.dataset(tmp_path).digest for card in cards}) == 3
 
 
-def test_topics_are_matched_as_they_are_written(tmp_path):
+def test_topics_are_matched_exactly(tmp_path):
     """A topic may be a number, a quote or a mark of missing values."""
     text = WITHOUT + '[read.topics]\nNA = "a"\n"01" = "b"\n"\\"" = "b"\n'
     told = b'NA 2286 1\n1 2287 1\n01 2288 1\n" 2290 1\n'
@@ -152,7 +152,7 @@ def test_topics_are_matched_as_they_are_written(tmp_path):
     st.lists(st.integers(0, 12), min_size=1, max_size=12),
     st.lists(st.tuples(st.sampled_from("ABCDE"), st.integers(0, 12))),
 )
-def test_the_join_is_that_of_a_loop(ids, told):
+def test_join_equals_a_loop(ids, told):
     labels = {"A": "x", "B": "x", "C": "y", "D": "z"}
     expected = []
     for row in ids:
@@ -163,6 +163,6 @@ def test_the_join_is_that_of_a_loop(ids, told):
     assert [None if pd.isna(label) else label for label in joined] == expected
 
 
-def test_topics_alone_are_no_table(tmp_path):
+def test_topics_only_are_no_table(tmp_path):
     with pytest.raises(DataError, match="no file of rows comes before it"):
         parse([tmp_path / "topics"], Reading(format="svmlight", topics={"A": "a"}))

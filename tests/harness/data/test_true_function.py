@@ -19,7 +19,7 @@ def ref_of(dataset):
     return DatasetRef(dataset.name, dataset.digest, dataset.options)
 
 
-def test_the_truth_of_friedman1_is_its_function(registry):
+def test_true_values_of_friedman1_equal_its_function(registry):
     dataset = resolve("friedman1:rows=300,seed=2,noise_kind=laplace", registry)
     x = table_of(dataset).X.to_numpy().T
     f = 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
@@ -27,11 +27,11 @@ def test_the_truth_of_friedman1_is_its_function(registry):
 
 
 @pytest.mark.parametrize("name", ["hastie_10_2:rows=100", "heavy_tailed:rows=100"])
-def test_without_an_option_of_noise_it_is_not_known(registry, name):
+def test_true_values_are_unknown_without_a_noise_option(registry, name):
     assert truth_of(ref_of(resolve(name, registry)), registry) is None
 
 
-def test_columns_that_depend_on_the_noise_tell_nothing(registry):
+def test_true_values_are_unknown_if_columns_depend_on_the_noise(registry):
     friedman = table_of(resolve("friedman1:rows=50", registry))
 
     def draw(noise):

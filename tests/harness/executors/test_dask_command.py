@@ -25,7 +25,7 @@ grid = { number = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] }
 
 
 @pytest.mark.slow
-def test_without_a_scheduler_a_cluster_is_started_for_the_run_and_ended_after_it(tmp_path):
+def test_cluster_is_started_for_a_run_without_a_scheduler_and_closed_after_it(tmp_path):
     table = Path(shutil.copy(PLUGIN.with_name("counted.py"), tmp_path))
     experiment, results = tmp_path / "experiment.toml", tmp_path / "results"
     experiment.write_text(EXPERIMENT)

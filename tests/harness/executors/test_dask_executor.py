@@ -40,7 +40,7 @@ def run(cluster, *jobs):
     return list(run_dask(jobs, None, {"scheduler": cluster.scheduler_address}))
 
 
-def test_outcomes_come_back_with_their_arrays(cluster):
+def test_outcomes_are_returned_with_their_arrays(cluster):
     found = {}
     for outcome in run_dask([job({}, {}), job({})], None, {"scheduler": cluster.scheduler_address}):
         with np.load(outcome.arrays["predictions"]) as arrays:
@@ -53,7 +53,7 @@ def test_outcomes_come_back_with_their_arrays(cluster):
     assert all(one["worker"].startswith("tcp://") and one["lost"] == [] for one in told)
 
 
-def test_a_worker_reads_a_table_once_for_all_trials(cluster, tmp_path):
+def test_worker_reads_a_table_once_for_all_trials(cluster, tmp_path):
     plugin = Path(shutil.copy(PLUGIN.with_name("counted.py"), tmp_path))
     ref = DatasetRef("counted", hashlib.sha256(b"counted").hexdigest())
     found = run(cluster, job(*({} for _ in range(12)), dataset=ref, plugins=(str(plugin),)))
@@ -63,12 +63,12 @@ def test_a_worker_reads_a_table_once_for_all_trials(cluster, tmp_path):
     assert len(readers) == len(set(readers)) == len(workers)
 
 
-def test_a_failure_is_an_outcome_too(cluster):
+def test_failure_is_an_outcome_too(cluster):
     statuses = [outcome.status for outcome in run(cluster, job({"fit": "segfault"}, {}))]
     assert statuses == [Status.CRASHED, Status.DONE]
 
 
-def test_a_timed_job_has_its_host_alone(cluster):
+def test_timed_job_has_its_host_alone(cluster):
     found = run(cluster, job({}, timed=True), job({}, timed=True), job({}))
     assert [outcome.facts["alone"] for outcome in found] == [False, True, True]
     assert [outcome.trial.timed for outcome in found] == [False, True, True]
@@ -76,7 +76,7 @@ def test_a_timed_job_has_its_host_alone(cluster):
     assert spans[0][1] <= spans[1][0]
 
 
-def test_a_lost_worker_s_jobs_are_done_elsewhere(cluster):
+def test_jobs_of_a_lost_worker_run_elsewhere(cluster):
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
 
@@ -126,7 +126,7 @@ class FakeClient:
     pass
 
 
-def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
+def test_trial_losing_every_worker_fails_alone_and_is_retried():
     crew, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
     for _ in range(_dask_crew.ATTEMPTS):
@@ -142,7 +142,7 @@ def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
     assert [errand.lost for errand in left] == [[], []]
 
 
-def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
+def test_missing_result_is_computed_by_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
     crew.hand_out(["a"], alone=False)
@@ -153,7 +153,7 @@ def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_worker_whose_result_never_came_rests_until_it_is_seen_to_be_gone(monkeypatch, alone):
+def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, alone):
     """Else one that was killed would cost a trial all its attempts before the scheduler knows."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
@@ -173,7 +173,7 @@ def test_a_worker_whose_result_never_came_rests_until_it_is_seen_to_be_gone(monk
     assert handed == ["a"] * 3
 
 
-def test_what_is_timed_shares_its_host_with_nothing():
+def test_timed_work_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
     crew.hand_out(["b"], alone=True)
@@ -191,7 +191,7 @@ def duel():
     return Duel(a, b, "d" + a.trials[0].id[1:], 1, 1, ("fit", "predict"))
 
 
-def test_both_sides_of_a_duel_meet_on_one_worker_of_one_host(cluster):
+def test_both_sides_of_a_duel_run_on_one_worker_of_one_host(cluster):
     (found,) = run_duels_dask([duel()], None, {"scheduler": cluster.scheduler_address})
     assert found.status is Status.DONE
     assert {block.phase for block in found.blocks} == {"fit", "predict"}
@@ -199,7 +199,7 @@ def test_both_sides_of_a_duel_meet_on_one_worker_of_one_host(cluster):
     assert found.facts["dask"]["worker"].startswith("tcp://")
 
 
-def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
+def test_duels_without_a_suitable_worker_run_locally(cluster, monkeypatch):
     said, wanted = [], duel()
     here = lambda one: said.append(one) or "fought"  # noqa: E731 - a line is enough
     assert list(run_duels_dask([wanted], here, {})) == ["fought"]
@@ -213,7 +213,7 @@ def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
     assert said == [wanted] * 3
 
 
-def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch):
+def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
     held, wanted = [], duel()
 
     @contextmanager
@@ -229,13 +229,13 @@ def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch
     assert list(run_duels_dask([wanted], lambda _: list(held), options)) == [[True]]
 
 
-def test_a_mistake_of_the_caller_is_not_told_as_a_missing_scheduler(cluster):
+def test_caller_mistake_is_not_reported_as_a_missing_scheduler(cluster):
     asked = {"scheduler": cluster.scheduler_address}
     with pytest.raises(OSError, match="of the body"), connected(asked, []):
         raise OSError("of the body")
 
 
-def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
+def test_lost_scheduler_is_reported(monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "3s")  # and to connect again
     with cluster_of(1) as own:
         found = run_dask(
@@ -249,7 +249,7 @@ def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
             list(found)
 
 
-def test_a_call_that_hangs_is_given_up():
+def test_hanging_call_is_given_up():
     class Hanging:
         def run(self, *_, **__):
             time.sleep(1.0)
@@ -257,7 +257,7 @@ def test_a_call_that_hangs_is_given_up():
     assert _dask_crew.ask(Hanging(), 0.05, print) is None
 
 
-def test_timed_jobs_stay_here_where_no_worker_is_like_this_machine(cluster, monkeypatch):
+def test_timed_jobs_run_locally_if_no_worker_has_this_machine_type(cluster, monkeypatch):
     monkeypatch.setattr(machine, "machine_id", lambda: "another")
     options, timed = {"scheduler": cluster.scheduler_address}, job({}, timed=True)
     assert list(run_dask([timed], lambda one: iter([one]), options)) == [timed]
@@ -267,13 +267,13 @@ def test_timed_jobs_stay_here_where_no_worker_is_like_this_machine(cluster, monk
     ("options", "said"),
     [({"colour": 1}, "no option 'colour'"), ({"scheduler": "tcp://127.0.0.1:9"}, "no Dask")],
 )
-def test_wrong_options_are_refused(options, said, monkeypatch):
+def test_invalid_options_are_refused(options, said, monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "1s")
     with pytest.raises(ConfigError, match=said):
         list(run_dask([job({})], None, options))
 
 
-def test_a_long_job_travels_in_parts():
+def test_long_job_is_sent_in_parts():
     whole = job(*({} for _ in range(20)))
     parts = parts_of(whole)
     assert [len(part) for part in parts] == [8, 8, 4]

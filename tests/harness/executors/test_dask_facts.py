@@ -9,7 +9,7 @@ from harness.executors.dask_cluster import process_facts
 from harness.executors.dask_cluster.process_facts import digest_of, facts_here, source_digest
 
 
-def test_plugins_are_known_by_module_and_by_file(tmp_path):
+def test_plugins_are_identified_by_module_and_file(tmp_path):
     file = tmp_path / "own.py"
     file.write_text("answer = 42\n")
     assert digest_of(cards.__name__) == code_digest(cards.__file__)
@@ -17,14 +17,14 @@ def test_plugins_are_known_by_module_and_by_file(tmp_path):
     assert digest_of("no.such.module") == digest_of(str(tmp_path / "none.py")) == "missing"
 
 
-def test_versions_of_an_algorithm_s_own_libraries_are_told():
+def test_versions_of_the_libraries_of_an_algorithm_are_reported():
     told = facts_here((), ("pluggy", "no-such-library"))["versions"]
     assert told["pluggy"] == version("pluggy")
     assert told["no-such-library"] == "absent"
     assert told["numpy"] == version("numpy")
 
 
-def test_a_file_is_read_anew_each_time(tmp_path):
+def test_file_is_read_again_each_time(tmp_path):
     file = tmp_path / "own.py"
     found = []
     for text in ("answer = 42\n", "answer = 43\n"):
@@ -33,7 +33,7 @@ def test_a_file_is_read_anew_each_time(tmp_path):
     assert found[0] != found[1]
 
 
-def test_the_harness_s_own_source_is_told_as_it_is_and_as_it_was_loaded(tmp_path, monkeypatch):
+def test_harness_source_is_reported_on_disk_and_as_loaded(tmp_path, monkeypatch):
     before = facts_here((), ())["versions"]
     other = tmp_path / "harness"
     shutil.copytree(process_facts.OWN, other, ignore=shutil.ignore_patterns("__pycache__"))
@@ -47,7 +47,7 @@ def test_the_harness_s_own_source_is_told_as_it_is_and_as_it_was_loaded(tmp_path
     assert after["code of the harness that is loaded"] == before["code of the harness"]
 
 
-def test_a_file_of_another_name_is_another_source(tmp_path):
+def test_file_of_another_name_is_another_source(tmp_path):
     (tmp_path / "a.py").write_text("")
     before = source_digest(tmp_path)
     (tmp_path / "a.py").rename(tmp_path / "b.py")

@@ -42,7 +42,7 @@ class Guest(threading.Thread):
         self.join()
 
 
-def test_those_who_do_not_time_share_a_host_and_who_times_has_it_alone():
+def test_untimed_jobs_share_a_host_and_timed_jobs_have_it_alone():
     one, two = Guest(alone=False), Guest(alone=False)
     assert one.there.wait(5.0)
     assert two.there.wait(5.0)
@@ -65,7 +65,7 @@ def test_those_who_do_not_time_share_a_host_and_who_times_has_it_alone():
     second.go()
 
 
-def test_who_is_no_longer_wanted_stops_waiting():
+def test_cancelled_waiter_stops_waiting():
     timing = Guest(alone=True)
     assert timing.there.wait(5.0)
     waiting = Guest(alone=False, wanted=lambda: False)
@@ -74,7 +74,7 @@ def test_who_is_no_longer_wanted_stops_waiting():
     timing.go()
 
 
-def test_a_lock_goes_with_its_process(tmp_path):
+def test_lock_is_released_with_its_process(tmp_path):
     code = (
         "import sys, time; from pathlib import Path\n"
         "from harness.executors.dask_cluster import hosts as h\n"
@@ -100,7 +100,7 @@ def test_a_lock_goes_with_its_process(tmp_path):
     assert not own.path.exists()
 
 
-def test_a_folder_that_is_being_made_is_left_alone(tmp_path, monkeypatch):
+def test_folder_being_created_is_not_removed(tmp_path, monkeypatch):
     made = tmp_path / f"{hosts.PREFIX}x"
     made.mkdir()
     hosts.sweep()
@@ -110,7 +110,7 @@ def test_a_folder_that_is_being_made_is_left_alone(tmp_path, monkeypatch):
     assert not made.exists()
 
 
-def test_what_a_client_leaves_behind_is_closed_after_a_while(monkeypatch):
+def test_leftovers_of_a_client_are_closed_after_a_while(monkeypatch):
     monkeypatch.setattr(jobs, "IDLE", 0.3)
     assert len(jobs.run_here("left", job({}))) == 1
     place = jobs._places["left"]
@@ -119,7 +119,7 @@ def test_what_a_client_leaves_behind_is_closed_after_a_while(monkeypatch):
     assert "left" not in jobs._places
 
 
-def test_nothing_is_compiled_beside_what_is_timed(monkeypatch):
+def test_nothing_is_compiled_beside_timed_work(monkeypatch):
     warmed = threading.Event()
     monkeypatch.setattr(Supervisor, "warm", lambda *_: warmed.set())
     timing = Guest(alone=True)

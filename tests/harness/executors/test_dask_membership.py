@@ -86,7 +86,7 @@ def facts(**other):
     return {**own, "versions": {**own["versions"], **other}}
 
 
-def test_one_that_hangs_keeps_nobody_waiting_and_is_asked_again(cluster_that_says, monkeypatch):
+def test_hanging_worker_blocks_nothing_and_is_queried_again(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.3)
     cluster = cluster_that_says(a=[facts()], b=[])
     workers = Membership(cluster, ())
@@ -98,7 +98,7 @@ def test_one_that_hangs_keeps_nobody_waiting_and_is_asked_again(cluster_that_say
     assert cluster.calls == ["a", "b", "b"]
 
 
-def test_who_goes_and_comes_back_is_asked_again(cluster_that_says):
+def test_returning_worker_is_queried_again(cluster_that_says):
     cluster = cluster_that_says(a=[facts(), facts(numpy="0.1")])
     workers = Membership(cluster, ())
     assert wait_until(workers.poll_workers) == ["a"]
@@ -110,7 +110,7 @@ def test_who_goes_and_comes_back_is_asked_again(cluster_that_says):
         wait_until(workers.poll_workers)
 
 
-def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monkeypatch):
+def test_unreachable_worker_is_queried_later(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.2)
     workers = Membership(cluster_that_says(a=[ConnectionResetError(), facts()]), ())
     assert wait_until(workers.poll_workers) == ["a"]
@@ -120,7 +120,9 @@ def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monke
         )
 
 
-def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_says, monkeypatch):
+def test_workers_of_this_machine_type_are_awaited_for_a_limited_time(
+    cluster_that_says, monkeypatch
+):
     monkeypatch.setattr(membership, "ANSWERING", 0.5)
     other = {**facts(), "machine": "another"}
     assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
@@ -131,13 +133,13 @@ def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_sa
         Membership(gone, ()).like()
 
 
-def test_a_worker_that_cannot_run_trials_is_told():
+def test_worker_that_cannot_run_trials_is_reported():
     assert not is_there("a", ConnectionResetError())
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
         is_there("a", ModuleNotFoundError("No module named 'harness'"))
 
 
-def test_every_difference_of_versions_is_listed():
+def test_every_version_difference_is_listed():
     own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
     answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
     with pytest.raises(ConfigError) as told:
@@ -148,7 +150,7 @@ def test_every_difference_of_versions_is_listed():
     refuse_unlike(own, {"tcp://b": own})
 
 
-def test_all_workers_that_differ_are_told_at_once(cluster_that_says, monkeypatch):
+def test_all_differing_workers_are_reported_at_once(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "LISTENING", 0.3)
     unlike = facts(numpy="0.1")
     workers = Membership(cluster_that_says(a=[unlike], b=[facts()], c=[unlike]), ())
@@ -163,7 +165,7 @@ def cluster():
         yield one
 
 
-def test_a_process_that_hangs_keeps_no_trial_waiting_and_is_asked_again(cluster, monkeypatch):
+def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 1.0)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
@@ -191,9 +193,7 @@ def differ(own, path, folder):
     return before
 
 
-def test_a_worker_that_differs_in_any_way_is_an_error_that_lists_each(
-    cluster, monkeypatch, tmp_path
-):
+def test_any_worker_difference_is_an_error_that_lists_each(cluster, monkeypatch, tmp_path):
     for place, number in (("here", "2.0"), ("there", "1.0")):
         info = tmp_path / place / "thing-1.dist-info"
         info.mkdir(parents=True)

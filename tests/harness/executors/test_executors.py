@@ -33,7 +33,7 @@ class Fake:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_every_trial_is_run_once_and_timed_ones_last_and_alone(workers):
+def test_every_trial_runs_once_and_timed_ones_last_and_alone(workers):
     timed = job({}, {}, timed=True)
     jobs = [timed, job({}, {}), job({}), job({})]
     fake = Fake()
@@ -45,7 +45,7 @@ def test_every_trial_is_run_once_and_timed_ones_last_and_alone(workers):
     assert max(fake.beside.values()) == min(workers, 3)
 
 
-def test_an_error_in_a_thread_is_raised_and_stops_the_others():
+def test_error_in_a_thread_is_raised_and_stops_the_others():
     fake = Fake()
     broken = job({})
 
@@ -60,7 +60,7 @@ def test_an_error_in_a_thread_is_raised_and_stops_the_others():
     assert len(fake.order) < 10
 
 
-def test_a_caller_that_stops_early_stops_the_threads():
+def test_caller_that_stops_early_stops_the_threads():
     fake = Fake()
     outcomes = run_local([job({}) for _ in range(50)], fake.supervise, {"jobs": 2})
     next(outcomes)
@@ -79,7 +79,7 @@ def test_no_jobs_give_no_outcomes():
     assert list(run_local([], lambda _: iter(()), {"jobs": 4})) == []
 
 
-def test_trials_side_by_side_say_that_they_were_not_alone(tmp_path):
+def test_concurrent_trials_are_marked_as_not_alone(tmp_path):
     nap = {"fit": "sleep", "seconds": 0.5}
     jobs = [job(nap, nap, {}), job(nap, nap, {})]
     with Supervisor(tmp_path) as supervisor:
@@ -88,7 +88,7 @@ def test_trials_side_by_side_say_that_they_were_not_alone(tmp_path):
     assert any(o.facts["alone"] is False for o in found)
 
 
-def test_a_thread_stays_with_one_plugin_until_nothing_else_is_left():
+def test_thread_keeps_one_plugin_until_nothing_else_is_left():
     names = [*("aaaa"), *("bbb"), *("c")]
     job_queue = JobQueue([replace(job({}), plugin=name) for name in names])
     one = two = None
@@ -102,7 +102,7 @@ def test_a_thread_stays_with_one_plugin_until_nothing_else_is_left():
     assert job_queue.take(two) is None
 
 
-def test_threads_share_a_plugin_where_it_is_the_only_one():
+def test_threads_share_the_only_plugin():
     job_queue = JobQueue([job({}) for _ in range(4)])
     one, two = job_queue.take(), job_queue.take()
     assert job_queue.take(one) is not None

@@ -18,7 +18,7 @@ from harness.plugins.registry import Broken, load_registry
 ROOT = Path(harness.__file__).resolve().parents[1]
 
 
-def test_a_base_tells_what_it_offers(tmp_path):
+def test_base_lists_its_algorithms(tmp_path):
     (tmp_path / "ridge.py").write_text(PLUGIN)
     found = make_base(tmp_path, tmp_path, [ROOT], [str(tmp_path / "ridge.py")], "b", print)
     assert found.environment == Environment("b", "", str(ROOT))
@@ -30,7 +30,7 @@ def test_a_base_tells_what_it_offers(tmp_path):
     assert found.versions["numpy"]
 
 
-def test_a_base_that_does_not_start_says_its_last_line(tmp_path):
+def test_base_that_does_not_start_gives_its_last_line(tmp_path):
     package = tmp_path / "harness"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('no such thing')")
@@ -69,7 +69,7 @@ def changes(project, base, *globs, everything=False, broken=()):
     return find_changes(registry, base, head, tree, globs, everything=everything)
 
 
-def test_only_algorithms_whose_code_changed_are_chosen(project):
+def test_only_algorithms_with_changed_code_are_chosen(project):
     found = changes(project, based(project))
     assert (found.chosen, found.skipped) == ({}, {"ridge": "its code did not change"})
     assert changes(project, based(project), everything=True).chosen == {"ridge": "unchanged"}
@@ -80,14 +80,14 @@ def test_only_algorithms_whose_code_changed_are_chosen(project):
         changes(project, based(project), "ridg")
 
 
-def test_algorithms_of_installed_packages_are_no_change(project):
+def test_algorithms_of_installed_packages_are_unchanged(project):
     registry = load_registry(modules=["algorithms.decision_tree"])
     head, tree = project / "head", project / "base"
     found = find_changes(registry, based(project), head, tree, (), everything=True)
     assert (found.chosen, set(found.skipped)) == ({}, {"ridge"})
 
 
-def test_new_gone_and_broken_algorithms_are_told_apart(project):
+def test_new_removed_and_broken_algorithms_are_distinguished(project):
     there = based(project, "other")
     found = changes(project, there)
     assert found.skipped["ridge"] == "new: the base does not have it"
@@ -103,7 +103,7 @@ def test_new_gone_and_broken_algorithms_are_told_apart(project):
     assert "other" not in {**found.lost, **found.skipped}  # an installed package's is no change
 
 
-def test_what_the_head_has_installed_is_not_the_bases(project):
+def test_packages_installed_in_the_head_are_not_visible_to_the_base(project):
     """An entry point of the head is found from the base too: were it taken, nothing had changed."""
     there = based(project)
     there.algorithms["ridge"]["path"] = str(project / "head/ridge.py")
@@ -112,7 +112,7 @@ def test_what_the_head_has_installed_is_not_the_bases(project):
     assert found.skipped["ridge"].startswith("new or moved: ")
 
 
-def test_a_base_may_lie_behind_a_link(project):
+def test_base_may_be_behind_a_link(project):
     (project / "linked").symlink_to(project / "base")
     there = based(project)
     there.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
@@ -123,7 +123,7 @@ def test_a_base_may_lie_behind_a_link(project):
     assert len(list(lost_claims(registry, there, project / "linked", ()))) == 1
 
 
-def test_other_libraries_are_a_change_of_those_who_use_them(project, monkeypatch):
+def test_changed_libraries_change_the_algorithms_that_use_them(project, monkeypatch):
     from harness.core.libraries import installed_version
 
     same = {name: installed_version(name) for name in ("numpy", "pandas", "scikit-learn")}
@@ -142,7 +142,7 @@ PACKAGE = {
 }
 
 
-def test_what_a_change_is_closest_to_comes_first(tmp_path):
+def test_algorithms_closest_to_a_change_come_first(tmp_path):
     for side in ("head", "base"):
         folder = tmp_path / side / "many"
         folder.mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_what_a_change_is_closest_to_comes_first(tmp_path):
     assert distances() == [0, 0]
 
 
-def test_the_closest_are_chosen_first(project):
+def test_closest_algorithms_are_chosen_first(project):
     text = PLUGIN.replace('"ridge"', '"a-ridge"')
     for side in ("head", "base"):
         (project / side / "aaa.py").write_text(text)
@@ -206,7 +206,7 @@ def claims(project, text, *globs, broken=()):
         ("rungs={}", {"L2": "reference is no library", "L3": "reference is no library"}),
     ],
 )
-def test_a_claim_that_the_head_has_dropped_fails_by_name(project, now, lost):
+def test_claim_dropped_by_the_head_fails_by_name(project, now, lost):
     plain = 'params={"penalty": 1.0}'
     found = claims(project, PLUGIN.replace(plain, f"{plain}, {now}"))
     assert {d.limit: d for d in found}.keys() == lost.keys()
@@ -217,7 +217,7 @@ def test_a_claim_that_the_head_has_dropped_fails_by_name(project, now, lost):
         assert lost[decision.limit] in decision.reason
 
 
-def test_an_algorithm_that_is_gone_loses_its_claims(project):
+def test_removed_algorithm_drops_its_claims(project):
     renamed = PLUGIN.replace('"ridge"', '"ridges"')
     assert ["the head does not have" in d.reason for d in claims(project, renamed)] == [True, True]
     assert claims(project, renamed, "other*") == []
@@ -225,14 +225,14 @@ def test_an_algorithm_that_is_gone_loses_its_claims(project):
     assert claims(project, renamed, broken=[gone]) == []  # told of as what cannot be loaded
 
 
-def test_what_both_sides_share_loses_nothing(project):
+def test_unchanged_claims_are_not_dropped(project):
     there = based(project)
     there.algorithms["ridge"].update(path="/elsewhere/ridge.py", rungs={"default": "L2"})
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
     assert list(lost_claims(registry, there, project / "base", ())) == []
 
 
-def test_the_path_of_a_base_is_that_of_the_heads_plugins(tmp_path):
+def test_path_of_a_base_is_that_of_the_head_plugins(tmp_path):
     from harness.gate.plan import roots_of
 
     registry = load_registry(modules=["algorithms.decision_tree"])

@@ -84,7 +84,7 @@ def answers(found):
     }
 
 
-def test_a_head_that_is_its_base_passes():
+def test_head_equal_to_its_base_passes():
     found = decide(view(), LABELS, Limits())
     of = ("accuracy", "train", "predict", "memory", "memory of predict")
     assert answers(found) == dict.fromkeys(of, "pass")
@@ -110,12 +110,12 @@ def test_speed(ratio, width, state, words):
     assert answers(found)["predict"] == "pass"
 
 
-def test_a_limit_that_is_asked_for_decides():
+def test_requested_limit_decides():
     seen = view(speed=(speed(1 / 1.15), speed(1.0, "predict")))
     assert answers(decide(seen, LABELS, Limits(slower=0.3)))["train"] == "pass"
 
 
-def test_what_was_not_timed_is_undecided():
+def test_untimed_algorithm_is_undecided():
     found = decide(view(speed=()), LABELS, Limits())
     assert {answers(found)[phase] for phase in ("train", "predict")} == {"undecided"}
     few = replace(speed(0.5), unit="block")
@@ -130,7 +130,7 @@ def test_accuracy(difference, state):
     assert answers(found)["accuracy"] == state
 
 
-def test_a_head_that_fails_where_the_base_did_not_is_no_pass():
+def test_head_failing_where_the_base_did_not_does_not_pass():
     broken = accuracy(math.nan, failed=(8, 0), inner=None)
     found = decide(view(accuracy=(broken,)), LABELS, Limits())
     (one,) = [d for d in found if d.gate.kind == "accuracy"]
@@ -148,7 +148,7 @@ def lost_duel():
     return DuelOutcome(Duel(*sides, id="d"), Status.FAILED, (), failure, facts)
 
 
-def test_what_fails_on_both_sides_is_no_change():
+def test_failure_on_both_sides_is_no_change():
     outcomes = cell("ours@base", [4e6] * SPLITS).outcomes
     failure = Failure("E", "e")
     failed = tuple(replace(o, status=Status.FAILED, failure=failure) for o in outcomes)
@@ -185,14 +185,14 @@ def test_memory(head, base, state):
     ("head", "base", "state"),
     [(4e6, 1e6, "fail"), (1e6, 4e6, "pass"), (3e5, 1, "pass"), (1, 1, "pass"), (0, 0, "pass")],
 )
-def test_the_memory_of_predicting(head, base, state):
+def test_prediction_memory(head, base, state):
     peaks = [4e6] * SPLITS
     cells = (cell("ours", peaks, [head] * SPLITS), cell("ours@base", peaks, [base] * SPLITS))
     found = answers(decide(view(cells=cells), LABELS, Limits()))
     assert (found["memory"], found["memory of predict"]) == ("pass", state)
 
 
-def test_a_machine_that_tells_of_no_peak_decides_nothing_by_memory():
+def test_machine_without_peak_memory_is_undecided():
     silent = [0] * SPLITS
     cells = (cell("ours", silent, silent), cell("ours@base", silent, silent))
     found = answers(decide(view(cells=cells), LABELS, Limits()))
@@ -212,7 +212,7 @@ def test_memory_without_both_sides_is_undecided():
     ("head", "base", "state"),
     [("L3", "L2", "pass"), ("L2", "L2", "pass"), ("L1", "L2", "fail"), ("", "L3", "fail")],
 )
-def test_rungs(head, base, state):
+def test_parity_levels(head, base, state):
     seen = view(parity=(parity("ours", head), parity("ours@base", base)))
     found = decide(seen, LABELS, Limits())
     (one,) = [d for d in found if d.gate.kind == "rung"]
@@ -220,12 +220,12 @@ def test_rungs(head, base, state):
     assert f"xgboost mode reaches {head or 'no parity level'}, the base {base}" in one.reason
 
 
-def test_a_base_on_no_rung_asks_nothing():
+def test_base_without_a_parity_level_has_no_requirement():
     seen = view(parity=(parity("ours", ""), parity("ours@base", "")))
     assert "rung" not in answers(decide(seen, LABELS, Limits()))
 
 
-def test_what_cannot_be_measured_at_all_is_undecided_or_fails():
+def test_impossible_measurement_is_undecided_or_fails():
     none = unmeasured("*@base", "the base does not start")
     assert {d.gate.kind for d in none} == {"accuracy", "memory", "speed"}
     assert (state_of(none), {d.reason for d in none}) == ("undecided", {"the base does not start"})

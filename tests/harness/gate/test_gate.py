@@ -104,7 +104,7 @@ def against(*more):
     return harness("short.toml", "--against", "main", "--plugin", "ridge.py", *more)
 
 
-def test_a_changed_head_that_is_no_worse_passes(project):
+def test_changed_head_that_is_no_worse_passes(project):
     plant(project, "comment")
     code, out, err = against()
     assert code == 0, err
@@ -118,7 +118,7 @@ def test_a_changed_head_that_is_no_worse_passes(project):
     ("fault", "kind"),
     [({"slower": 1.15}, "speed"), ({"more": 2_000_000}, "memory"), ({"worse": 0.5}, "accuracy")],
 )
-def test_what_is_worse_fails(project, monkeypatch, fault, kind):
+def test_worse_head_fails(project, monkeypatch, fault, kind):
     plant(project, "comment")
     for name, value in fault.items():
         monkeypatch.setattr(MadeUp, name, value)
@@ -135,7 +135,7 @@ def test_what_is_worse_fails(project, monkeypatch, fault, kind):
     assert [e["name"] for e in run["environments"]] == [git(project, "rev-parse", "HEAD")[:8]]
 
 
-def test_a_limit_may_be_wider(project, monkeypatch):
+def test_limit_may_be_wider(project, monkeypatch):
     plant(project, "comment")
     monkeypatch.setattr(MadeUp, "slower", 1.15)
     assert against("--slower", "20%")[0] == 0
@@ -143,7 +143,7 @@ def test_a_limit_may_be_wider(project, monkeypatch):
     assert against("--slower", "soon")[0] == 2
 
 
-def test_nothing_changed_is_nothing_to_compare(project):
+def test_unchanged_head_compares_nothing(project):
     code, out, err = against()
     assert (code, out) == (0, "")
     assert "not compared: ridge: its code did not change" in err
@@ -151,7 +151,7 @@ def test_nothing_changed_is_nothing_to_compare(project):
     assert against("--all")[0] == 0
 
 
-def test_markdown_goes_to_a_file_or_in_the_place_of_the_table(project, monkeypatch):
+def test_markdown_goes_to_a_file_or_replaces_the_table(project, monkeypatch):
     plant(project, "comment")
     monkeypatch.setattr(MadeUp, "slower", 1.15)
     code, out, _ = against("--markdown")
@@ -168,14 +168,14 @@ def test_markdown_goes_to_a_file_or_in_the_place_of_the_table(project, monkeypat
     assert against("--markdown", "no/such/folder.md")[0] == 5
 
 
-def test_a_new_algorithm_and_one_that_is_gone_are_told(project):
+def test_new_and_removed_algorithms_are_reported(project):
     (project / "more.py").write_text((project / "ridge.py").read_text().replace('"ridge"', '"new"'))
     code, _, err = against("--plugin", "more.py")
     assert code == 0, err
     assert "new: the base does not have it" in err
 
 
-def test_a_base_that_does_not_start_leaves_it_undecided(project, monkeypatch):
+def test_base_that_does_not_start_is_undecided(project, monkeypatch):
     def broken(*_):
         raise BaseError("the base does not start: ImportError: x")
 
@@ -188,7 +188,7 @@ def test_a_base_that_does_not_start_leaves_it_undecided(project, monkeypatch):
     assert git(project, "worktree", "list").count("\n") == 0
 
 
-def test_options_that_have_no_meaning_are_refused(project):
+def test_meaningless_options_are_refused(project):
     assert harness("--slower", "5%")[0] == 2
     assert harness("--all")[0] == 2
     assert harness("--fresh")[0] == 2
@@ -211,7 +211,7 @@ def states(document):
         ({"jobs": 1}, {("accuracy", "train"), ("memory", "train"), ("memory", "predict")}),
     ],
 )
-def test_what_is_not_done_in_time_is_undecided(project, monkeypatch, done, left):
+def test_unfinished_measurement_is_undecided(project, monkeypatch, done, left):
     plant(project, "comment")
     for name, count in done.items():
         monkeypatch.setattr(MadeUp, name, count)
@@ -224,7 +224,7 @@ def test_what_is_not_done_in_time_is_undecided(project, monkeypatch, done, left)
     assert len(told["decisions"]) == 5
 
 
-def test_a_failure_stands_whatever_else_was_not_done(project, monkeypatch):
+def test_failure_is_kept_if_other_measurements_are_unfinished(project, monkeypatch):
     plant(project, "comment")
     monkeypatch.setattr(MadeUp, "duels", 0)
     monkeypatch.setattr(MadeUp, "more", 2_000_000)
@@ -234,7 +234,7 @@ def test_a_failure_stands_whatever_else_was_not_done(project, monkeypatch):
     assert states(json.loads(out))["speed", "train"] == "undecided"
 
 
-def test_a_claim_that_was_dropped_fails_without_a_measurement(project, monkeypatch):
+def test_dropped_claim_fails_without_a_measurement(project, monkeypatch):
     def claiming(*told):
         base = based(*told)
         base.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
@@ -264,7 +264,7 @@ def plans(project, monkeypatch):
     return found
 
 
-def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, plans):
+def test_both_sides_run_the_same_trials_except_for_their_defaults(project, plans):
     plant(project, "default")
     assert against()[0] == 0
     head, base = plans[0].jobs
@@ -279,7 +279,7 @@ def test_both_sides_run_the_same_trials_but_for_the_defaults_of_each(project, pl
     assert duel.b.environment.root
 
 
-def test_both_sides_have_the_capacity_of_the_file_whatever_its_tracks(project, plans):
+def test_both_sides_use_the_capacity_of_the_file_for_all_tracks(project, plans):
     plant(project, "default")
     plugin, file = project / "ridge.py", project / "short.toml"
     text = plugin.read_text().replace("import Algorithm,", "import Algorithm, Argument,")
@@ -291,7 +291,7 @@ def test_both_sides_have_the_capacity_of_the_file_whatever_its_tracks(project, p
     assert [job.trials[0].params for job in plans[0].jobs] == [{"penalty": 5}] * 2
 
 
-def test_a_grid_is_refused(project, plans):
+def test_grid_is_refused(project, plans):
     plant(project, "comment")
     grid = 'algorithms = [{ name = "ridge", grid = { penalty = [1.0, 2.0] } }]\n'
     (project / "short.toml").write_text(grid + (project / "short.toml").read_text())

@@ -40,7 +40,7 @@ def bare(folder):
     return folder
 
 
-def test_only_what_is_installed_makes_libraries_differ(tmp_path):
+def test_only_installed_packages_make_libraries_differ(tmp_path):
     one = tree(tmp_path / "one")
     assert same_libraries(one, tree(tmp_path / "two", more="[tool.ruff]\nline-length = 99\n"))
     assert not same_libraries(one, tree(tmp_path / "three", lock="numpy==2.4\n"))
@@ -51,7 +51,7 @@ def test_only_what_is_installed_makes_libraries_differ(tmp_path):
         same_libraries(one, broken)
 
 
-def test_an_installation_that_fails_leaves_the_gate_undecided():
+def test_failed_installation_leaves_the_gate_undecided():
     with pytest.raises(BaseError, match=r"cannot be installed: this was planted") as caught:
         module._run_setup([sys.executable, "-c", "import sys; sys.exit('this was planted')"])
     assert caught.value.exit_code == 6
@@ -106,7 +106,7 @@ def test_other_libraries_are_installed_once(tmp_path, installer):
     assert (len(installer.commands), len(installer.told)) == (3, 1)
 
 
-def test_what_is_installed_of_a_tree(tmp_path, installer):
+def test_requirements_of_a_tree(tmp_path, installer):
     ours = tree(tmp_path / "ours")
     installer.python(ours, stranger=False)
     assert [asked[0] for asked in installer.asked] == ["--require-hashes"]
@@ -121,7 +121,7 @@ def test_what_is_installed_of_a_tree(tmp_path, installer):
     assert installer.asked[-1] == ["--editable", str(ROOT)]
 
 
-def test_all_that_an_environment_is_made_from_is_in_its_name(tmp_path, monkeypatch):
+def test_environment_name_depends_on_all_its_inputs(tmp_path, monkeypatch):
     one, source = tree(tmp_path / "one"), Source(("numpy",))
     names = [
         environment_name(one, source),
@@ -159,7 +159,7 @@ with FileLock(sys.argv[1]):
 """
 
 
-def test_two_gates_of_one_set_of_libraries_take_turns(tmp_path, installer):
+def test_two_gates_with_the_same_libraries_take_turns(tmp_path, installer):
     """The second waits, says so, and takes what the first has made."""
     wanted = tree(tmp_path / "wanted")
     folder = installer.python(wanted).parents[1]
@@ -185,7 +185,7 @@ def test_two_gates_of_one_set_of_libraries_take_turns(tmp_path, installer):
 
 
 @pytest.mark.parametrize("now", ["gone", "another version", "broken"])
-def test_an_environment_without_its_interpreter_is_made_anew(tmp_path, installer, now):
+def test_environment_without_an_interpreter_is_rebuilt(tmp_path, installer, now):
     wanted = tree(tmp_path / "wanted")
     python = installer.python(wanted)
     python.unlink()
@@ -201,7 +201,7 @@ def test_an_environment_without_its_interpreter_is_made_anew(tmp_path, installer
     assert python.resolve() == Path(sys.executable).resolve()
 
 
-def test_an_installation_that_was_cut_short_is_made_anew(tmp_path, installer, monkeypatch):
+def test_interrupted_installation_is_rebuilt(tmp_path, installer, monkeypatch):
     wanted = tree(tmp_path / "wanted")
     with monkeypatch.context() as patch:
         patch.setattr(module, "_install", lambda *_: 1 / 0)
@@ -212,7 +212,7 @@ def test_an_installation_that_was_cut_short_is_made_anew(tmp_path, installer, mo
     assert len(installer.commands) == before + 3
 
 
-def test_what_the_system_refuses_is_told_in_words(tmp_path, installer, monkeypatch):
+def test_operating_system_errors_are_reported(tmp_path, installer, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "file"))
     with pytest.raises(BaseError, match="environment cannot be made"):
@@ -250,13 +250,13 @@ def site(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_checkout_is_installed_from_where_it_lies():
+def test_checkout_is_installed_from_its_folder():
     source = running_harness()
     assert (source.asked, source.files) == (("--editable", str(ROOT)), {})
     assert source.wanted == module.wanted_libraries(ROOT)
 
 
-def test_an_installed_harness_is_copied_and_never_asked_for_by_name(site):
+def test_installed_harness_is_copied_and_never_requested_by_name(site):
     source = running_harness(site)
     assert source.asked == ("filelock>=3",)
     info = "tree_harness-0.1.0.dist-info"
@@ -264,7 +264,7 @@ def test_an_installed_harness_is_copied_and_never_asked_for_by_name(site):
     assert source.files[FILES[0]] == site / FILES[0]
 
 
-def test_a_harness_that_nobody_installed_leaves_the_gate_undecided(site, tmp_path, monkeypatch):
+def test_harness_without_installation_leaves_the_gate_undecided(site, tmp_path, monkeypatch):
     with pytest.raises(BaseError, match="install it with pip") as caught:
         running_harness(tmp_path)  # the distribution is another one's
     assert caught.value.exit_code == 6
@@ -280,7 +280,7 @@ def test_a_harness_that_nobody_installed_leaves_the_gate_undecided(site, tmp_pat
         running_harness(site)
 
 
-def test_files_are_copied_before_pip_may_look_for_them(site, tmp_path, installer, monkeypatch):
+def test_files_are_copied_before_pip_looks_for_them(site, tmp_path, installer, monkeypatch):
     source = running_harness(site)
     monkeypatch.setattr(module, "running_harness", lambda: source)
     unlocked = tree(tmp_path / "unlocked", dependencies='["tree-harness"]')
@@ -312,7 +312,7 @@ def wheel(folder, version):
 
 
 @pytest.mark.slow
-def test_a_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch):
+def test_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch):
     """With real environments, and a real pip that finds others of the same name."""
     settings = {"HARNESS_CACHE": "cache", "PIP_FIND_LINKS": "index"}
     for name, value in settings.items():

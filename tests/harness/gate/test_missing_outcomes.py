@@ -29,13 +29,13 @@ def planned():
     return plan, matches, view
 
 
-def test_each_kind_is_found_by_what_has_no_outcome():
+def test_each_kind_of_missing_outcome_is_found():
     found = find_undone(*planned(), compared=["iris"])
     where = frozenset({("ours", "wine")})
     assert found == Undone(where, where, frozenset({("ours", "lib", "wine")}))
 
 
-def test_an_undecided_answer_takes_the_place_of_one_that_rests_on_half():
+def test_undecided_replaces_a_result_from_partial_data():
     undone = find_undone(*planned(), compared=["iris"])
     half = [
         decided(Gate(kind="accuracy", **PAIR), "pass", "", "wine"),
@@ -61,6 +61,6 @@ def test_an_undecided_answer_takes_the_place_of_one_that_rests_on_half():
     ]
 
 
-def test_where_all_is_done_nothing_changes():
+def test_complete_outcomes_change_nothing():
     done = [decided(Gate(kind="speed", **PAIR), "undecided", "no duel", "")]
     assert list(mark_undone(done, Undone(), "b", "no time")) == done

@@ -20,7 +20,7 @@ def silent(_):
     """Take a line, and say nothing."""
 
 
-def test_a_revision_is_found_by_any_of_its_names(project):
+def test_revision_is_found_by_any_of_its_names(project):
     found = find_revision(project, "main")
     assert len(found.commit) == 40
     assert (found.repository, found.short) == (project.resolve(), found.commit[:8])
@@ -29,7 +29,7 @@ def test_a_revision_is_found_by_any_of_its_names(project):
     assert find_revision(inner, found.short).commit == found.commit
 
 
-def test_a_gate_in_a_hook_leaves_what_is_staged(project, monkeypatch):
+def test_gate_in_a_hook_keeps_staged_files(project, monkeypatch):
     commit_of = find_revision(project, "main")
     (project / "more.py").write_text("x = 1\n")
     commit(project, "more")
@@ -44,12 +44,12 @@ def test_a_gate_in_a_hook_leaves_what_is_staged(project, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "--all", "-x", "main..main", ""])
-def test_a_revision_that_is_not_there_is_an_error(project, name):
+def test_missing_revision_is_an_error(project, name):
     with pytest.raises(ConfigError, match="there is no revision"):
         find_revision(project, name)
 
 
-def test_no_repository_and_no_git_are_errors(tmp_path, monkeypatch):
+def test_missing_repository_and_missing_git_are_errors(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(ConfigError, match="is in no git repository"):
         find_revision(tmp_path, "main")
@@ -58,7 +58,7 @@ def test_no_repository_and_no_git_are_errors(tmp_path, monkeypatch):
         find_revision(tmp_path, "main")
 
 
-def test_a_shallow_clone_says_how_to_get_the_rest(project, tmp_path):
+def test_shallow_clone_gives_the_command_for_the_rest(project, tmp_path):
     first = git(project, "rev-parse", "HEAD")
     plant(project, "comment")
     commit(project, "another")
@@ -69,7 +69,7 @@ def test_a_shallow_clone_says_how_to_get_the_rest(project, tmp_path):
         find_revision(shallow, first)
 
 
-def test_the_head_is_the_working_tree_and_says_so(project):
+def test_head_is_the_working_tree_and_is_named_so(project):
     commit_id = git(project, "rev-parse", "--short=8", "HEAD")
     assert head_of(project) == f"the working tree at {commit_id}"
     plant(project, "comment")
@@ -79,13 +79,13 @@ def test_the_head_is_the_working_tree_and_says_so(project):
     assert changed_files(found, project / "short.toml") == []
 
 
-def test_what_is_installed_inside_a_repository_is_not_its_own(project):
+def test_packages_installed_inside_a_repository_are_not_its_own(project):
     assert belongs(project / "ridge.py", project)
     assert not belongs(project / ".venv/lib/python3.11/site-packages/x.py", project)
     assert not belongs(project.parent / "other.py", project)
 
 
-def test_a_base_is_checked_out_beside_and_removed(project):
+def test_base_is_checked_out_separately_and_removed(project):
     found = find_revision(project, "main")
     base = (project / "ridge.py").read_text()
     plant(project, "comment")
@@ -104,7 +104,7 @@ def test_a_base_is_checked_out_beside_and_removed(project):
 SIGNATURE = "-----BEGIN PGP SIGNATURE-----\n \n made up\n -----END PGP SIGNATURE-----"
 
 
-def test_a_signature_that_git_shows_is_no_part_of_the_time(project, tmp_path):
+def test_signature_shown_by_git_is_no_part_of_the_time(project, tmp_path):
     head, _, message = git(project, "cat-file", "commit", "HEAD").partition("\n\n")
     (tmp_path / "signed").write_text(f"{head}\ngpgsig {SIGNATURE}\n\n{message}\n")
     signed = git(project, "hash-object", "-t", "commit", "-w", str(tmp_path / "signed"))
@@ -119,7 +119,7 @@ def test_a_signature_that_git_shows_is_no_part_of_the_time(project, tmp_path):
         assert (tree / "ridge.py").stat().st_mtime == int(head.split()[-2])
 
 
-def test_other_working_trees_that_are_not_there_for_now_stay_known(project, tmp_path):
+def test_other_temporarily_missing_worktrees_stay_registered(project, tmp_path):
     away = tmp_path / "away"
     git(project, "worktree", "add", "--quiet", "--detach", str(away))
     away.rename(tmp_path / "unplugged")
@@ -129,7 +129,7 @@ def test_other_working_trees_that_are_not_there_for_now_stay_known(project, tmp_
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_a_base_is_removed_whatever_happens(project, error):
+def test_base_is_always_removed(project, error):
     found = find_revision(project, "main")
     trees = []
 
@@ -145,7 +145,7 @@ def test_a_base_is_removed_whatever_happens(project, error):
     assert git(project, "worktree", "list").count("\n") == 0
 
 
-def test_what_a_killed_gate_left_is_no_hindrance(project):
+def test_leftovers_of_a_killed_gate_do_not_interfere(project):
     found = find_revision(project, "main")
     with checked_out(found, silent) as tree:
         pass

@@ -77,13 +77,13 @@ def fuzz(folder, kit, chance, go_on):
     return rounds, answered
 
 
-def test_a_damaged_store_answers_or_refuses(full, kit):
+def test_damaged_store_is_read_or_refused(full, kit):
     rounds, answered = fuzz(full, kit, random.Random(3), lambda rounds: rounds < 250)
     assert 0 < answered < rounds * 14
 
 
 @pytest.mark.slow
-def test_a_long_campaign_of_damage_finds_nothing(full, kit):
+def test_long_damage_campaign_finds_no_failure(full, kit):
     """``FUZZ_EACH`` seconds or else ``FUZZ_SECONDS`` long (600), from ``FUZZ_SEED``."""
     share = os.environ.get("FUZZ_SECONDS", "600")
     end = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))

@@ -24,7 +24,7 @@ def store(tmp_path):
         yield opened
 
 
-def test_what_was_compared_comes_back_in_order(store, kit):
+def test_comparisons_are_read_back_in_order(store, kit):
     run = kit.begin(store)
     store.record_parity(run, what(1), Status.DONE, FOUND)
     store.record_parity(run, what(0), Status.FAILED, {"reason": "not exportable"})
@@ -36,7 +36,7 @@ def test_what_was_compared_comes_back_in_order(store, kit):
     assert first["dataset"] == "wine"
 
 
-def test_a_known_comparison_is_reused_by_a_later_run(store, kit):
+def test_stored_comparison_is_reused_by_a_later_run(store, kit):
     store.record_parity(kit.begin(store), what(0), Status.DONE, FOUND)
     store.record_parity("latest", what(1), Status.FAILED, {})
     ids = [what(i)["id"] for i in range(3)]
@@ -48,7 +48,7 @@ def test_a_known_comparison_is_reused_by_a_later_run(store, kit):
         store.attach_parities(later, ids[2])
 
 
-def test_a_run_keeps_what_it_had_when_the_trees_are_compared_again(store, kit):
+def test_run_keeps_its_comparison_when_trees_are_compared_again(store, kit):
     first = kit.begin(store)
     store.record_parity(first, what(), Status.DONE, FOUND)
     second = kit.begin(store)
@@ -58,7 +58,7 @@ def test_a_run_keeps_what_it_had_when_the_trees_are_compared_again(store, kit):
     assert store.findings_of([what()["id"], what(1)["id"]]) == {what()["id"]: {"splits": {}}}
 
 
-def test_cleaning_removes_what_only_the_removed_run_had(store, kit):
+def test_cleaning_removes_comparisons_of_the_removed_run_only(store, kit):
     first = kit.begin(store)
     store.record_parity(first, what(0), Status.DONE, FOUND)
     store.record_parity(first, what(1), Status.DONE, FOUND)
@@ -73,7 +73,7 @@ def test_cleaning_removes_what_only_the_removed_run_had(store, kit):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-def test_a_store_of_before_takes_comparisons_after_it_was_brought_up_to_date(tmp_path, kit):
+def test_older_store_accepts_comparisons_after_migration(tmp_path, kit):
     folder = tmp_path / "results"
     folder.mkdir()
     with closing(sqlite3.connect(folder / DATABASE)) as connection:
@@ -90,7 +90,7 @@ def test_a_store_of_before_takes_comparisons_after_it_was_brought_up_to_date(tmp
     assert backup.stat().st_size > 0
 
 
-def test_a_damaged_row_is_told_as_a_damaged_store(store, kit):
+def test_damaged_row_is_reported_as_a_damaged_store(store, kit):
     run = kit.begin(store)
     store.record_parity(run, what(), Status.DONE, FOUND)
     with store.writing() as database:

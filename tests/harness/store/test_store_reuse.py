@@ -52,7 +52,7 @@ def fill(store, kit):
         (600.0, 0, {0, 3}),  # no cap is wider than any
     ],
 )
-def test_a_failure_under_a_narrower_limit_does_not_count(stored, kit, timeout, memory, counting):
+def test_failure_under_a_narrower_limit_does_not_count(stored, kit, timeout, memory, counting):
     job = job_of(kit, map(kit.trial, range(6)), timeout=timeout, memory=memory)
     assert set(reusable(stored, [job])) == {kit.trial(i).id for i in counting}
     assert set(reusable(stored, [job], retry_failed=True)) == {kit.trial(0).id}
@@ -64,7 +64,7 @@ def test_limits_are_those_of_each_job(stored, kit):
     assert set(reusable(stored, [wide, narrow])) == {kit.trial(2).id}
 
 
-def test_what_an_older_version_stored_without_limits_counts():
+def test_results_of_older_versions_without_limits_count():
     assert not may_end_otherwise(Status.TIMEOUT, {"failed_in": "fit"}, Limits(timeout=1e6))
     assert not may_end_otherwise(Status.OUT_OF_MEMORY, {}, Limits())
     # the machine itself was too small then: there was no cap
@@ -86,7 +86,7 @@ def within(kit, timeout):
 
 
 @AGAIN
-def test_a_duel_that_was_late_is_fought_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+def test_late_duel_is_run_again_under_a_wider_limit(tmp_path, kit, timeout, again):
     facts = {"failed_side": "b", "limits": to_json(Limits(60.0))}
     late = dataclasses.replace(kit.duel_outcome(0, Status.TIMEOUT), facts=facts)
     duel = within(kit, timeout)
@@ -98,7 +98,7 @@ def test_a_duel_that_was_late_is_fought_again_under_a_wider_limit(tmp_path, kit,
 
 
 @AGAIN
-def test_trees_that_were_late_are_compared_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+def test_late_comparison_is_run_again_under_a_wider_limit(tmp_path, kit, timeout, again):
     def match(seconds):
         duel = within(kit, seconds)
         return Match(duel.a, duel.b)

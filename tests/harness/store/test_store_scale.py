@@ -34,7 +34,7 @@ def outcomes_of(kit, run):
 
 
 @pytest.mark.slow
-def test_a_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
+def test_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
     with timed("open a new store", lambda: Store.open(tmp_path, write=True)) as store:
         for run in range(RUNS):
             name = kit.begin(store)
@@ -71,7 +71,7 @@ def plan(store, kit, run):
     store.plan_trials(run, [kit.trial(number) for number in range(0, 20_000, 10)])
 
 
-def test_a_thousand_outcomes_are_stored_and_found_in_batches(tmp_path, kit, monkeypatch):
+def test_thousand_outcomes_are_stored_and_found_in_batches(tmp_path, kit, monkeypatch):
     monkeypatch.setattr("harness.store.fetch.BATCH", 7)
     with Store.open(tmp_path, write=True) as store:
         run = kit.begin(store)

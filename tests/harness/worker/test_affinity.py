@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins nothing")
-def test_every_thread_of_a_process_is_pinned_and_none_where_nothing_is_asked():
+def test_every_thread_of_a_process_is_pinned_only_on_request():
     code = (
         "import os, threading; from harness.worker import affinity\n"
         "end = threading.Event(); other = threading.Thread(target=end.wait); other.start()\n"

@@ -24,7 +24,7 @@ def exported(X, tmp_path, weight=None, columns=("age", "city")):
         return Training.from_arrays({name: found[name] for name in found.files})
 
 
-def test_numbers_come_back_with_their_names_and_weights(tmp_path):
+def test_numbers_are_returned_with_names_and_weights(tmp_path):
     X = np.array([[1.0, np.nan], [2.5, -0.0], [np.inf, 7.0]])
     found = exported(X, tmp_path, np.array([1.0, 2.0, 0.5]))
     np.testing.assert_array_equal(found.X, X)
@@ -34,7 +34,7 @@ def test_numbers_come_back_with_their_names_and_weights(tmp_path):
     assert [found.name(j) for j in range(3)] == ["age", "city", "c2"]
 
 
-def test_a_category_becomes_its_code_and_a_missing_one_nan(tmp_path):
+def test_category_becomes_its_code_and_missing_becomes_nan(tmp_path):
     city = pd.Categorical.from_codes([2, -1, 0], categories=["a", "b", "c"])
     found = exported(pd.DataFrame({"c0": [1.0, np.nan, 3.0], "c1": city}), tmp_path)
     np.testing.assert_array_equal(found.X, [[1, 2], [np.nan, np.nan], [3, 0]])
@@ -52,7 +52,7 @@ def test_sparse_rows_stay_sparse(tmp_path, absent, fill):
 
 
 @pytest.mark.parametrize(("width", "fits"), [(2, True), (20, False)])
-def test_what_is_too_large_for_the_store_is_a_note(tmp_path, monkeypatch, width, fits):
+def test_arrays_too_large_for_the_store_become_a_note(tmp_path, monkeypatch, width, fits):
     monkeypatch.setattr(arrays, "MOST_BYTES", 200)
     hand = SimpleNamespace(
         trial=SimpleNamespace(id="t"),

@@ -43,12 +43,12 @@ EVEN = np.full((4, 3), 1 / 3)
         (EVEN - [[0.5, 0.0, -0.5]], THREE, "probabilities from -0.166"),
     ],
 )
-def test_a_broken_contract_is_told(output, spec, message):
+def test_broken_contract_is_reported(output, spec, message):
     with pytest.raises(PredictionError, match=message):
         checked(output, spec, 4)
 
 
 @given(st.one_of(st.none(), st.text(), st.floats(), st.lists(st.lists(st.integers()))))
-def test_nothing_that_a_plugin_returns_raises_anything_else(output):
+def test_invalid_plugin_results_raise_contract_errors_only(output):
     with pytest.raises(PredictionError):
         checked(output, THREE, 4)

@@ -29,7 +29,7 @@ def hand(X=None, categorical=(), weight=None, **adapter):
     )
 
 
-def test_many_stages_are_thinned_out_and_the_last_stays():
+def test_many_stages_are_thinned_and_the_last_is_kept():
     def staged(X):
         for i in range(250):
             yield np.full(X.shape[0], float(i))
@@ -44,7 +44,7 @@ def test_many_stages_are_thinned_out_and_the_last_stays():
     assert found["clock_stage"].size == found["clock_seconds"].size == 0
 
 
-def test_what_an_estimator_lacks_is_said():
+def test_missing_estimator_methods_are_reported():
     def staged(X):
         raise AttributeError("'Forest' object has no attribute 'staged_predict'")
         yield
@@ -57,7 +57,7 @@ def test_what_an_estimator_lacks_is_said():
         stages.staged(hand(staged=lambda X: iter(())))
 
 
-def test_another_attribute_error_is_not_hidden():
+def test_other_attribute_errors_are_not_hidden():
     def staged(X):
         raise AttributeError("no attribute 'booster'")
         yield
@@ -78,7 +78,7 @@ def test_members_need_trees():
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (7, 5), (1000, 5), (6, 5)])
-def test_rows_are_kept_evenly(n, most):
+def test_rows_are_sampled_evenly(n, most):
     found = stages.evenly(n, most)
     assert len(found) == len(set(found.tolist())) == min(n, most)
     assert found[0] == 0
@@ -111,7 +111,7 @@ def test_rows_are_reordered_together(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_share_of_rows_and_columns_is_kept(form):
+def test_share_of_rows_and_columns_is_kept(form):
     before = np.arange(N * D, dtype=float).reshape(N, D)
     one = hand(FORMS[form](before), categorical=(0, 1, 3))
     vary(one, rows=0.5, columns=0.5)
@@ -123,7 +123,7 @@ def test_a_share_of_rows_and_columns_is_kept(form):
     assert one.columns == ("a", "d")
 
 
-def test_a_tiny_share_leaves_something():
+def test_tiny_share_keeps_at_least_one():
     one = hand()
     vary(one, rows=0.001, columns=0.001)
     assert one.train[0].shape == (2, 1)

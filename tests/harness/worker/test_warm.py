@@ -49,7 +49,7 @@ def algorithm(**accepts):
     return Algorithm("recorder", Recorder, ALL_TASKS, accepts=Accepts(**accepts))
 
 
-def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
+def test_each_task_and_accepted_form_is_run(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     every = algorithm(missing=True, categorical=True, sparse=True)
     assert exercise(every, [{}], 1)[0] == []
@@ -61,7 +61,7 @@ def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
     assert {s[3] for s in Recorder.seen if s[0] in CLASSIFICATION} == {2, 3}
 
 
-def test_only_what_is_accepted_is_tried():
+def test_only_accepted_forms_are_tried():
     kinds = [X for X, _, _ in forms(algorithm(weights=False), ["categorical", "sparse"])]
     plain, with_indicators = kinds
     assert not np.isnan(plain).any()
@@ -83,14 +83,14 @@ class Crowded(Recorder):
         return super().prepare(X, y, weight)
 
 
-def test_who_refuses_many_categories_is_still_run_on_few_and_noted_for_nothing(monkeypatch):
+def test_refusal_of_many_categories_runs_few_and_adds_no_note(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     crowded = replace(algorithm(categorical=True), adapter=Crowded)
     assert exercise(crowded, [{}], 1, ["categorical"])[0] == []
     assert [seen[1] for seen in Recorder.seen].count("DataFrame") == len(ALL_TASKS)
 
 
-def test_what_fails_is_a_note_for_each_set_of_params():
+def test_failure_is_a_note_for_each_set_of_params():
     plain = SimpleNamespace(
         params={},
         tasks={Task.BINARY},
@@ -102,7 +102,7 @@ def test_what_fails_is_a_note_for_each_set_of_params():
     assert notes == ["binary with {'fail': 1}: ValueError: no such kernel"]
 
 
-def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(monkeypatch):
+def test_compiled_functions_are_counted_and_cached_ones_are_not(monkeypatch):
     import numba
 
     inner = numba.njit(lambda x: 2 * x)
@@ -118,7 +118,7 @@ def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(
         assert (found.functions, found.cpu) == (0, 0.0)
 
 
-def test_the_time_of_a_function_that_another_compiles_counts_once(monkeypatch):
+def test_compile_time_of_a_nested_function_counts_once(monkeypatch):
     clock = iter([10.0, 11.0, 15.0, 20.0, 21.0])
     monkeypatch.setattr("harness.worker.warm_up.time.process_time", lambda: next(clock))
     found = Compiling()
@@ -140,7 +140,7 @@ class Compiler(Recorder):
             assert numba.njit(lambda x: x + 1)(1) == 2
 
 
-def test_all_is_run_and_the_first_call_is_timed_and_what_it_compiles_counted(monkeypatch):
+def test_everything_runs_and_the_first_call_is_timed_and_its_compilations_counted(monkeypatch):
     import numba  # noqa: F401 - what is not there before is not watched
 
     monkeypatch.setattr(Recorder, "seen", [])
@@ -167,14 +167,14 @@ class Careful(Recorder):
     ("categorical", "sparse", "kinds"),
     [((), False, ["ndarray"]), ((4, 7), False, ["DataFrame"] * 2), ((), True, ["sparse"])],
 )
-def test_a_first_call_has_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
+def test_first_call_uses_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
     monkeypatch.setattr(Recorder, "seen", [])
     careful = replace(algorithm(categorical=True, sparse=True), adapter=Careful)
     call_once(careful, Spec(Task.BINARY, n_classes=2, categorical=categorical), sparse=sparse)
     assert [seen[1] for seen in Recorder.seen] == kinds
 
 
-def test_the_first_calls_of_sparse_rows_are_sparse(monkeypatch):
+def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     compiled = replace(algorithm(sparse=True), libraries=("numba",))
     X, rows = csr_matrix(np.eye(3)), Rows(np.arange(3), np.arange(3), (), 0)

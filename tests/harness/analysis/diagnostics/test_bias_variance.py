@@ -24,7 +24,7 @@ def values(found):
 
 @given(**SIZES, known=st.booleans(), scale=st.sampled_from([1e-6, 1.0, 1e6]))
 @FEW
-def test_squared_parts_are_those_of_the_plain_twin_and_sum_to_the_error(
+def test_squared_error_parts_equal_oracle_and_sum_to_the_error(
     seed, sets, rows, weighted, known, scale
 ):
     random = np.random.default_rng(seed)
@@ -48,9 +48,7 @@ def test_squared_parts_are_those_of_the_plain_twin_and_sum_to_the_error(
 
 @given(**SIZES, n_classes=st.integers(2, 4))
 @FEW
-def test_parts_of_classes_are_those_of_the_plain_twin_and_sum_to_the_error(
-    seed, sets, rows, weighted, n_classes
-):
+def test_class_error_parts_equal_oracle_and_sum_to_the_error(seed, sets, rows, weighted, n_classes):
     random = np.random.default_rng(seed)
     predicted = random.integers(0, n_classes, (sets, rows))
     y = random.integers(0, n_classes, rows)
@@ -63,7 +61,7 @@ def test_parts_of_classes_are_those_of_the_plain_twin_and_sum_to_the_error(
     assert 0 <= told["biased_variance"] <= told["bias"]
 
 
-def test_models_that_agree_have_no_variance_and_the_truth_no_bias():
+def test_equal_models_have_no_variance_and_the_truth_no_bias():
     y = np.arange(6.0)
     told = values(of_values(np.tile(y, (3, 1)), y, y))
     assert told == dict.fromkeys(("error", "bias2", "variance", "noise", "cross"), 0.0)
@@ -73,7 +71,7 @@ def test_models_that_agree_have_no_variance_and_the_truth_no_bias():
 
 
 @pytest.mark.parametrize("kind", ["normal", "laplace"])
-def test_bias_variance_and_noise_that_were_put_in_are_found(kind):
+def test_simulated_bias_variance_and_noise_are_recovered(kind):
     random = np.random.default_rng(3)
     rows, sets, bias, spread, noise = 20_000, 10, 0.7, 0.5, 0.9
     f = random.uniform(-1, 1, rows)
@@ -88,7 +86,7 @@ def test_bias_variance_and_noise_that_were_put_in_are_found(kind):
     assert "noise 0.8" in found.sentence
 
 
-def test_without_the_truth_noise_counts_as_bias():
+def test_noise_counts_as_bias_without_the_truth():
     random = np.random.default_rng(1)
     f = random.uniform(size=4000)
     y = f + random.standard_normal(4000)
@@ -99,7 +97,7 @@ def test_without_the_truth_noise_counts_as_bias():
     assert not told.truth
 
 
-def test_biased_variance_pays():
+def test_biased_variance_can_reduce_the_error():
     predicted = np.array([[0, 0], [0, 0], [1, 0]])
     told = values(of_classes(predicted, np.array([1, 0]), 2))
     assert told == {
@@ -111,11 +109,11 @@ def test_biased_variance_pays():
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1)])
-def test_one_training_set_or_row_says_nothing(shape):
+def test_one_training_set_or_row_gives_no_result(shape):
     with pytest.raises(InapplicableError, match="two training sets"):
         of_values(np.zeros(shape), np.zeros(shape[1]))
 
 
-def test_rows_without_weight_say_nothing():
+def test_rows_without_weight_give_no_result():
     with pytest.raises(InapplicableError, match="weigh nothing"):
         of_values(np.zeros((2, 3)), np.zeros(3), weight=np.zeros(3))

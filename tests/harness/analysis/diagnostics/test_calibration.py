@@ -25,7 +25,7 @@ def two_columns(p):
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
-def test_bins_are_scikit_learns(strategy):
+def test_bins_equal_scikit_learn(strategy):
     p, hit = drawn(700)
     edges = c.quantile_edges(p, 10) if strategy == "quantile" else np.linspace(0, 1, 11)
     found = c.bins(p, hit, np.ones(len(p)), c.bin_of(p, edges))
@@ -36,7 +36,7 @@ def test_bins_are_scikit_learns(strategy):
     assert all(b.low <= b.predicted <= b.high for b in found)
 
 
-def test_the_error_is_the_weighted_mean_gap_of_the_bins():
+def test_error_is_the_weighted_mean_gap_of_the_bins():
     p, hit = drawn(500)
     w = np.random.default_rng(1).uniform(0.5, 2, 500)
     place = c.bin_of(p, np.linspace(0, 1, 8))
@@ -44,7 +44,7 @@ def test_the_error_is_the_weighted_mean_gap_of_the_bins():
     assert c.expected_error(hit - p, w, place) == pytest.approx(by_bin, abs=1e-14)
 
 
-def test_a_row_of_weight_two_is_two_rows():
+def test_row_of_weight_two_equals_two_rows():
     p, hit = drawn(300)
     w = np.random.default_rng(2).integers(1, 4, 300)
     twice = [np.repeat(v, w) for v in (p, hit)]
@@ -70,7 +70,7 @@ def test_rows_without_weight_do_not_count():
     st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=2, max_size=40),
     st.sampled_from(["brier", "log_loss"]),
 )
-def test_a_score_parts_exactly_and_no_part_is_negative(rows, score):
+def test_score_decomposes_exactly_into_nonnegative_parts(rows, score):
     p = np.clip(np.array([k / 20 for k, _ in rows]), c.TINY, 1 - c.TINY)
     hit = np.array([float(h) for _, h in rows])
     found = c.decompose(p, hit, np.ones(len(p)), score)
@@ -87,7 +87,7 @@ def test_a_score_parts_exactly_and_no_part_is_negative(rows, score):
     assert again.miscalibration == pytest.approx(0, abs=1e-9)
 
 
-def test_scores_and_recalibration_are_scikit_learns():
+def test_scores_and_recalibration_equal_scikit_learn():
     p, hit = drawn(400)
     w = np.random.default_rng(3).uniform(0.5, 2, 400)
     for name, score in (("brier", brier_score_loss), ("log_loss", log_loss)):
@@ -97,7 +97,7 @@ def test_scores_and_recalibration_are_scikit_learns():
     np.testing.assert_allclose(c.recalibrate(p, hit, w), isotonic.predict(p), atol=1e-12)
 
 
-def test_a_planted_error_is_covered_by_the_interval_and_seen():
+def test_simulated_error_is_detected_and_covered_by_the_interval():
     covered = seen = 0
     for seed in range(60):
         p, hit = drawn(1500, seed, shift=0.06)  # the true error is 0.06 in every bin
@@ -109,7 +109,7 @@ def test_a_planted_error_is_covered_by_the_interval_and_seen():
     assert seen >= 50
 
 
-def test_a_perfect_forecast_is_rarely_called_miscalibrated():
+def test_perfect_forecast_is_rarely_called_miscalibrated():
     called = covered = 0
     for seed in range(80):
         p, hit = drawn(600, seed)
@@ -120,13 +120,13 @@ def test_a_perfect_forecast_is_rarely_called_miscalibrated():
     assert called <= binom.ppf(0.999, 80, 0.06)
 
 
-def test_of_many_classes_the_event_is_that_the_top_label_is_right():
+def test_multiclass_event_is_that_the_top_label_is_right():
     output = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
     p, hit, event = c.event_of(output, np.array([0, 2, 2]))
     assert (p.tolist(), hit.tolist(), event) == ([0.5, 0.8, 0.4], [1, 0, 1], "top label")
 
 
-def test_what_has_no_probabilities_says_so():
+def test_missing_probabilities_are_reported():
     with pytest.raises(InapplicableError, match="regression"):
         c.calibrate(np.zeros(4), np.zeros(4))
     with pytest.raises(InapplicableError, match="weight"):
@@ -141,7 +141,7 @@ def test_one_probability_for_all_rows_makes_one_bin():
     assert "not shown to be miscalibrated" in found.sentence
 
 
-def test_wilsons_interval_is_statsmodels():
+def test_wilson_interval_equals_statsmodels():
     from statsmodels.stats.proportion import proportion_confint
 
     for hits, n in ((0, 5), (3, 10), (50, 50)):

@@ -17,7 +17,7 @@ GAINS = st.lists(st.integers(0, 5), min_size=2, max_size=12)
 
 
 @given(GAINS, st.randoms(use_true_random=False))
-def test_ranks_agree_as_scipy_says(gains, random):
+def test_rank_agreement_equals_scipy(gains, random):
     other = random.sample(gains, len(gains))
     assume(len(set(gains)) > 1)
     found = importance.compare(gains, other)
@@ -26,7 +26,7 @@ def test_ranks_agree_as_scipy_says(gains, random):
     assert found.used == (np.count_nonzero(gains), np.count_nonzero(other))
 
 
-def test_the_unit_of_a_library_changes_nothing():
+def test_unit_of_a_library_changes_nothing():
     gains = np.array([5.0, 0, 2, 9, 1])
     found = importance.compare(gains, 1000 * gains**2)
     assert found.shared == 5
@@ -34,7 +34,7 @@ def test_the_unit_of_a_library_changes_nothing():
     assert found.kendall == pytest.approx(1)
 
 
-def test_a_single_tree_has_scikit_learns_importances():
+def test_single_tree_importances_equal_scikit_learn():
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     found = importance.gain_importance(export(tree))
@@ -55,7 +55,7 @@ def export_one(fitted, n_features):
     return TreeEnsemble.join([exact_tree(fitted)], n_features=n_features)
 
 
-def test_what_knows_no_gain_says_so():
+def test_missing_gains_are_reported():
     stump = Tree(
         feature=np.array([0, -1, -1]),
         threshold=np.zeros(3),
@@ -69,6 +69,6 @@ def test_what_knows_no_gain_says_so():
 
 
 @pytest.mark.parametrize("other", [[1, 1, 1], [1, 2]])
-def test_what_has_no_ranks_says_so(other):
+def test_missing_ranks_are_reported(other):
     with pytest.raises(InapplicableError):
         importance.compare([1, 2, 3], other)

@@ -25,17 +25,17 @@ def test_curves_are_the_losses_of_each_stage():
     assert "least after 5 of 10 members (1, 4 at the end)" in found.sentence
 
 
-def test_a_loss_that_still_falls_says_so():
+def test_loss_still_falling_is_reported():
     score = (loss_against(0.0), loss_against(0.0))
     found = staged.curves([1, 2], [np.ones(2), np.zeros(2)], [np.ones(2)] * 2, "mse", score)
     assert found.seconds is None
     assert "still falls at the last of 2 members" in found.sentence
 
 
-def test_clocked_stages_may_come_in_any_order():
+def test_timed_stages_may_be_in_any_order():
     assert staged.seconds_at([3], [4, 2], [4.0, 2.0]) == (3.0,)
 
 
-def test_a_model_without_stages_says_so():
+def test_model_without_stages_is_reported():
     with pytest.raises(InapplicableError):
         staged.curves([], [], [], "mse", (len, len))

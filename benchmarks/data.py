@@ -1,4 +1,4 @@
-"""The suite's data, made once: arrays in files, so that a case maps them instead of unpickling."""
+"""Data of the suite, made once and stored as array files, so that a case maps them into memory."""
 
 from pathlib import Path
 

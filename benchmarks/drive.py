@@ -1,4 +1,4 @@
-"""How a case drives an algorithm: through its plugin's adapter, as the harness itself does."""
+"""Calls of an algorithm through its plugin's adapter, as the harness makes them."""
 
 import contextlib
 import os

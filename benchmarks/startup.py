@@ -1,4 +1,4 @@
-"""What a person waits for before the first result: a new process for every sample."""
+"""Waiting time before the first result, in a new process for every sample."""
 
 from .drive import Suite
 from .names import ALGORITHMS

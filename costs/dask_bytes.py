@@ -1,4 +1,4 @@
-"""Bytes on the wire a tree, of two ranks: ours beside LightGBM's and XGBoost's data-parallel mode.
+"""Count the bytes sent per tree by two ranks: ours, LightGBM and XGBoost in data-parallel mode.
 
     unshare -rn sh -c 'ip link set lo up; python -m costs.dask_bytes'
     unshare -rn sh -c 'ip link set lo up; python -m costs.dask_bytes --rows 1e6'

@@ -1,4 +1,4 @@
-"""Train ours, lightgbm.dask and xgboost.dask on one cluster, by turns, and print ratios of time.
+"""Train ours, lightgbm.dask and xgboost.dask on one cluster in turn and print ratios of time.
 
     python -m costs.dask_comparison
     python -m costs.dask_comparison --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1

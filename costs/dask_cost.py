@@ -1,4 +1,4 @@
-"""What training on many machines costs: measured here, fitted, and projected.
+"""Measure the cost of distributed training, fit a cost model and project it.
 
     python -m costs.dask_cost
     python -m costs.dask_cost --wide

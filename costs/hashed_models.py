@@ -1,4 +1,4 @@
-"""The configurations that `costs.model_hashes` fits: estimators, parameters, tables.
+"""Configurations that `costs.model_hashes` fits: estimators, parameters, tables.
 
 Configurations are a product of tables below. Every estimator appears in its default mode and in
 every parity mode, for each task and each input form that it accepts, with one and with two threads.

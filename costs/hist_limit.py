@@ -1,4 +1,4 @@
-"""How far training of the histogram booster is from what its histograms alone would take.
+"""Compare the training time of the histogram booster with that of its histograms only.
 
     python -m costs.hist_limit
     python -m costs.hist_limit --rows 1e6 1e7 --leaves 255 --threads 1 2

@@ -1,4 +1,4 @@
-"""What has crossed the loopback device: all traffic of processes that share this machine."""
+"""Read the number of bytes that crossed the loopback device."""
 
 from pathlib import Path
 

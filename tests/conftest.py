@@ -1,4 +1,4 @@
-"""What every test shares: an environment of its own, and the folder of shared datasets."""
+"""Environment of all tests, and the folder of shared datasets."""
 
 import os
 import tempfile

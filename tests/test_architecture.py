@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md, read from the source by its syntax."""
+"""Tests of the rules of docs/architecture.md, read from the syntax of the source."""
 
 import ast
 import sys

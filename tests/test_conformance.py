@@ -1,4 +1,4 @@
-"""What everything registered must do, whoever wrote it; a new plugin is covered by itself.
+"""Tests of the contract for everything registered; a new plugin is covered automatically.
 
 ``CONFORMANCE_SLOW`` (``decision_tree``) names the algorithms that are put through all of
 scikit-learn's checks, and whose claims are tried, here as well; ``all`` is minutes each.

@@ -1,4 +1,4 @@
-"""What the pages say is what the code does."""
+"""Tests that the statements on the pages match the code."""
 
 import ast
 import dataclasses

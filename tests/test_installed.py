@@ -1,4 +1,4 @@
-"""An empty environment, the wheel, and nothing of the clone: what a user has who installs it."""
+"""Tests of the installed wheel in an empty environment, without the checkout."""
 
 import json
 import re

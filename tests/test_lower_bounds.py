@@ -1,4 +1,4 @@
-"""The lower bounds of the dependencies are true: the project works with each at its lowest."""
+"""Tests that the project works with the lowest declared version of each dependency."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Set-up is done once, and what stops it is told in one line."""
+"""Tests that setup runs once, and that obstacles are reported in one line."""
 
 import os
 import re

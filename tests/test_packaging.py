@@ -1,4 +1,4 @@
-"""The wheel carries the three packages, their data and the dataset cards, and works elsewhere."""
+"""Tests that the wheel contains the three packages, their data and the dataset cards."""
 
 import os
 import shutil

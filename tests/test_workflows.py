@@ -1,4 +1,4 @@
-"""The workflow files: that they can be read, call what there is, and give nobody too much."""
+"""Tests of the workflow files: valid, existing targets, minimal permissions."""
 
 import os
 import re

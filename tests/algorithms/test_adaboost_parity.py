@@ -1,4 +1,4 @@
-"""AdaBoost beside scikit-learn's own: equal splits at the least, and in parity mode equal bits."""
+"""Tests of AdaBoost against scikit-learn: equally good splits, and equal bits in parity mode."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Voting and stacking: scikit-learn's own numbers where it has them, and learned weights."""
+"""Tests of voting and stacking, against scikit-learn, and of learned weights."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Objectives of the user's, and losses whose first score is hard to find."""
+"""Tests of custom objectives, and of losses whose base score is hard to find."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What neither booster of second order can read is refused, and by its name."""
+"""Tests that invalid arguments of both boosters are refused by name."""
 
 import re
 

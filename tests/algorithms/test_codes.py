@@ -1,4 +1,4 @@
-"""Labels and categories become codes and bins, as numpy and a search would have them."""
+"""Tests that labels and categories become codes and bins as by numpy and a search."""
 
 import numpy as np
 import pandas as pd

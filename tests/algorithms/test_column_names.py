@@ -1,4 +1,4 @@
-"""Names of columns with unusual characters survive each form of model files, or are refused."""
+"""Tests of unusual column names in each model file format: kept or refused."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The notice on stderr that kernels are compiled: once, only where that takes long."""
+"""Tests of the notice on stderr during a long compilation of kernels."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Models with wrong numbers, of files and of callers, are refused before anything is computed."""
+"""Tests that models with invalid numbers are refused before anything is computed."""
 
 import json
 import tracemalloc

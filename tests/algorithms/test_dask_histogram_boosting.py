@@ -1,4 +1,4 @@
-"""The histogram boosters on a cluster of real processes: models, faults, and predictions."""
+"""Tests of the histogram boosters on a cluster of real processes: models, faults, predictions."""
 
 import os
 import signal

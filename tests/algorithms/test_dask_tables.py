@@ -1,4 +1,4 @@
-"""What `fit` takes on a cluster whose workers share a process: tables to watch, shapes, weights."""
+"""Tests of the inputs of `fit` on a cluster: evaluation sets, shapes, weights."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Who may train: workers that are there, answer, and have the client's versions; or an error."""
+"""Tests of the checks of Dask workers before training: presence, replies, versions."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What ``random_state=None`` means: a fixed seed, or a new draw, as in the library answered to."""
+"""Tests of ``random_state=None``: a fixed seed or a new draw, as in the reference library."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Training on ranks gives the local model, to the bit. Here ranks are threads of this process."""
+"""Tests that training on ranks gives the local model bitwise; ranks are threads here."""
 
 import numpy as np
 import pytest

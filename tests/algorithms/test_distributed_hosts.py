@@ -1,4 +1,4 @@
-"""Ranks on three hosts: network namespaces on a switch, one behind a slow link that loses packets.
+"""Tests of ranks on three hosts: network namespaces, one behind a slow, lossy link.
 
 Not every kernel can slow a link down; then the test says so and goes on without. Slow links are
 tested in any case, by a relay, in `test_distributed_boosting`.

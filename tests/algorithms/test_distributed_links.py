@@ -1,4 +1,4 @@
-"""Links and collectives between ranks, each a thread of this process with sockets of its own."""
+"""Tests of links and collectives between ranks, each a thread with its own sockets."""
 
 import socket
 import struct

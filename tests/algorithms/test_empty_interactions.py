@@ -1,4 +1,4 @@
-"""Empty interaction constraints mean what they mean in XGBoost and in LightGBM."""
+"""Tests that empty interaction constraints mean the same as in XGBoost and LightGBM."""
 
 import lightgbm
 import numpy as np

@@ -1,4 +1,4 @@
-"""The trees of a library's fitted model predict what the model does."""
+"""Tests that the exported trees of a fitted library model predict like the model."""
 
 import catboost
 import lightgbm

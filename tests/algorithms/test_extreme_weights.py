@@ -1,4 +1,4 @@
-"""Weights that are very large or very small: the same models as of weights near 1, to the bit."""
+"""Tests that very large or small weights give bitwise the same models as weights near 1."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A `fit` or `load_model` that fails or is interrupted leaves the estimator as it was before."""
+"""Tests that a failed or interrupted `fit` or `load_model` leaves the estimator unchanged."""
 
 import inspect
 import sys

@@ -1,4 +1,4 @@
-"""A few plain rows take a short way, and are predicted as on the long one."""
+"""Tests that the fast path for few rows predicts like the general path."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Columns of polars that hold categories are read as those of pandas are, by every estimator."""
+"""Tests that every estimator reads categorical polars columns like those of pandas."""
 
 import numpy as np
 import pandas as pd

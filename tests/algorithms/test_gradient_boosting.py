@@ -1,4 +1,4 @@
-"""Gradient boosting: scikit-learn's, and what it has beyond."""
+"""Tests of gradient boosting: parity with scikit-learn, and our extensions."""
 
 import pickle
 import tracemalloc

@@ -1,4 +1,4 @@
-"""The steps of leaves: sums over rows in blocks, or row after row where there are many leaves."""
+"""Tests of leaf steps, summed over blocks of rows or row by row for many leaves."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's own trees."""
+"""Tests of ``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's trees."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Binning and training in two steps grow the trees of `fit`, as often as they are asked for."""
+"""Tests that binning and training in two steps grow the trees of `fit`, also repeatedly."""
 
 import numpy as np
 import pandas as pd

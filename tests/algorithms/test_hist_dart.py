@@ -1,4 +1,4 @@
-"""DART: what is dropped, and what the rounds weigh afterwards."""
+"""Tests of DART: dropped rounds and the weights of rounds."""
 
 import lightgbm
 import numpy as np

@@ -1,4 +1,4 @@
-"""What growing must not forget: the root's own gain, leaves beyond 65 536, threads at once."""
+"""Tests of the grower: root gain, more than 65 536 leaves, concurrent threads."""
 
 import time
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Columns of more categories than bins: which share one, and what a model makes of them."""
+"""Tests of columns with more categories than bins: shared bins and predictions."""
 
 import numpy as np
 import pandas as pd

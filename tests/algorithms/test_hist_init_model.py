@@ -1,4 +1,4 @@
-"""Boosting that goes on from a model, or from scores of the user's."""
+"""Tests of boosting that continues from an init model or from init scores."""
 
 import dataclasses
 

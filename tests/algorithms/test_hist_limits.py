@@ -1,4 +1,4 @@
-"""Packed sums at the limits: ten million rows, weights over six orders, extreme and rare targets.
+"""Tests of packed sums at their limits: ten million rows, extreme weights, rare targets.
 
 Leaves are held against sums of all their rows' g and h in float64. A leaf of m rows may be off by
 the noise of rounding alone: of a sum at most Δ √m / 2 in standard deviation, Δ being the step. The

@@ -1,4 +1,4 @@
-"""The histogram booster's losses beside LightGBM's, what weighs classes, and the metrics."""
+"""Tests of the losses, class weights and metrics of the histogram booster, against LightGBM."""
 
 import lightgbm
 import numpy as np

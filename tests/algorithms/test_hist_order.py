@@ -1,4 +1,4 @@
-"""Rows that are laid next to those they will share leaves with: the models stay the same."""
+"""Tests that rows reordered by leaf give the same models."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Parameters of the boosters that are right each alone, and wrong together."""
+"""Tests of booster parameters that are valid alone and invalid together."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Small trees: helpers stand by inside the kernel, and trees of a round are grown side by side."""
+"""Tests of resident threads inside the kernel, and of growing the trees of a round concurrently."""
 
 import threading
 import time

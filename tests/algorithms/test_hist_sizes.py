@@ -1,4 +1,4 @@
-"""The histogram booster on targets and weights that are very small or very large."""
+"""Tests of the histogram booster on very small and very large targets and weights."""
 
 import lightgbm
 import numpy as np

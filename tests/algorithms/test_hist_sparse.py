@@ -1,4 +1,4 @@
-"""Sparse X and bundles in the histogram booster: the same models as of dense X, to the bit."""
+"""Tests that sparse X and bundles give bitwise the models of dense X in the histogram booster."""
 
 import hashlib
 import tracemalloc

@@ -1,4 +1,4 @@
-"""When boosting stops, and when it must not."""
+"""Tests of the conditions that stop boosting."""
 
 import lightgbm
 import numpy as np

@@ -1,4 +1,4 @@
-"""How the boosters read frames: names of columns that are no text, masks, categories gone on."""
+"""Tests of frames in the boosters: non-string names, masks, categories of an init model."""
 
 import numpy as np
 import pandas as pd

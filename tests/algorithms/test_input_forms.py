@@ -1,4 +1,4 @@
-"""The same table in another form gives the same model, and the same predictions."""
+"""Tests that a table gives the same model and predictions in every input form."""
 
 import io
 import warnings

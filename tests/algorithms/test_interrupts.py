@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit or a prediction is answered at once, in one thread and in several."""
+"""Tests that Ctrl-C stops a fit or a prediction at once, with one and several threads."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Leaves are found by masks where that takes less time than a walk, and are the same."""
+"""Tests that leaf masks, used where they are faster than a tree walk, find the same leaves."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""LightGBM's text lists the categories of a frame without saying of which columns they are."""
+"""Tests of LightGBM's text format, which lists categories without naming their columns."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Programs for LightGBM's scikit-learn estimators run on ours with one changed import."""
+"""Tests that programs for LightGBM's scikit-learn estimators run on ours with a changed import."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""``parity="lightgbm"``: the library's own trees, bins, scores and probabilities."""
+"""Tests of ``parity="lightgbm"``: trees, bins, scores and probabilities of the library."""
 
 import lightgbm
 import numpy as np

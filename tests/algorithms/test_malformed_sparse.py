@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices do not fit their shape are refused wherever rows are read."""
+"""Tests that sparse matrices with invalid indices are refused wherever rows are read."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Freed memory is handed back, where a table is large."""
+"""Tests that freed memory is returned to the system after large tables."""
 
 import ctypes
 

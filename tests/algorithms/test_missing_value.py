@@ -1,4 +1,4 @@
-"""The value that stands for a missing one stays with the trees: served, exported, saved, read."""
+"""Tests that the missing-value marker is kept by serving, exporting, saving and loading."""
 
 import json
 

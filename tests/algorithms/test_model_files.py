@@ -1,4 +1,4 @@
-"""Models travel between us, XGBoost and LightGBM with equal predictions; bad files are told."""
+"""Tests of models exchanged with XGBoost and LightGBM: equal predictions, errors of bad files."""
 
 import dataclasses
 import json

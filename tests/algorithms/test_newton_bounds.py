@@ -1,4 +1,4 @@
-"""Second-order boosting: what leaves gain where monotone constraints hold their values."""
+"""Tests of split gains of the Newton booster under monotone constraints."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where bins and candidate thresholds lie: by weight, for all nodes or for each."""
+"""Tests of weighted bins and candidate thresholds, for all nodes or for each."""
 
 import numpy as np
 import pytest

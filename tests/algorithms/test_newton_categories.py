@@ -1,4 +1,4 @@
-"""Second-order boosting splits categories as well as XGBoost, and its files carry them."""
+"""Tests of categorical splits of the Newton booster, against XGBoost, and in its files."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""``NewtonBoosting*`` in the place of XGBoost's estimators: the same calls, the same answers."""
+"""Tests of ``NewtonBoosting*`` in place of XGBoost's estimators: same calls, same results."""
 
 import numpy as np
 import pandas as pd

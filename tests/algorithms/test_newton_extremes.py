@@ -1,4 +1,4 @@
-"""Targets and values near the ends of float32's range: right answers, and no warnings."""
+"""Tests of targets and values near the limits of float32: right results and no warnings."""
 
 import numpy as np
 import pytest

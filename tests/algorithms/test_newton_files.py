@@ -1,4 +1,4 @@
-"""Second-order boosters travel: XGBoost's file both ways, our own, contributions."""
+"""Tests of Newton booster files: XGBoost's format both ways, our own, contributions."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Growth by levels with few leaves: no more is grown than is kept, and that is what it was."""
+"""Tests of level-wise growth with few leaves: no more is grown than is kept."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Splits that part missing values from all others: where the threshold is."""
+"""Tests of the threshold of splits that separate missing values from all others."""
 
 import numpy as np
 import pytest

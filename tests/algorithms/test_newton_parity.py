@@ -1,4 +1,4 @@
-"""``NewtonBoosting*(parity="xgboost")`` beside XGBoost's own estimators, and in the harness."""
+"""Tests of ``NewtonBoosting*(parity="xgboost")`` against XGBoost's estimators."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What second-order boosting cannot do is refused with what to do instead, or done as XGBoost."""
+"""Tests that unsupported Newton options are refused with advice, or work as in XGBoost."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Sparse rows, whose absent entries are missing values."""
+"""Tests of sparse rows, whose absent entries are missing values."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Odd tables and targets, by every way in which second-order boosting grows trees."""
+"""Tests of unusual tables and targets with every tree method of the Newton booster."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`set_params` after `fit` changes no prediction: parameters count when a model is trained."""
+"""Tests that `set_params` after `fit` changes no prediction."""
 
 import numpy as np
 import pytest

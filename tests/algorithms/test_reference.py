@@ -1,4 +1,4 @@
-"""What holds for the plugins of all reference libraries."""
+"""Tests of the plugins of all reference libraries."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What is special in driving CatBoost."""
+"""Tests of the CatBoost plugin."""
 
 import json
 

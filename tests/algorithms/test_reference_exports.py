@@ -1,4 +1,4 @@
-"""Exported trees give the library's own raw scores, bit for bit, on rows chosen to part them."""
+"""Tests that exported trees give the raw scores of the library bitwise, on rows at thresholds."""
 
 import dataclasses
 from functools import cache

@@ -1,4 +1,4 @@
-"""What is special in driving LightGBM."""
+"""Tests of the LightGBM plugin."""
 
 import numpy as np
 import pytest

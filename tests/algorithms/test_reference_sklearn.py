@@ -1,4 +1,4 @@
-"""What is special in driving scikit-learn's estimators."""
+"""Tests of the scikit-learn plugin."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What is special in driving XGBoost."""
+"""Tests of the XGBoost plugin."""
 
 import numpy as np
 import pytest

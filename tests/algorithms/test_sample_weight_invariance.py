@@ -1,4 +1,4 @@
-"""Sample weights: a row of weight 0 is absent, equal weights are no weights, scale is nothing.
+"""Tests of sample weights: zero-weight rows are ignored, equal weights and scale have no effect.
 
 `MODELS` are the estimators and objectives for which all three hold. `EXCEPTIONS` are the parameters
 and draws that count rows or sums of weights, so that one of the three does not hold.

@@ -1,4 +1,4 @@
-"""Estimators that are saved and loaded, by our own form and by those of the libraries."""
+"""Tests of saving and loading estimators, in our own format and those of the libraries."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The fast predictor says, to the bit, what the plain one of the ensemble says."""
+"""Tests that the fast predictor equals `TreeEnsemble.raw` bitwise."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Contributions beside the shap package: of models that are read, and of our own that are written.
+"""Tests of contributions against the shap package, for read and for written models.
 
 Of the models of XGBoost and LightGBM the package asks the library, unless it is told that their
 trees are its own; it then walks them itself. Both are tried.

@@ -1,4 +1,4 @@
-"""Contributions against exact Shapley values, and against what the libraries say."""
+"""Tests of contributions against exact Shapley values and the libraries."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""``parity="scikit-learn"``: the library's own trees to the bit, whatever is summed."""
+"""Tests of ``parity="scikit-learn"``: trees of the library, bitwise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sparse X: the same models as of the dense one, to the bit."""
+"""Tests that sparse X gives bitwise the models of dense X."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sparse rows are predicted as the same rows dense, though only some columns are laid out."""
+"""Tests that sparse rows predict like dense rows, although only some columns are expanded."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Regression trees and their ensembles fit targets of any unit, and far from 0."""
+"""Tests that regression trees and ensembles fit targets of any unit, also far from 0."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Helpers do what they are handed, whether they look out for it or sleep, and tell of errors."""
+"""Tests of helper threads: work while spinning or sleeping, and reporting of errors."""
 
 import threading
 import time

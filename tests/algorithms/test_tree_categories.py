@@ -1,4 +1,4 @@
-"""Trees that split columns of categories by subsets."""
+"""Tests of decision trees with categorical splits."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What our trees have beyond scikit-learn's: criteria, pruning by error, text and drawing."""
+"""Tests of our extensions of decision trees: criteria, reduced-error pruning, text and plot."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""Splits that are drawn at random: scikit-learn's own trees, in either mode."""
+"""Tests of random splits: scikit-learn's trees, in either mode."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The params with which doctor compiles what an algorithm's own do not."""
+"""Tests of the additional params with which doctor compiles the kernels of an algorithm."""
 
 import pytest
 

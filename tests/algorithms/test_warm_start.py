@@ -1,4 +1,4 @@
-"""A warm start with other columns or classes is refused, and leaves the model as it was."""
+"""Tests that a warm start with other columns or classes is refused and keeps the model."""
 
 import numpy as np
 import pytest

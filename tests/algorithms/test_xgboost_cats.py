@@ -1,4 +1,4 @@
-"""XGBoost's file names the categories of frames: what is written, what is read, what cannot be."""
+"""Tests of the category section of XGBoost files: writing, reading, refusals."""
 
 import json
 

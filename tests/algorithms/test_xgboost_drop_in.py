@@ -1,4 +1,4 @@
-"""Programs for XGBoost's scikit-learn estimators run on ours with one changed import."""
+"""Tests that programs for XGBoost's scikit-learn estimators run on ours with one changed import."""
 
 import inspect
 

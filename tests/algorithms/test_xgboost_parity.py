@@ -1,4 +1,4 @@
-"""``parity="xgboost"``: the library's own trees, thresholds, default directions and leaves."""
+"""Tests of ``parity="xgboost"``: the trees, thresholds, default directions and leaves."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The asv suite keeps the rules without which asv misleads."""
+"""Tests that the asv suite follows the rules that keep its results comparable."""
 
 import contextlib
 import inspect

@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, beside scikit-learn's own.
+"""Comparison of random boosters, and boosters on real tables, with scikit-learn's.
 
 ``SOAK_BOOSTERS`` (60) random ones drawn from ``SOAK_SEED`` (1). Real tables are those of the folder
 that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each, of which at most

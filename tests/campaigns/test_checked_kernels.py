@@ -1,4 +1,4 @@
-"""Kernels compiled with numba's check of every index, in tests of kernels, parity and prediction.
+"""Kernel, parity and prediction tests with numba's bounds check of every index.
 
 An index out of bounds raises IndexError there instead of reading or writing any memory. The kernels
 are kept in a folder of their own, which ``HARNESS_CHECKED_KERNELS`` names, so that another run need

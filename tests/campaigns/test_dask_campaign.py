@@ -1,4 +1,4 @@
-"""A matrix of trials on a cluster whose workers are killed, through the command line and the store.
+"""Run of many trials on a cluster whose workers are killed, through command line and store.
 
 ``DASK_TRIALS`` (500) trials of the command itself, ``harness run --executor dask``; five workers
 are killed while they work, and the run itself once. At the end every trial is stored, done, and

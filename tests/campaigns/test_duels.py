@@ -1,4 +1,4 @@
-"""Hundreds of duels whose true ratio is known, while the load of the machine changes.
+"""Hundreds of duels with a known true ratio, under changing load of the machine.
 
 ``SOAK_DUELS`` (6; 200 in full) duels of an algorithm against itself, half as many against one that
 burns 10 % of each call's own time on top, and ``SOAK_REPLAYS`` (2000) replays of launches on the

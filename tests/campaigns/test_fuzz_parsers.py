@@ -1,4 +1,4 @@
-"""Random damage to what is parsed beside data: experiments, outcome files, replies, model files.
+"""Random damage to parsed input other than data: experiments, outcomes, replies, model files.
 
 Answers of OpenML, pins and results of asv are among them, see ``damaged_files``. ``FUZZ_SECONDS``
 (60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each is in the

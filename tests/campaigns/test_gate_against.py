@@ -1,4 +1,4 @@
-"""Gates on real measurements: what is planted is caught, and an unchanged branch never fails.
+"""Gates on real measurements: planted faults are found, and an unchanged branch never fails.
 
 ``SOAK_GATES`` (1; 50 in full) gates of a branch in which only a comment changed, in a short form:
 the project is a stranger's with one small plugin, and a launch of a duel forks a worker that has

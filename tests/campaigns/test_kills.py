@@ -1,4 +1,4 @@
-"""Real runs of the command line, killed at random moments, again and again.
+"""Real runs of the command line, killed repeatedly at random moments.
 
 ``SOAK_KILLS`` (100) kills drawn from ``SOAK_SEED`` (1), each in a stage drawn at random as far as
 the run comes to it: starting, compiling, trials, comparing trees, duels, writing the report. What

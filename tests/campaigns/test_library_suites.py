@@ -1,4 +1,4 @@
-"""The scikit-learn tests of LightGBM and XGBoost, with our classes in place of theirs.
+"""Run of the scikit-learn tests of LightGBM and XGBoost on our classes.
 
 ``LIBRARY_TESTS`` names a folder with a checkout of each library's repository, ``LightGBM`` and
 ``xgboost``, at the tag of the version that is installed; their tests are not ours to ship. A case

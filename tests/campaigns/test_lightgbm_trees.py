@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, beside LightGBM's own, compared to the bit.
+"""Bitwise comparison of random boosters, and boosters on real tables, with LightGBM.
 
 ``SOAK_LIGHTGBM_TREES`` (70) random ones drawn from ``SOAK_SEED`` (1). Real tables are those of the
 folder that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each; at most

@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of its ensembles and trees, with our classes in place of its own.
+"""Run of scikit-learn's own tests of ensembles and trees on our classes.
 
 Tests of classes that have no twin here, such as extremely randomised trees, run and count too.
 Those of HistGradientBoosting run on our histogram booster under its names (``hgb_names.py``), as

@@ -1,4 +1,4 @@
-"""Thousands of random trees and bags, and trees on real tables, beside scikit-learn's own.
+"""Comparison of thousands of random trees and bags, and trees on real tables, with scikit-learn.
 
 ``SOAK_SKLEARN_TREES`` (1500) random trees of up to 2000 rows, and a tenth as many bags, drawn from
 ``SOAK_SEED`` (1). Real tables are those of the folder that ``HARNESS_MIRROR`` names, up to

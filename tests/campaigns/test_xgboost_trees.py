@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, node for node beside XGBoost's own.
+"""Node-by-node comparison of random boosters, and boosters on real tables, with XGBoost.
 
 ``SOAK_XGBOOST_TREES`` (40) random trainings of 200 to 20 000 rows, drawn from ``SOAK_SEED`` (1);
 each has four rounds of one tree a score. Real tables are those of the folder that

@@ -1,4 +1,4 @@
-"""The bytes of two ranks are counted for ours and for both libraries, and set side by side."""
+"""Tests of the byte counts of two ranks, ours and both libraries."""
 
 import os
 import shutil

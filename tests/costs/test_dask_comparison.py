@@ -1,4 +1,4 @@
-"""Time and traffic of ours and both libraries on one cluster are measured and told together."""
+"""Tests of the comparison of time and traffic on one cluster."""
 
 import os
 import sys

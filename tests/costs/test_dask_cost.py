@@ -1,4 +1,4 @@
-"""The cost model of distributed training is measured, fitted and told."""
+"""Tests of the cost model of distributed training."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What is said about the distance to the limit: updates are counted, and all is told."""
+"""Tests of the comparison with the histogram limit: counted updates and the printed table."""
 
 import os
 import re

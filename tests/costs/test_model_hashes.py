@@ -1,4 +1,4 @@
-"""Hashes of models: the same for the same model, another one for another model."""
+"""Tests of model hashes: equal for equal models, different for different models."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Every run that a page tells a reader to start can be planned as it stands there."""
+"""Tests that every run command on a page can be planned."""
 
 import re
 import shlex

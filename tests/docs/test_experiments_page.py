@@ -1,4 +1,4 @@
-"""The page of experiments lists the keys that there are, with their defaults."""
+"""Tests that the page of experiments lists the existing keys with their defaults."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The tables of the algorithms' pages are made from what runs stored, and say what that was."""
+"""Tests of the tables on the algorithms' pages, which are made from stored runs."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""The code on the page about moving from other libraries runs as it stands."""
+"""Tests that the code on the page about moving from other libraries runs."""
 
 import pytest
 from pages import DOCS, blocks

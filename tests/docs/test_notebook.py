@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom, and shows what it says."""
+"""Tests that the notebook runs from top to bottom and displays its results."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The plugins that the pages show keep every promise that `harness plugin check` asks of them."""
+"""Tests that the plugins on the pages pass `harness plugin check`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The pages form one site: each can be reached, each link leads somewhere, code shown exists."""
+"""Tests of the documentation pages: all are reachable, all links work, included code exists."""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""The code on the page about Python runs as it stands; only what a reader would wait for is cut."""
+"""Tests that the code on the page about Python runs; slow calls are shortened."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""The site builds without a warning, and is read without scripts of others or a network."""
+"""Tests that the site builds without warnings and needs no network or foreign scripts."""
 
 import re
 import subprocess

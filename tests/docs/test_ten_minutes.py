@@ -1,4 +1,4 @@
-"""The algorithm of the ten minutes is as short as promised, and keeps what the contract asks."""
+"""Tests that the algorithm of the ten-minute guide is short and follows the contract."""
 
 import pytest
 from pages import DOCS, blocks

@@ -1,4 +1,4 @@
-"""The examples on the pages are sessions: what they show is what comes out."""
+"""Tests that the example sessions on the pages give the shown output."""
 
 import doctest
 

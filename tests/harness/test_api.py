@@ -1,4 +1,4 @@
-"""Runs, duels and comparisons from Python, with real workers and a stranger's algorithms."""
+"""Tests of runs, duels and comparisons from Python, with real workers and a plugin's algorithms."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""Error parted over the training sets of a run: from the splits to the stored answer."""
+"""Tests of the bias-variance diagnostic of a run: from the splits to the stored result."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A time budget reduces splits, then rows, and never a parameter."""
+"""Tests that a time budget reduces splits, then rows, and never a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A card without a checksum is pinned at the first fetch; other bytes are other results."""
+"""Tests that a card without a checksum is pinned at the first fetch, and other bytes not reused."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The clock on the wall may jump, back or ahead: nothing that matters looks at it."""
+"""Tests that a wall clock that jumps has no effect."""
 
 import itertools
 import time

@@ -1,4 +1,4 @@
-"""Which algorithms are compiled side by side: those that share little code."""
+"""Tests of compiling algorithms in parallel: those that share little code."""
 
 from dataclasses import replace
 

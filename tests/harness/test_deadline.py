@@ -1,4 +1,4 @@
-"""A run whose time is over begins nothing more, and keeps what was done."""
+"""Tests that a run past its deadline starts nothing more and keeps its results."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""The questions of a run: what is asked, what is answered, and what is known already."""
+"""Tests of the diagnostics of a run: requested, computed and reused."""
 
 from collections import Counter
 from dataclasses import replace

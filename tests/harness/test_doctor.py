@@ -1,4 +1,4 @@
-"""Each check names what is wrong and what to do; a sound machine gets no advice."""
+"""Tests that each check names the problem and the remedy, and passes on a healthy machine."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The duel's driver against fake sessions: order, warmth, repeats, failures, and what it notes."""
+"""Tests of the duel driver with fake sessions: order, warm-up, repeats, failures, facts."""
 
 import dataclasses
 import threading

@@ -1,4 +1,4 @@
-"""Duels between real worker processes."""
+"""Tests of duels between real worker processes."""
 
 from dataclasses import replace
 

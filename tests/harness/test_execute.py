@@ -1,4 +1,4 @@
-"""What a run counts, and how it says so."""
+"""Tests of the counts and messages of a run."""
 
 from types import SimpleNamespace
 

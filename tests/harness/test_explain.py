@@ -1,4 +1,4 @@
-"""The words for why a trial runs again, or does not."""
+"""Tests of the explanations why a trial runs again or is reused."""
 
 import dataclasses
 

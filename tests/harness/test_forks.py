@@ -1,4 +1,4 @@
-"""Workers that are forks of a template: what they share, what they do not, and how all end."""
+"""Tests of workers forked from a template: shared and separate state, and how all end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Histories of made-up runs: what steps is found, drawn offline, and told to asv in its words."""
+"""Tests of the history of fake runs: steps, charts, and asv results."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The parent ends, in every way it can: no worker stays, and what was finished is on disk."""
+"""Tests of every way in which the parent ends: no worker stays, finished results are on disk."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""One algorithm beside itself with other params: each variant goes by a label of its own."""
+"""Tests of labels, which distinguish variants of one algorithm with other params."""
 
 from types import SimpleNamespace
 

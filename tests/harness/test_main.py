@@ -1,4 +1,4 @@
-"""The start: a hostile current folder, missing dependencies, and what ``--help`` may import."""
+"""Tests of the start: a hostile current folder, missing dependencies, imports of ``--help``."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn, and where they are undefined."""
+"""Tests of metrics, against scikit-learn, and of undefined cases."""
 
 import math
 import subprocess

@@ -1,4 +1,4 @@
-"""What is asked for, in texts of a command line or in values of Python."""
+"""Tests of requests, as texts of a command line or as Python values."""
 
 import inspect
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""The harness's own time is what is left of a run of nothing."""
+"""Tests of the harness's overhead: the time of a run of a no-op algorithm."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

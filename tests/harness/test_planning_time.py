@@ -1,4 +1,4 @@
-"""How long planning takes: ``pytest -s -m slow tests/harness/test_planning_time.py`` prints it.
+"""Time of planning; ``pytest -s -m slow tests/harness/test_planning_time.py`` prints it.
 
 ``PLANNED_TRIALS`` (100 000) is the least number of trials that are planned.
 """

@@ -1,4 +1,4 @@
-"""How many workers are kept, and for whom."""
+"""Tests of the pool of idle workers."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Preparations: what is learnt from the training rows, and what rows become."""
+"""Tests of preparations: fitted on the training rows and applied to all rows."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The contract as tests that pytest collects by a setting, and nothing where none is made."""
+"""Tests of the pytest plugin, which collects the contract as tests if a setting requests it."""
 
 import os
 import subprocess

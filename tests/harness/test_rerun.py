@@ -1,4 +1,4 @@
-"""Commands that repeat what is stored plan the trials and duels that the store has."""
+"""Tests that rerun commands plan the stored trials and duels."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""From a run on one's own file to a saved model and its predictions."""
+"""Tests from a run on a user's file to a saved model and its predictions."""
 
 from __future__ import annotations
 

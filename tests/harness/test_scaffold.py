@@ -1,4 +1,4 @@
-"""New plugin packages of every kind: they install, they work, and their own tests pass."""
+"""Tests of new plugin packages of every kind: they install, work, and pass their own tests."""
 
 import json
 import os

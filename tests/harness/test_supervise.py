@@ -1,4 +1,4 @@
-"""Real processes, real kills: what becomes of a trial, and of those after it."""
+"""Tests with real processes and real kills: the outcome of a trial and of those after it."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What does not count against a time limit, and how the load of a machine is measured."""
+"""Tests of time excluded from a time limit, and of the measured load of a machine."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Library defaults, class weights, early stopping, and params that -a keeps."""
+"""Tests of library defaults, class weights, early stopping, and params kept by -a."""
 
 from __future__ import annotations
 

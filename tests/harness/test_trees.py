@@ -1,4 +1,4 @@
-"""The common form of trees: what it refuses, what it keeps, and how it predicts."""
+"""Tests of the tree format: refusals, storage and prediction."""
 
 import dataclasses
 import io

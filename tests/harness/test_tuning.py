@@ -1,4 +1,4 @@
-"""Configurations of the tuned track: declared, repeatable, the same number for all."""
+"""Tests of the configurations of the tuned track: declared, reproducible, equally many."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Tables that boosting is tested on, and where a tree of ours parts from another."""
+"""Tables for tests of boosting, and the first difference between two trees."""
 
 import numpy as np
 from columns import table

@@ -1,4 +1,4 @@
-"""Columns of every kind that trees meet: distinct, tied, close, constant, missing."""
+"""Columns of every kind that trees handle: distinct, tied, close, constant, missing."""
 
 import numpy as np
 from hypothesis import strategies as st

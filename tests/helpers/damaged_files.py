@@ -1,4 +1,4 @@
-"""Files that others write, with random damage: models, answers of OpenML, pins, results of asv.
+"""Randomly damaged files of other programs: models, OpenML responses, pins, asv results.
 
 Each of ``KINDS`` is a reader, called with what was drawn and a folder, and the strategy that draws.
 A reader fails where its file raises anything but an error of ours.

@@ -1,4 +1,4 @@
-"""Clusters for tests. Processes of theirs are forked off one that has imported all."""
+"""Dask clusters for tests; their processes are forked from one with all imports."""
 
 import logging
 import warnings

@@ -1,4 +1,4 @@
-"""Duels of the burner, whose true ratio is known, under a load that changes all the time.
+"""Duels of the burner plugin with a known true ratio, under changing load.
 
 A process launch is what a duel is made of, and importing pandas is most of it. So that hundreds
 of duels fit into an hour, a launch here forks a process that has imported what a worker imports.

@@ -1,4 +1,4 @@
-"""Random ensembles of trees, and rows that stand on their thresholds."""
+"""Random ensembles of trees, and rows at their thresholds."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Jobs of the misbehaving plugin, for the tests of everything that runs a worker."""
+"""Jobs of the misbehaving plugin, for all tests that run a worker."""
 
 import contextlib
 import hashlib

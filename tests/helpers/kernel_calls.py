@@ -1,4 +1,4 @@
-"""Compile the kernels of an algorithm as a run does, then run trials: what is compiled in them?
+"""Compile the kernels of an algorithm, run trials and print the kernels compiled meanwhile.
 
 ``python kernel_calls.py ALGORITHM DATASET...`` prints a JSON list of the kernels and signatures
 that trials called and that ``warm`` did not compile. Kernels that lie in the cache are loaded, not

@@ -1,4 +1,4 @@
-"""How tests call kernels, and the arrays they give them."""
+"""Calls of kernels in tests, and the arrays for them."""
 
 import numpy as np
 from numba import config, njit

@@ -1,4 +1,4 @@
-"""The cases of LightGBM's and XGBoost's own tests that fail on our classes, each with its reason.
+"""Cases of LightGBM's and XGBoost's own tests that fail on our classes, with reasons.
 
 A key is a test's function and, behind blanks, words that its parameters hold. Only cases that
 create an estimator, and that the library itself passes, stand here.

@@ -1,4 +1,4 @@
-"""What OpenML would answer about a small set of its own."""
+"""Fake OpenML responses about a small dataset."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels: what each must return, in words that need no second look."""
+"""Slow, simple implementations ("oracles") of the kernels' results."""
 
 import math
 from fractions import Fraction

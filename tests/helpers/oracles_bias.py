@@ -1,4 +1,4 @@
-"""Slow plain twins of the parts of an error: row by row, model by model."""
+"""Oracles of bias, variance and noise: row by row, model by model."""
 
 from statistics import fmean
 

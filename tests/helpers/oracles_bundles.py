@@ -1,4 +1,4 @@
-"""The slow plain twins of the kernels of bundles, lists and runs."""
+"""Oracles of the kernels of bundles, sparse columns and runs of bins."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Slow plain twins for splits on categories: every subset is tried."""
+"""Oracles of categorical splits, which try every subset."""
 
 from itertools import combinations
 

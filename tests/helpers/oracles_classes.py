@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels that grow boosted trees of classes."""
+"""Oracles of the kernels that grow boosted classification trees."""
 
 from itertools import pairwise
 

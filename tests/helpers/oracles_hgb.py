@@ -1,4 +1,4 @@
-"""The slow plain twin of the kernels that follow scikit-learn's HistGradientBoosting."""
+"""Oracle of the kernels that follow scikit-learn's HistGradientBoosting."""
 
 import heapq
 import math

@@ -1,4 +1,4 @@
-"""The slow plain twins of the histogram booster's kernels."""
+"""Oracles of the kernels of the histogram booster."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of level-wise growth."""
+"""Oracles of the kernels of level-wise growth."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The slow plain twins of the kernels that follow LightGBM."""
+"""Oracle of the kernels that follow LightGBM."""
 
 import math
 

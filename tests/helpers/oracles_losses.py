@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of gradient boosting."""
+"""Oracles of the kernels of gradient boosting."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of second-order boosting."""
+"""Oracles of the kernels of the Newton booster."""
 
 import numpy as np
 

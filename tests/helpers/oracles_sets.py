@@ -1,4 +1,4 @@
-"""The slow plain twins of how second-order boosting splits and groups categories."""
+"""Oracles of categorical splits and category groups of the Newton booster."""
 
 import numpy as np
 

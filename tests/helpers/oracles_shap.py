@@ -1,4 +1,4 @@
-"""Exact Shapley values of one tree, by going through all sets of features."""
+"""Exact Shapley values of one tree, by enumerating all sets of features."""
 
 from itertools import combinations
 from math import factorial

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels that grow scikit-learn's own trees."""
+"""Oracles of the kernels that grow scikit-learn's trees."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels that follow XGBoost's rules."""
+"""Oracles of the kernels that follow XGBoost."""
 
 import ctypes
 import ctypes.util

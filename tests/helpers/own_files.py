@@ -1,4 +1,4 @@
-"""What tests of a user's own files share."""
+"""Helpers of the tests of a user's own files."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What tests ask of the documentation's pages: their list, their fenced blocks, their toctrees."""
+"""Content of the documentation pages: their list, fenced blocks and toctrees."""
 
 import re
 from pathlib import Path

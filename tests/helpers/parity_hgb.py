@@ -1,4 +1,4 @@
-"""Histogram boosters in parity mode beside scikit-learn's HistGradientBoosting, to the bit."""
+"""Bitwise comparison of histogram boosters in parity mode with HistGradientBoosting."""
 
 import numpy as np
 from parity_lightgbm import column, differing_node, strangers, target

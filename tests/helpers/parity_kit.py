@@ -1,4 +1,4 @@
-"""Ensembles of real libraries on small data, and ways to plant faults in them."""
+"""Ensembles of real libraries on small data, and functions that plant faults in them."""
 
 from dataclasses import replace
 

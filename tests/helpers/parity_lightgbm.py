@@ -1,4 +1,4 @@
-"""Histogram boosters in parity mode beside LightGBM's own, compared to the bit."""
+"""Bitwise comparison of histogram boosters in parity mode with LightGBM."""
 
 import lightgbm
 import numpy as np

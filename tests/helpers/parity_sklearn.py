@@ -1,4 +1,4 @@
-"""Trees and bags in parity mode beside scikit-learn's own, compared to the bit."""
+"""Bitwise comparison of trees and bags in parity mode with scikit-learn."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Fit our engine and XGBoost on the same table, and name the first node in which they differ."""
+"""Comparison of our engine with XGBoost on one table, naming the first node that differs."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""One rank of a training, a process of its own: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
+"""One rank of a training in its own process: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
 
 It writes the digest of its model into FOLDER. The table is made anew from a seed.
 """

@@ -1,4 +1,4 @@
-"""Ranks of a distributed training that are threads of one process, with sockets between them."""
+"""Ranks of a distributed training as threads of one process, with sockets between them."""
 
 import copy
 import hashlib

@@ -1,4 +1,4 @@
-"""Git repositories in which faults are planted: a stranger's with one plugin, a clone of ours."""
+"""Git repositories with planted faults: a plugin project, and a clone of this project."""
 
 import subprocess
 import textwrap

@@ -1,4 +1,4 @@
-"""Which of scikit-learn's own tests our classes do not pass, and why; no other may fail.
+"""Cases of scikit-learn's own tests that fail on our classes, with reasons.
 
 File → tests → reason. A key is the name of a test, of which every case fails, or a name and words
 that are in the parameters of the cases that fail.

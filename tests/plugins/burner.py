@@ -1,4 +1,4 @@
-"""An algorithm that does a set piece of work, and on request burns a share of its time on top.
+"""An algorithm with a fixed amount of work that can burn an additional share of its time.
 
 What a duel finds of ``burn = 0.1`` is therefore known: each call takes 1.1 times as long. The
 share is one of the call's own processor time, so that it means the same whatever else is at work.

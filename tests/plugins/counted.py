@@ -1,4 +1,4 @@
-"""A table that notes beside this file who reads it: a line each, with the process that did.
+"""A dataset that logs each read with the process id, one line each, in a file beside this one.
 
 Tests copy this file into a folder of their own.
 """

@@ -1,4 +1,4 @@
-"""An algorithm that notes each execution in a ledger, and datasets that only this file knows.
+"""An algorithm that logs each execution in a ledger, and datasets of this file only.
 
 ``HARNESS_LEDGER`` names the ledger: a line for each call of ``fit``, appended in one write, so
 that a test can count what was really run, whoever was killed meanwhile. Where

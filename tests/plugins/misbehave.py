@@ -1,4 +1,4 @@
-"""Algorithms that go wrong in every way a worker must survive, and a tiny dataset for them.
+"""Algorithms that fail in every way a worker must survive, and a tiny dataset for them.
 
 ``params`` say what happens in which phase: ``{"fit": "flood+segfault"}`` does two deeds in ``fit``.
 """

@@ -1,4 +1,4 @@
-"""Views of runs that never happened, of every kind that a report must survive."""
+"""Views of fake runs of every kind that a report must handle."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The section across datasets: what it says, what it leaves unsaid, and that it survives names."""
+"""Tests of the section across datasets: its statements, omissions, and hostile names."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The style sheet and the script, read as text."""
+"""Tests of the style sheet and the script, read as text."""
 
 import re
 from pathlib import Path

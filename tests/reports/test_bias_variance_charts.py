@@ -1,4 +1,4 @@
-"""The curves of bias and variance: which param is the axis, and what a panel is named by."""
+"""Tests of the curves of bias and variance: the param on the axis, and the names of panels."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing is fetched, nothing overflows, everything works."""
+"""Tests of the report in a real browser: nothing is loaded, nothing overflows, everything works."""
 
 from __future__ import annotations
 

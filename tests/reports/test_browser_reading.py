@@ -1,4 +1,4 @@
-"""Can all people read the report? Contrast in both themes, names, headings, and axe where it is."""
+"""Tests of the report's accessibility: contrast in both themes, names, headings, and axe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections that are charts of what the store holds: predictions, curves, variants, timings."""
+"""Tests of the sections with charts: predictions, curves, variants, timings."""
 
 import math
 from dataclasses import replace

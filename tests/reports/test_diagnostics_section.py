@@ -1,4 +1,4 @@
-"""What the report shows of diagnostics: a panel each, and why some have no answer."""
+"""Tests of the diagnostics section: a panel each, and reasons for missing results."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The findings of the checks on the first screen."""
+"""Tests of the check findings on the first screen."""
 
 from dataclasses import replace
 

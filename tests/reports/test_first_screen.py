@@ -1,4 +1,4 @@
-"""What stands at the top: the matrix of verdicts, which to take, what changed."""
+"""Tests of the first screen: the matrix of verdicts, the recommendation, the changes."""
 
 import math
 from dataclasses import replace

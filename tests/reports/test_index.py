@@ -1,4 +1,4 @@
-"""The index of a store, and the course of one experiment in a report."""
+"""Tests of the index of a store, and of the history of one experiment in a report."""
 
 import json
 import sys

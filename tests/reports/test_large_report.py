@@ -1,4 +1,4 @@
-"""What a report of two thousand outcomes costs: printed, and held to its size.
+"""Size of a report of two thousand outcomes: printed and limited.
 
 python -m pytest -s -m slow tests/reports/test_large_report.py
 """

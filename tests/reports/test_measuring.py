@@ -1,4 +1,4 @@
-"""The sections on how it was measured and what was held against it: duels and gates."""
+"""Tests of the sections on measurement conditions and gates."""
 
 from dataclasses import replace
 

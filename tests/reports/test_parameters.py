@@ -1,4 +1,4 @@
-"""What each library was told reaches the page: the map, the tracks, the searches, the posterior."""
+"""Tests of the parameters on the page: the map, the tracks, the searches, the posterior."""
 
 from dataclasses import replace
 

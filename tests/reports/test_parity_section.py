@@ -1,4 +1,4 @@
-"""What the report says of trees that are the same, and of those that are not."""
+"""Tests of the section on equal and different trees."""
 
 from dataclasses import replace
 

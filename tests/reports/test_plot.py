@@ -1,4 +1,4 @@
-"""The plots that are drawn here: axes, marks, names, and what each chart is made of."""
+"""Tests of our own plots: axes, marks, names and contents."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""``harness report``: a page, an index, Markdown or JSON, and opening what was written."""
+"""Tests of ``harness report``: page, index, Markdown or JSON, and opening the result."""
 
 import json
 import sqlite3

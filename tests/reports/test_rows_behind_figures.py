@@ -1,4 +1,4 @@
-"""What a figure draws stands in the rows behind it: every dot, every bar, and nothing is cut."""
+"""Tests that every dot and bar of a figure is in the table behind it, complete."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the project's own sections say of a run."""
+"""Tests of the project's own report sections."""
 
 import math
 from dataclasses import replace

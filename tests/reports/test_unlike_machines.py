@@ -1,4 +1,4 @@
-"""Seconds of trials that ran on another kind of machine are drawn nowhere."""
+"""Tests that seconds of trials from another kind of machine are not drawn."""
 
 from dataclasses import replace
 

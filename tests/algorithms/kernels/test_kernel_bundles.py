@@ -1,4 +1,4 @@
-"""The kernels of bundles and lists against their plain twins."""
+"""Tests of the kernels of feature bundles and sparse columns against oracles."""
 
 import numpy as np
 import oracles_bundles as oracles

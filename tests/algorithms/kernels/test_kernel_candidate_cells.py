@@ -1,4 +1,4 @@
-"""The search by cells of neighbouring ranks, against every cut in exact fractions."""
+"""Tests of the split search over cells of neighbouring ranks, against exact fractions."""
 
 import numpy as np
 import oracles

@@ -1,4 +1,4 @@
-"""Growth of boosted trees of classes, against plain twins and against itself in other threads."""
+"""Tests of growing boosted classification trees, against oracles and across thread counts."""
 
 import numpy as np
 import oracles_classes as plain

@@ -1,4 +1,4 @@
-"""The kernels of distributed training, against those of one machine and plain twins."""
+"""Tests of the kernels of distributed training, against local kernels and oracles."""
 
 import numpy as np
 import pytest

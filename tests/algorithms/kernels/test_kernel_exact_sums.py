@@ -1,4 +1,4 @@
-"""Sums without an order, against Python's own exact sum and against fractions."""
+"""Tests of order-independent sums, against `math.fsum` and fractions."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Which rows a tree is grown on: one-side sampling against a plain twin of the paper's rule."""
+"""Tests of one-side sampling (GOSS), against an oracle of the paper's rule."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A whole tree, checked node by node against what the definition says."""
+"""Tests of a whole tree, checked node by node against the definition of the best split."""
 
 import numpy as np
 import oracles

@@ -1,4 +1,4 @@
-"""The kernels that follow HistGradientBoosting against their plain twins."""
+"""Tests of the kernels that follow HistGradientBoosting, against oracles."""
 
 import numpy as np
 import oracles_hgb as oracles

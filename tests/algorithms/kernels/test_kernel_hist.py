@@ -1,4 +1,4 @@
-"""The kernels of the histogram booster against their plain twins."""
+"""Tests of the kernels of the histogram booster, against oracles."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Histograms of narrow leaves are scanned as sums of cells, with the result of their two sums."""
+"""Tests that packed histogram sums of narrow leaves are scanned like separate sums."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The kernels' folder is named by all their sources, and damage to it costs no more than time."""
+"""Tests of the kernel cache: its folder depends on all sources, and damaged files are rebuilt."""
 
 import ast
 import errno

@@ -1,4 +1,4 @@
-"""The leaf of every row by splits that are runs of bins, against a walk down the tree."""
+"""Tests of the leaf of every row by runs of bins, against a walk down the tree."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Level-wise growth: every split is the best there is, whatever the bins."""
+"""Tests of level-wise growth: every split is the best one, whatever the bins."""
 
 import columns
 import numpy as np

@@ -1,4 +1,4 @@
-"""The kernels that follow LightGBM against their plain twins."""
+"""Tests of the kernels that follow LightGBM, against oracles."""
 
 import lightgbm
 import numpy as np

@@ -1,4 +1,4 @@
-"""Functions that are compiled only to be linked into the kernels that call them."""
+"""Tests of inner kernels, which are compiled only into the kernels that call them."""
 
 import gc
 from types import SimpleNamespace

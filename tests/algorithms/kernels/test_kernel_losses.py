@@ -1,4 +1,4 @@
-"""Losses, gradients and sums of boosting against their formulas."""
+"""Tests of losses, gradients and sums of gradient boosting, against formulas."""
 
 import numpy as np
 import oracles_losses

@@ -1,4 +1,4 @@
-"""Ranks, the sorts of a node's rows, and trees on ranked columns against those on sorted ones."""
+"""Tests of ranks, sorts and trees on ranked columns, against trees on sorted columns."""
 
 import numpy as np
 import oracles

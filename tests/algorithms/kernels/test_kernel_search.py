@@ -1,4 +1,4 @@
-"""The best split of a node, against all splits tried one by one."""
+"""Tests of the best split of a node, against trying all splits."""
 
 import numpy as np
 import oracles

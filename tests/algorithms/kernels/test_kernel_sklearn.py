@@ -1,4 +1,4 @@
-"""The kernels that follow scikit-learn: against plain twins, and against the library's own parts.
+"""Tests of the kernels that follow scikit-learn, against oracles and the library.
 
 The grower's twin is the library itself: `tests/algorithms/test_sklearn_parity.py`.
 """

@@ -1,4 +1,4 @@
-"""Entries become the same bins column by column and row by row, whatever the threads."""
+"""Tests that sparse entries get the same bins by column and by row, for any threads."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernels that follow XGBoost's rules, each beside its slow plain twin."""
+"""Tests of the kernels that follow XGBoost, against oracles."""
 
 import columns
 import numpy as np

@@ -1,4 +1,4 @@
-"""Tests across datasets against scipy, statsmodels, tables and brute force."""
+"""Tests of statistics across datasets, against scipy, statsmodels, tables and brute force."""
 
 import itertools
 import math

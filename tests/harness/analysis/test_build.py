@@ -1,4 +1,4 @@
-"""From a real store to the view of a run: scores, pairs, constants, verdicts, speeds."""
+"""Tests of building the view of a run: scores, pairs, constants, verdicts, speeds."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Two runs of one store: matched by cell, judged by direction, never by raw seconds."""
+"""Tests of comparing two runs: matched by cell, never by raw seconds."""
 
 from dataclasses import replace
 

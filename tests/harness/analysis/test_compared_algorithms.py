@@ -1,4 +1,4 @@
-"""The field of a run: what is left out, declared pairs, the matrix that no third changes."""
+"""Tests of the algorithms compared across datasets: exclusions, declared pairs, the matrix."""
 
 import math
 from dataclasses import replace

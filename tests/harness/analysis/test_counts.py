@@ -1,4 +1,4 @@
-"""Verdicts counted over datasets: what Holm leaves of them, and what it must not touch."""
+"""Tests of verdict counts over datasets with Holm's adjustment."""
 
 import math
 from dataclasses import replace

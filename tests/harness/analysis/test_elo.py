@@ -1,4 +1,4 @@
-"""Ratings against a logistic regression, by symmetry, and on planted strengths."""
+"""Tests of ratings, against a logistic regression, by symmetry, and on simulated strengths."""
 
 import numpy as np
 import pytest

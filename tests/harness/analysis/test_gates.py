@@ -1,4 +1,4 @@
-"""Gates by the bounds of intervals: pass, fail, undecided, and never a pass by accident."""
+"""Tests of gates on interval bounds: pass, fail, undecided, never a pass by chance."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The schedule of looks keeps its promise: simulated with a fixed seed, under any stopping."""
+"""Simulations of the schedule of interim analyses, with a fixed seed and any stopping."""
 
 import math
 

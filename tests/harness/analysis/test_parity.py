@@ -1,4 +1,4 @@
-"""Comparing ensembles: what must hold for any two of them, and what a reader is told."""
+"""Tests of comparing ensembles: invariants of any two ensembles, and messages."""
 
 import json
 import math

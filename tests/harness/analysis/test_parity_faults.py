@@ -1,4 +1,4 @@
-"""Faults planted in trees of real libraries: each is named at the right tree and node."""
+"""Tests that faults planted in library trees are named at the right tree and node."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Gains that are computed again are those of the libraries, and their bounds hold."""
+"""Tests that recomputed gains equal those of the libraries, and that their bounds hold."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Rungs: from what both sides were given and how far their trees agree."""
+"""Tests of parity levels, from the inputs of both sides and the agreement of their trees."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The pooled verdict: what counts, what dominates not, and what few datasets allow."""
+"""Tests of the pooled verdict: weights, disagreement, and few datasets."""
 
 import math
 from dataclasses import replace

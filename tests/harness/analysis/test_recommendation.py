@@ -1,4 +1,4 @@
-"""What a run recommends, and in which words."""
+"""Tests of the recommendation of a run and its sentences."""
 
 from __future__ import annotations
 

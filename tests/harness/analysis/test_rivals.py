@@ -1,4 +1,4 @@
-"""The rival that counts: the fastest of those that are as accurate."""
+"""Tests of the rival of a comparison: the fastest of those that are as accurate."""
 
 import math
 from dataclasses import replace

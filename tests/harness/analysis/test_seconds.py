@@ -1,4 +1,4 @@
-"""Which trials' seconds may stand beside each other."""
+"""Tests of the selection of comparable training seconds."""
 
 from fake_runs import trial
 

@@ -1,4 +1,4 @@
-"""Speeds from planted blocks: units, drift, train, memory, doubts, the noise floor."""
+"""Tests of speeds from simulated blocks: units, drift, train, memory, doubts, noise floor."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Closed forms against oracles: brute force, statsmodels, numerical integration, simulation."""
+"""Tests of closed forms, against brute force, statsmodels, integration and simulation."""
 
 import itertools
 import math

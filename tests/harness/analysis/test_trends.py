@@ -1,4 +1,4 @@
-"""The course of stored runs: what a point holds, and that nothing is scored twice."""
+"""Tests of the history of stored runs: the content of a point, and scoring only once."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Verdicts on planted differences: the order of decision, the two special paths, the advice."""
+"""Tests of verdicts on simulated differences: order of decisions, special cases, advice."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Verdicts on real trainings: what is as good, what is worse, and what cannot be told."""
+"""Tests of verdicts on real trainings: equivalent, worse, undecided."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every code of a check is explained on its page, and every explanation has a check."""
+"""Tests that the page explains every check code and nothing else."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The judged alarms on real data: few are wrong, and they are those that the checks raise."""
+"""Tests of the judged alarms on real data: few are wrong, and the checks raise exactly them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every planted fault of a run is found, and a clean run raises nothing."""
+"""Tests that every planted fault of a run is found, and that a clean run raises nothing."""
 
 from __future__ import annotations
 

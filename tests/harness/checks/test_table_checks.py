@@ -1,4 +1,4 @@
-"""Every planted fault is found, and a clean table raises nothing."""
+"""Tests that every planted fault of a table is found, and that a clean table raises nothing."""
 
 import numpy as np
 import pandas as pd

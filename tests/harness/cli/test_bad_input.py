@@ -1,4 +1,4 @@
-"""Every mistake of a user is one clear line on stderr, exit code 2, and nothing written."""
+"""Tests that every user mistake gives one line on stderr, exit code 2 and no file."""
 
 import os
 import subprocess

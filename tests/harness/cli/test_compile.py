@@ -1,4 +1,4 @@
-"""``harness compile``: which algorithms it compiles, with which params, and what it says."""
+"""Tests of ``harness compile``: compiled algorithms, params, and messages."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""Faults around a run, met on the command line: it says what happened, and nothing is lost."""
+"""Tests of faults during a run on the command line: a message, and no lost results."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""``harness gate`` and ``harness compare`` on a real run: what they print, and exit codes."""
+"""Tests of ``harness gate`` and ``harness compare`` on a real run: output and exit codes."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Ctrl-C and a request to end, at any moment: the state is saved, and a line says how to go on."""
+"""Tests of Ctrl-C and SIGTERM at any moment: the state is saved and the resume command printed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`harness list`: short for people, whole as JSON."""
+"""Tests of `harness list`: short as a table, complete as JSON."""
 
 import json
 import math

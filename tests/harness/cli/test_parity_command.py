@@ -1,4 +1,4 @@
-"""``harness parity``, with real workers and a stranger's algorithms."""
+"""Tests of ``harness parity``, with real workers and a plugin's algorithms."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""The main path, as a person walks it: a run on a real file, its report, a rerun, a duel."""
+"""Tests of the main path: a run on a real file, its report, a rerun, a duel."""
 
 import json
 import os

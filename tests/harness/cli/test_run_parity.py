@@ -1,4 +1,4 @@
-"""The ``[parity]`` table of an experiment: trees compared within a run, once."""
+"""Tests of the ``[parity]`` table of an experiment: trees compared once within a run."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""Closed and full standard streams, names that are not UTF-8, and a folder that is gone."""
+"""Tests of closed and full standard streams, non-UTF-8 names, and a missing folder."""
 
 import os
 import subprocess

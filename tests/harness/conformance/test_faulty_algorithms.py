@@ -1,4 +1,4 @@
-"""Plugins that break one promise each: every one is named, in words."""
+"""Tests that algorithms breaking one rule each are reported with that rule."""
 
 import json
 import os

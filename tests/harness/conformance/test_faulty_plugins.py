@@ -1,4 +1,4 @@
-"""Datasets, metrics, sections and executors that break one promise each: every one is named."""
+"""Tests that datasets, metrics, sections and executors breaking one rule each are reported."""
 
 import hashlib
 import itertools

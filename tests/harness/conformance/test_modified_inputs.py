@@ -1,4 +1,4 @@
-"""Plugins that write into what they are given, each on one kind of table: every one is named."""
+"""Tests that plugins modifying their input, each in one kind of table, are reported."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What becomes of the checks' process: it may die between two checks, never start, or never end."""
+"""Tests of the process of the checks: it may die between checks, never start, or never end."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A cache and card folders of its own for every test of the data layer, and no network."""
+"""Separate cache and card folders for every test of the data layer, without a network."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files, cards and names that no sane person writes, and what must hold for each of them."""
+"""Random malformed files, cards and names, and the invariants of reading them."""
 
 import bz2
 import gzip

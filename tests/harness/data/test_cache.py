@@ -1,4 +1,4 @@
-"""The cache of parsed tables: what comes back is what was put in, or nothing."""
+"""Tests of the cache of parsed tables: it returns the stored table or nothing."""
 
 import json
 import mmap

@@ -1,4 +1,4 @@
-"""Cards: every shipped one is whole, and a card with mistakes tells all of them."""
+"""Tests of dataset cards: all shipped ones are complete, and all mistakes of a card are listed."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What may be said of the columns and rows of one's own file."""
+"""Tests of the options for columns and rows of a user's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about datasets names every key and variable that there is."""
+"""Tests that the page about datasets names every key and variable."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dates stored as text: strict formats, and the numeric columns that they become."""
+"""Tests of dates stored as text: strict formats and the numeric columns made from them."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A user's own file: what is detected, what is refused and in which words."""
+"""Tests of a user's file: detection, refusals and messages."""
 
 import bz2
 import gzip

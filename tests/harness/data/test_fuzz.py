@@ -1,4 +1,4 @@
-"""No reader may raise anything but a one-line error, hang, or write outside its folder.
+"""Fuzzing of readers: only one-line errors, no hang, no write outside the folder.
 
 The suite tries some examples of each; `FUZZ_EACH=600 pytest -m slow -s tests/harness/data/
 test_fuzz.py` goes on for so many seconds with each parser; `FUZZ_SECONDS` (60) are shared by all.
@@ -45,7 +45,7 @@ def test_damaged_cards(content, monkeypatch):
 
 @given(**kit.topics)
 @FEW
-def test_damaged_query_files(rows, topics, monkeypatch):
+def test_damaged_topic_files(rows, topics, monkeypatch):
     kit.topics_case(rows, topics, monkeypatch)
 
 

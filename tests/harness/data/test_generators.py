@@ -1,4 +1,4 @@
-"""Generated datasets: of the declared shape, the same again, other for another seed, learnable."""
+"""Tests of generated datasets: declared shape, reproducible, seed-dependent, learnable."""
 
 import numpy as np
 import pandas as pd

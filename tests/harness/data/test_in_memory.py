@@ -1,4 +1,4 @@
-"""Tables that somebody holds in memory: kept once, whole, by their bytes."""
+"""Tests of tables in memory: stored once, completely, identified by their bytes."""
 
 import os
 

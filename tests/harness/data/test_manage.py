@@ -1,4 +1,4 @@
-"""What the ``data`` commands show: list, show, fetch, verify, add."""
+"""Tests of the ``data`` commands: list, show, fetch, verify, add."""
 
 import json
 import tomllib

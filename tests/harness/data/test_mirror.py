@@ -1,4 +1,4 @@
-"""A mirror: every set of the shared one is read as its own reader reads it."""
+"""Tests of a mirror: every shared dataset equals what its own reader reads."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Names, options and references: what a planner writes, a worker finds again."""
+"""Tests of dataset names, options and references between planner and worker."""
 
 import pandas as pd
 import pytest

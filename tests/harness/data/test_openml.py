@@ -1,4 +1,4 @@
-"""OpenML: its answers are kept, verified, and then become a table. No test uses the network."""
+"""Tests of OpenML: responses are stored, verified and parsed. No test uses the network."""
 
 import gzip
 import hashlib

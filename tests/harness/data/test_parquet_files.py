@@ -1,4 +1,4 @@
-"""A user's own Parquet file: its types, what is refused, and damage that Arrow does not survive."""
+"""Tests of a user's Parquet file: types, refusals, and damage that would crash Arrow."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Downloads: https alone, pinned, capped, whole or not at all. No test uses the network."""
+"""Tests of downloads: HTTPS only, pinned, limited in size, complete. No test uses the network."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Splits: every row once, the same for everybody, classes and groups respected."""
+"""Tests of splits: every row once, reproducible, with classes and groups respected."""
 
 import numpy as np
 import pandas as pd

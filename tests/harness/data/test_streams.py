@@ -1,4 +1,4 @@
-"""Opening and hashing files."""
+"""Tests of opening and hashing files."""
 
 import hashlib
 import os

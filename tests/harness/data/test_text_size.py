@@ -1,4 +1,4 @@
-"""Short files that would fill the memory are refused before a parser holds them."""
+"""Tests that short files that would fill the memory are refused before parsing."""
 
 import gzip
 import resource

@@ -1,4 +1,4 @@
-"""The truth behind a generated target."""
+"""Tests of the true function of a generated target."""
 
 import numpy as np
 import pytest

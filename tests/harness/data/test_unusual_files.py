@@ -1,4 +1,4 @@
-"""Files as spreadsheets, other countries and old tools write them: read as people mean them."""
+"""Tests of files from spreadsheets, other locales and old tools."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The command line with a cluster of its own: nothing is named but the executor."""
+"""Tests of the command line with a cluster of its own, where only the executor is named."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster of real processes."""
+"""Tests of jobs on a Dask cluster of real processes."""
 
 import hashlib
 import os

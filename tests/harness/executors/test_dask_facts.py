@@ -1,4 +1,4 @@
-"""What a process says of itself: nothing that may change an outcome is left out."""
+"""Tests of the facts of a worker process that may change an outcome."""
 
 import shutil
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""Locks of a host, folders of processes that have died, and what a dead client leaves behind."""
+"""Tests of host locks, and of folders and workers left by dead processes and clients."""
 
 import os
 import subprocess

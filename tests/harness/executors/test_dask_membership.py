@@ -1,4 +1,4 @@
-"""Who is there of a cluster, answers, and is like this client."""
+"""Tests of the workers of a cluster: which are present, reply, and match the client."""
 
 import asyncio
 import os

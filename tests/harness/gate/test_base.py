@@ -1,4 +1,4 @@
-"""Which interpreter a base gets, and what is found out of it before anything is measured."""
+"""Tests of the base of a gate: its interpreter, and what is read from it before measuring."""
 
 from pathlib import Path
 

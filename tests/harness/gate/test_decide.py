@@ -1,4 +1,4 @@
-"""Decisions on made-up runs: only what is worse fails, and only where the evidence is clear."""
+"""Tests of gate decisions on fake runs: only clear regressions fail."""
 
 import math
 from dataclasses import replace

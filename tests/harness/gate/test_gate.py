@@ -1,4 +1,4 @@
-"""The whole way of a gate but for the clock: trials and duels are made up."""
+"""Tests of a whole gate with fake trials and duels."""
 
 import io
 import json

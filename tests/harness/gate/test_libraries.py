@@ -1,4 +1,4 @@
-"""The environment of a base that wants other libraries: what makes it, and what it is made of."""
+"""Tests of the environment of a base that needs other libraries."""
 
 import hashlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What was planned and has no outcome is undecided, each by its own kind."""
+"""Tests that planned measurements without an outcome are undecided, by kind."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Bases of real repositories: found, checked out, and gone at the end."""
+"""Tests of bases in real repositories: found, checked out, removed at the end."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Nouns to fill a store with, and what the tests do with a store in another process.
+"""Objects to fill a store with, and actions on a store in another process.
 
 Run as a script, it is such a process: ``python store_kit.py COMMAND FOLDER [NUMBER]``.
 """

@@ -1,4 +1,4 @@
-"""Array files that were lost, changed, or never were what they claim."""
+"""Tests of array files that are lost, changed or invalid."""
 
 import io
 import os

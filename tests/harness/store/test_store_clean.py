@@ -1,4 +1,4 @@
-"""What cleaning takes out, what it leaves, and where it never reaches."""
+"""Tests of cleaning a store: what is removed, kept and never touched."""
 
 import shutil
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Two writers, readers that hold on, full disks, read-only folders: nothing is lost."""
+"""Tests of two writers, long readers, full disks and read-only folders: nothing is lost."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""Random damage to the database file: a question is answered, or refused with a StoreError."""
+"""Random damage to the database file: queries are answered or raise StoreError."""
 
 import os
 import random

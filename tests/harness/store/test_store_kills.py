@@ -1,4 +1,4 @@
-"""Runs that are killed at any moment: what was stored stays, what was finished is found."""
+"""Tests of killed runs: stored results stay, finished results are found."""
 
 import os
 import random

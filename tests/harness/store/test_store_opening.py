@@ -1,4 +1,4 @@
-"""Files that are old, new, foreign, damaged or missing, and how a store is brought up to date."""
+"""Tests of old, new, foreign, damaged and missing stores, and of migrations."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Comparisons of trees in the store: kept, reused, brought into an older store, and cleaned."""
+"""Tests of tree comparisons in the store: kept, reused, migrated and cleaned."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Which outcomes count again: successes always, failures where nothing has changed for them."""
+"""Tests of the reuse of outcomes: successes always, failures if nothing has changed."""
 
 import dataclasses
 from types import SimpleNamespace

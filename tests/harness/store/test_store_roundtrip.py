@@ -1,4 +1,4 @@
-"""What goes into a store comes out again, whatever it is."""
+"""Tests that everything stored is read back equal."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Runs, membership, reuse, history and what a reader is told of them."""
+"""Tests of runs: membership, reuse, history and messages to a reader."""
 
 from datetime import UTC, datetime
 

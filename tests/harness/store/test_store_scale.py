@@ -1,4 +1,4 @@
-"""A million outcomes: stored, and asked about, with the time that each takes."""
+"""Storing and querying a million outcomes, with the time of each step."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""The processors of a process."""
+"""Tests of the processors of a process."""
 
 import os
 import subprocess

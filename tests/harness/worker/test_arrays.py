@@ -1,4 +1,4 @@
-"""What a worker exports: the parent reads the rows that the adapter was given."""
+"""Tests of the data a worker exports: the rows that the adapter was given."""
 
 from types import SimpleNamespace
 

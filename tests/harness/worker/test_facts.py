@@ -1,4 +1,4 @@
-"""What a worker says about its training targets."""
+"""Tests of the facts of training targets that a worker reports."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The worker's side of the protocol, in this process."""
+"""Tests of the worker's side of the protocol, in this process."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The search of a tuned trial: inside ``fit``, on the training rows alone, honest in its choice."""
+"""Tests of the hyperparameter search of a tuned trial: inside ``fit``, on training rows only."""
 
 import math
 

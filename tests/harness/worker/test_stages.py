@@ -1,4 +1,4 @@
-"""Stages, members and variations of a trial in hand, of every form of table."""
+"""Tests of stages, members and variations of a loaded trial, for every form of table."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""After the kernels of an algorithm are compiled beforehand, its trials compile nothing."""
+"""Tests that trials compile nothing after the kernels of an algorithm are compiled beforehand."""
 
 import json
 import os

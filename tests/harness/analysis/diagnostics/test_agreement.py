@@ -1,4 +1,4 @@
-"""Distances between predictions, from one representable number up, and what fits again alike."""
+"""Tests of distances between predictions in representable numbers, and of repeated fits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The parts of an error: their sum, their plain twins, and truths that are known beforehand."""
+"""Tests of bias, variance and noise: their sum, oracles, and simulated truths."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reliability bins, their error with its interval, and the parts of a score."""
+"""Tests of reliability bins, calibration errors with intervals, and score decompositions."""
 
 import numpy as np
 import pytest

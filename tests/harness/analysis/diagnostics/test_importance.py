@@ -1,4 +1,4 @@
-"""Ranks of importances, and where they come from."""
+"""Tests of importance ranks and their sources."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Votes, margins, strength and correlation against definitions written out, and scikit-learn."""
+"""Tests of votes, margins, strength and correlation, against definitions and scikit-learn."""
 
 import itertools
 

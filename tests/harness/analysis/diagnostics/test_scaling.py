@@ -1,4 +1,4 @@
-"""Slopes of training time, and what growth they are called."""
+"""Tests of slopes of training time and the names of growth rates."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lines through the launches of duels that differ in size alone."""
+"""Tests of scaling lines through duels that differ only in size."""
 
 from dataclasses import replace
 

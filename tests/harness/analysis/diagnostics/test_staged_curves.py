@@ -1,4 +1,4 @@
-"""Losses round by round, and seconds between those that were taken."""
+"""Tests of losses per round, and of interpolated seconds."""
 
 import numpy as np
 import pytest

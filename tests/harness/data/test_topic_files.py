@@ -1,4 +1,4 @@
-"""Topics: the number in front of a row is an id, and the last file tells what topics it has."""
+"""Tests of topic files: a row begins with its id, and the last file maps ids to topics."""
 
 import gzip
 import hashlib

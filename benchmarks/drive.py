@@ -11,7 +11,7 @@ TREES = 50  # so that a fit stays well under a second, whatever a default become
 
 
 class Suite:
-    """What all cases share. ``version`` is raised when what is measured changes its meaning.
+    """Base class of all cases. ``version`` is raised when the meaning of a measurement changes.
 
     Two rounds of 5 to 10 samples: asv's test of significance is blind at six samples in all, and
     too weak below. A positive ``warmup_time`` means one call that does not count.
@@ -30,7 +30,7 @@ class Suite:
 
 
 def make_cache(folder):
-    """Write the data, compile the kernels, and return what the cases must know."""
+    """Write the data, compile the kernels, and return the facts of the tables."""
     from harness.plugins.registry import load_registry
 
     registry = load_registry(strangers=False)
@@ -47,7 +47,7 @@ def make_cache(folder):
 
 
 def new_adapter(cache, algorithm, dataset):
-    """Return an unfitted adapter; what the commit does not have is skipped (n/a)."""
+    """Return an unfitted adapter; skip (n/a) an algorithm that the commit lacks."""
     if algorithm not in cache["plugins"]:
         raise NotImplementedError(f"no {algorithm} at this commit")
     # The contract of plugins and nothing else: these lines meet every commit, old and new.
@@ -67,7 +67,7 @@ def new_adapter(cache, algorithm, dataset):
 
 
 def warm(cache, algorithm, dataset):
-    """Compile every kernel, so that no case pays for it with its time-out or its memory."""
+    """Compile every kernel, so that compilation counts in no case's time or memory."""
     adapter = new_adapter(cache, algorithm, dataset)
     X, y = (np.array(part[:200]) for part in data.read(dataset, "train"))
     adapter.fit(adapter.prepare(X, y, None))
@@ -75,7 +75,7 @@ def warm(cache, algorithm, dataset):
 
 
 def loss(output, y, classes):
-    """Return log loss, or RMSE in standard deviations of y: lower is better, as asv takes it."""
+    """Return log loss, or RMSE in standard deviations of y; lower is better, as asv expects."""
     from sklearn.metrics import log_loss, root_mean_squared_error
 
     if classes:

@@ -47,7 +47,7 @@ class Predict(_Case):
 
 
 class Memory(_Case):
-    """Peak memory of the whole process; ``peakmem_ready`` is what it had before the fit."""
+    """Peak memory of the whole process; ``peakmem_ready`` is the peak before the fit."""
 
     params = (ALGORITHMS, ["friedman1"])
 

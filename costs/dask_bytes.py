@@ -31,7 +31,7 @@ def half_of(shape, rank):
 
 
 def be_lightgbm(shape, rank, trees, ports):
-    """Train as one of two ranks of LightGBM."""
+    """Train as one of two LightGBM ranks."""
     import lightgbm
 
     params = {"objective": "regression", "num_leaves": shape.leaves, "max_bin": shape.bins}
@@ -42,7 +42,7 @@ def be_lightgbm(shape, rank, trees, ports):
 
 
 def be_xgboost(shape, rank, trees, ports):
-    """Train as one of two ranks of XGBoost."""
+    """Train as one of two XGBoost ranks."""
     import xgboost
     from xgboost import collective
 
@@ -58,7 +58,7 @@ RIVALS = {"lightgbm": be_lightgbm, "xgboost": be_xgboost}
 
 
 def free_ports():
-    """Return as many ports as there are ranks that nobody listens at."""
+    """Return one unused port for each rank."""
     with ExitStack() as stack:
         doors = [stack.enter_context(socket.socket()) for _ in range(RANKS)]
         for door in doors:
@@ -67,7 +67,7 @@ def free_ports():
 
 
 def be(name, *asked):
-    """Be one rank of a library, in silence."""
+    """Run one rank of a library without output."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
     RIVALS[name](*asked)
@@ -93,7 +93,7 @@ def train_rival(name, shape, trees):
 
 
 def bytes_of(train):
-    """Return the bytes a tree of ``train(trees)``."""
+    """Return the bytes per tree of ``train(trees)``."""
     ends = []
     for trees in (FEW, MANY):
         before = crossed()
@@ -103,7 +103,7 @@ def bytes_of(train):
 
 
 def main(words=None):
-    """Count and compare; see the module."""
+    """Count the bytes and print the comparison; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e5)
     parser.add_argument("--columns", type=int, default=28)

@@ -38,7 +38,7 @@ RATE = 0.1
 
 
 def block_of(seed, rows, columns):
-    """Return X and the chance of a 1, of some rows drawn by a seed."""
+    """Return X and the probability of class 1, for some rows drawn from a seed."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns)).astype(np.float32)
     raw = X[:, 0] * X[:, 1] + np.sin(3.0 * X[:, 2]) + X[:, 3] * (X[:, 4] > 0) + 0.5 * X[:, 5]
@@ -46,7 +46,7 @@ def block_of(seed, rows, columns):
 
 
 def table_of(client, asked):
-    """Return X and y, Dask arrays whose parts lie on the workers."""
+    """Return X and y, Dask arrays whose blocks are on the workers."""
     import dask.array as da
     from dask import delayed
     from distributed import wait
@@ -64,7 +64,7 @@ def table_of(client, asked):
 
 
 def settings(client, asked):
-    """Return what the two with scikit-learn's way of asking are told alike."""
+    """Return the parameters common to the two libraries with a scikit-learn interface."""
     return {
         "client": client,
         "n_estimators": asked.trees,
@@ -76,7 +76,7 @@ def settings(client, asked):
 
 
 def fit_ours(client, X, y, asked):
-    """Train ours; return what predicts the chance of a 1, and what its ranks sent."""
+    """Train ours; return a function that predicts probabilities, and the bytes sent by ranks."""
     from algorithms import DaskHistogramBoostingClassifier
 
     model = DaskHistogramBoostingClassifier(**settings(client, asked)).fit(X, y)
@@ -85,7 +85,7 @@ def fit_ours(client, X, y, asked):
 
 
 def fit_lightgbm(client, X, y, asked):
-    """Train LightGBM, its rows shared among the workers."""
+    """Train LightGBM on all workers."""
     from lightgbm import DaskLGBMClassifier
 
     model = DaskLGBMClassifier(**settings(client, asked), tree_learner="data", verbose=-1).fit(X, y)
@@ -93,7 +93,7 @@ def fit_lightgbm(client, X, y, asked):
 
 
 def fit_xgboost(client, X, y, asked):
-    """Train XGBoost, leaf by leaf as the others do."""
+    """Train XGBoost leaf-wise on all workers, like the others."""
     import xgboost
     from xgboost import dask as rival
 
@@ -110,7 +110,7 @@ FITS = {"ours": fit_ours, "lightgbm.dask": fit_lightgbm, "xgboost.dask": fit_xgb
 
 @dataclass
 class Found:
-    """What was found of one library."""
+    """Measurements of one library."""
 
     seconds: list = field(default_factory=list)  # of each round
     wire: list = field(default_factory=list)  # bytes a tree of each round
@@ -119,7 +119,7 @@ class Found:
 
 
 def measure(client, asked):
-    """Return name → `Found`."""
+    """Return the `Found` of each library by name."""
     X, y = table_of(client, asked)
     test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
     found = {name: Found() for name in asked.only or FITS}
@@ -138,7 +138,7 @@ def measure(client, asked):
 
 
 def tell(found, trees):
-    """Write times and traffic, and the ratios of times to ours with their intervals."""
+    """Print times and traffic, and ratios of times to ours with intervals."""
     say("                 median s  log loss  MB a tree   times ours [95 %]")
     for name, one in found.items():
         line = f"{name:14} {np.median(one.seconds):10.2f}  {one.loss:8.4f}"
@@ -155,13 +155,13 @@ def tell(found, trees):
 
 
 def say(text):
-    """Write a line at once."""
+    """Print a line and flush."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def asked_for(words):
-    """Return what the words of the command line ask for."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--columns", type=int, default=28)
@@ -176,7 +176,7 @@ def asked_for(words):
 
 
 def main(words=None):
-    """Compare; see the module."""
+    """Run the comparison; see the module."""
     asked = asked_for(words)
     from distributed import Client, LocalCluster
 

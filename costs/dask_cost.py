@@ -54,7 +54,7 @@ NAMES = ("a split", "an update of a bin", "a row and level", "a bin and split", 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is trained on, and by how many."""
+    """Size of a training: rows, columns, bins, leaves, ranks."""
 
     rows: float
     columns: int
@@ -64,7 +64,7 @@ class Shape:
 
     @property
     def terms(self):
-        """Return what each k is multiplied with, float64 (5,)."""
+        """Return the factor of each k of the cost model, float64 (5,)."""
         n, splits, depth = self.rows, self.leaves - 1, math.log2(self.leaves)
         cells = splits * self.columns * self.bins
         updates = n * self.columns * (1.0 + depth / 2.0) / self.ranks
@@ -72,7 +72,7 @@ class Shape:
         return np.array([splits, updates, levels, scans, self.sent(0.0, 0.0)[1]])
 
     def sent(self, width, of_split):
-        """Return the bytes and messages of each rank, a tree."""
+        """Return the bytes and messages that each rank sends per tree."""
         splits, steps = self.leaves - 1, math.ceil(math.log2(self.ranks))
         sums = splits * self.columns * self.bins * width * (self.ranks - 1) / self.ranks
         return sums + splits * of_split * steps, 2 * splits * steps
@@ -80,7 +80,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a shape has cost, a tree and rank."""
+    """Measured cost of a shape per tree and rank."""
 
     shape: Shape
     seconds: float
@@ -97,7 +97,7 @@ def table_of(rows, columns):
 
 
 def be_rank(pipe):
-    """Train as one rank, again and again, as the other end of a pipe says."""
+    """Train repeatedly as one rank, as requested through a pipe."""
     while (asked := pipe.recv()) is not None:
         with sockets.listen("127.0.0.1") as door:
             pipe.send(door.getsockname())
@@ -125,7 +125,7 @@ def train_rank(rank, shape, trees, learner, reach, door):
 
 
 class Crew:
-    """Processes that train together; they live as long as the ``with``."""
+    """Processes that train together and end with the ``with`` block."""
 
     def __init__(self, size):
         context = multiprocessing.get_context("forkserver")
@@ -148,7 +148,7 @@ class Crew:
             process.join()
 
     def train(self, shape, trees, learner="data"):
-        """Return (processor seconds, bytes, messages) of the rank that took longest."""
+        """Return (processor seconds, bytes, messages) of the slowest rank."""
         pipes = self.pipes[: shape.ranks]
         for rank, pipe in enumerate(pipes):
             pipe.send((rank, shape, trees, learner))
@@ -159,7 +159,7 @@ class Crew:
 
 
 def measure(crew, shape):
-    """Return what a tree of a shape costs: the difference of a longer and a shorter fit."""
+    """Return the cost of a tree of a shape: the difference of a longer and a shorter fit."""
     crew.train(shape, 1)  # loads kernels
     short, long = (
         min((crew.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
@@ -172,7 +172,7 @@ def measure(crew, shape):
 
 
 def fit(found):
-    """Return the k of the model, its largest relative error, and w and m of the links."""
+    """Return the k of the cost model, its largest relative error, and w and m of the links."""
     terms = np.array([one.shape.terms for one in found])
     seconds = np.array([one.seconds for one in found])
     k, _ = nnls(terms / seconds[:, None], np.ones(len(found)))
@@ -184,12 +184,12 @@ def fit(found):
 
 
 def say(text):
-    """Write a line."""
+    """Print a line."""
     sys.stdout.write(text + "\n")
 
 
 def tell_measured(found):
-    """Write what was measured."""
+    """Print the measured costs."""
     say(
         "rows     columns bins leaves ranks   CPU ms  kB sums  kB splits  messages   a tree, a rank"
     )
@@ -203,7 +203,7 @@ def tell_measured(found):
 
 
 def tell_projected(shape, fitted, latency, bandwidth):
-    """Write what a tree of another shape would cost."""
+    """Print the projected cost of a tree of another shape."""
     k, _, width, of_split = fitted
     parts = shape.terms * k
     sent, messages = shape.sent(width, of_split)
@@ -216,7 +216,7 @@ def tell_projected(shape, fitted, latency, bandwidth):
 
 
 def tell_wide(crew, shape):
-    """Write what each way to share a wide table sends a tree, all ranks together."""
+    """Print the bytes per tree of all ranks for each tree learner on a wide table."""
     for learner in ("data", "voting", "feature"):
         ends = [crew.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
         each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
@@ -226,7 +226,7 @@ def tell_wide(crew, shape):
 
 
 def main(words=None):
-    """Measure, fit, project; see the module."""
+    """Measure, fit and project; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e10)
     parser.add_argument("--columns", type=int, default=28)

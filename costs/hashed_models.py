@@ -83,7 +83,7 @@ VARIATIONS = [
 
 @dataclass(frozen=True)
 class Configuration:
-    """A model to fit: which estimator, with which parameters, on which table."""
+    """A model to fit: estimator, parameters and table."""
 
     estimator: str
     task: str
@@ -92,7 +92,7 @@ class Configuration:
 
     @property
     def name(self):
-        """The configuration in one word, unique among all."""
+        """Unique name of the configuration, one word."""
         given = [f"{name}={value}" for name, value in self.params.items()]
         return "/".join([self.estimator, self.task, self.form, *given]).replace(" ", "")
 

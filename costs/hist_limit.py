@@ -29,7 +29,7 @@ RECORD = (1 << HALF) + 1  # g and h of one step each
 
 @dataclass(frozen=True)
 class Found:
-    """What one table took with some threads."""
+    """Measurements of one table with one number of threads."""
 
     rows: int
     threads: int
@@ -39,12 +39,12 @@ class Found:
 
     @property
     def limit(self):
-        """Seconds that the updates of a tree take the bare kernel."""
+        """Seconds that the bare kernel needs for the updates of a tree."""
         return self.kernel * self.updates
 
 
 def make_table(rows, columns):
-    """Return X, float32, and y of two classes."""
+    """Return X, float32, and y with two classes."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, columns), dtype=np.float32)
     signal = X[:, 0] * X[:, 1 % columns] + X[:, 2 % columns]
@@ -52,7 +52,7 @@ def make_table(rows, columns):
 
 
 def count_updates(ensemble):
-    """Return how many updates of a bin the trees of an ensemble needed, a tree."""
+    """Return the number of histogram updates per tree of an ensemble."""
     inner = np.flatnonzero(ensemble.left >= 0)
     sides = ensemble.cover[ensemble.left[inner]], ensemble.cover[ensemble.right[inner]]
     roots = ensemble.cover[ensemble.offsets[:-1]].sum()
@@ -60,7 +60,7 @@ def count_updates(ensemble):
 
 
 class Kernel:
-    """The bare kernel on a table of bins, in as many threads as it is given."""
+    """The bare histogram kernel on a table of bins, with a given number of threads."""
 
     def __init__(self, rows, columns, threads):
         rng = np.random.default_rng(1)
@@ -70,7 +70,7 @@ class Kernel:
         self.threads = threads
 
     def seconds(self):
-        """Return the seconds of one histogram of all rows."""
+        """Return the seconds of one histogram over all rows."""
         n, columns, size = len(self.rows), len(self.features), self.threads
         cells = np.zeros((size, columns * FULL), np.int64)
         where = self.bins, self.records, self.rows
@@ -113,12 +113,12 @@ def measure(X, y, told):
 
 
 def say(text):
-    """Write a line."""
+    """Print a line."""
     sys.stdout.write(text + "\n")
 
 
 def tell(found):
-    """Write the table, and how it moves with threads and rows."""
+    """Print the table, and its changes with threads and rows."""
     say("rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update")
     for one in found:
         say(
@@ -143,7 +143,7 @@ def tell(found):
 
 
 def main(given=None):
-    """Measure, and write what was found."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m costs.hist_limit", description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6])
     parser.add_argument("--columns", type=int, default=28)

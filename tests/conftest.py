@@ -17,7 +17,7 @@ KEPT = {"HARNESS_MIRROR", "HARNESS_KERNEL_CACHE"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the developer's settings, caches and results out of the tests, and the tests out.
+    """Isolate the tests from the developer's settings, caches and results, and vice versa.
 
     Compiled kernels stay where they always are, in a folder named by their digest: xdist's
     workers share them, and the next session finds them. The workers inherit what is set here.

@@ -91,7 +91,7 @@ def relative(path: Path) -> str:
 
 
 def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that are executed: all but what stands under ``if TYPE_CHECKING``."""
+    """Yield the executed nodes: all except those under ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
@@ -115,7 +115,7 @@ def imports(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def package_of(path: Path, top: str) -> str:
-    """Return the package below ``top`` that a file lies in; a module beside them is its own."""
+    """Return the package below ``top`` of a file; a module directly below is its own package."""
     return path.relative_to(ROOT / top).parts[0].removesuffix(".py")
 
 
@@ -127,7 +127,7 @@ def place(order: tuple[set[str], ...], package: str) -> int:
 
 
 def imported_package(module: str, name: str, top: str) -> str | None:
-    """Return which package below ``top`` an import takes: "store" for ``harness.store.rows``."""
+    """Return the package below ``top`` of an import: "store" for ``harness.store.rows``."""
     parts = [*module.split("."), name]
     if parts[0] != top or len(parts) == 1:
         return None
@@ -319,7 +319,7 @@ def test_plugin_contract_stays_one_short_page() -> None:
 
 
 def lengths() -> dict[str, tuple[int, int]]:
-    """Return (length, usual limit) of every function, docstring not counted."""
+    """Return (length, usual limit) of every function, without docstring."""
     found = {}
     for path in SOURCES:
         for node in ast.walk(tree(path)):

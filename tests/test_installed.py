@@ -92,7 +92,7 @@ def test_example_is_found_passes_its_checks_and_is_in_the_report(
 
 
 def test_ten_minute_guide_leads_to_a_row_of_the_report(fresh: FreshEnvironment) -> None:
-    """The page is followed to the letter: its file, and its commands as they stand there."""
+    """Follow the page exactly: its file and its commands."""
     page = (DOCS / "ten-minutes.md").read_text()
     (source,) = blocks(page, "python")
     assert len([line for line in source.splitlines() if line.strip()]) < 40

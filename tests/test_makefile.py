@@ -14,7 +14,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Return a folder with all that set-up looks at, and an interpreter that is too old."""
+    """Return a folder with all inputs of the setup, and an interpreter that is too old."""
     for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     old = tmp_path / "old-python"

@@ -21,7 +21,7 @@ LIBRARIES = {"catboost", "lightgbm", "xgboost"}
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Build both distributions from a copy, so that the checkout gets no ``build`` folder."""
+    """Build both distributions from a copy, which leaves no build folder in the checkout."""
     copy = tmp_path_factory.mktemp("source")
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for folder in (*PACKAGES, "datasets"):
@@ -60,7 +60,7 @@ def test_source_distribution_has_everything_a_build_needs(built: dict[str, Path]
 
 @pytest.mark.slow
 def test_source_distribution_builds_the_same_wheel(built: dict[str, Path], tmp_path: Path) -> None:
-    """Who installs from it gets every file that the wheel has, byte for byte."""
+    """An installation from it has every file of the wheel, byte for byte."""
     with tarfile.open(built["sdist"]) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.iterdir()

@@ -36,7 +36,7 @@ def test_pruned_trees_can_be_base_learners():
 
 
 def share_wrong(model, X, y, weight):
-    """Return, after each round, the weighted share of rows that the ensemble gets wrong."""
+    """Return the weighted error rate of the ensemble after each round."""
     return np.array([weight[found != y].sum() for found in model.staged_predict(X)])
 
 
@@ -219,7 +219,7 @@ def test_two_class_softmax_does_not_depend_on_batches():
 
 
 class Contrary(DecisionTreeClassifier):
-    """A tree whose leaves say the contrary of what it predicts."""
+    """A tree that predicts the opposite of its leaves."""
 
     def fit(self, X, y, sample_weight=None):
         return super().fit(X, 1 - y, sample_weight)

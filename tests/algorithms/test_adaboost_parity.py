@@ -63,7 +63,7 @@ def test_members_split_as_well_as_scikit_learn_on_equal_weights(seed, n_classes,
 
 
 def assert_members_split_as_well(model, X, y, weight):
-    """Compare each member with scikit-learn's tree on its weights: they part at ties only."""
+    """Compare each member with scikit-learn's tree on its weights: they differ at ties only."""
     for member, own in zip(model, rounds_weights(model, X, y, weight), strict=True):
         theirs = tree.DecisionTreeClassifier(
             max_depth=member.max_depth, random_state=member.random_state

@@ -45,7 +45,7 @@ def test_scikit_learn_estimator_checks_pass(estimator, check):
 
 
 def both(kind, X, y, sample_weight=None, **params):
-    """Return our and scikit-learn's bagging, fitted; few models leave rows without votes."""
+    """Return our and scikit-learn's bagging, fitted; with few models some rows get no votes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB")
         warnings.filterwarnings("ignore", ".*low number")
@@ -264,7 +264,7 @@ def test_invalid_data_raises_scikit_learn_errors(kind):
 
 
 class Constant(DecisionTreeRegressor):
-    """A tree that is none, and whose ``fit`` returns nothing."""
+    """A model that is no tree and whose ``fit`` returns None."""
 
     def fit(self, X, y):
         self.seen_ = y

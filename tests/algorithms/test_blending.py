@@ -133,7 +133,7 @@ def test_learned_votes_are_probabilities(voting, weights):
 
 
 class Column(GaussianNB):
-    """A member that tells its classes as a column, the way CatBoost does."""
+    """A member that returns its classes as a column, like CatBoost."""
 
     def predict(self, X):
         return super().predict(X)[:, None]

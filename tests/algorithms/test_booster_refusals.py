@@ -25,7 +25,7 @@ def table(n=60):
 
 
 def refusal(model, error, **given):
-    """Return what a fit is refused with."""
+    """Return the error message of a fit."""
     X, y = table()
     with pytest.raises(error) as told:
         model.fit(X, y, **given)

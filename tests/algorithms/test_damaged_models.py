@@ -62,7 +62,7 @@ def chain(depth):
 
 
 def write_damaged(path, form, change):
-    """Write a model file of a form with something changed; return the path."""
+    """Write a model file of a format with one change; return the path."""
     if form == "lightgbm":
         trees = [stump(sets={0: ([1, 40], True)}), stump(1)]
         path.write_text(change(lightgbm_writer.write(TreeEnsemble.join(trees, n_features=2))))
@@ -167,7 +167,7 @@ def test_out_of_range_integers_in_json_are_refused(form, where, value, tmp_path)
 
 
 def changed_field(text, name, value):
-    """Return LightGBM's text with the first number of a field exchanged."""
+    """Return LightGBM's text with the first number of a field replaced."""
     before, _, rest = text.partition(f"\n{name}=")
     line, _, rest = rest.partition("\n")
     return f"{before}\n{name}={' '.join([str(value), *line.split()[1:]])}\n{rest}"
@@ -197,7 +197,7 @@ def test_out_of_range_integers_in_lightgbm_text_are_refused(name, value, tmp_pat
 
 
 def test_category_set_shared_by_two_nodes_is_refused(tmp_path):
-    """Each node has a copy of its set: sets that are shared would take memory without bound."""
+    """Each node has a copy of its set: shared sets would use unbounded memory."""
     trees = TreeEnsemble.join([stump(sets={0: ([1], True)})], n_features=1)
     text = lightgbm_writer.write(trees)
     tree = {
@@ -226,7 +226,7 @@ def test_category_set_shared_by_two_nodes_is_refused(tmp_path):
 
 
 def peak_of(task):
-    """Return the most memory that a call took, and what it returned or raised."""
+    """Return the peak memory of a call, and its result or exception."""
     tracemalloc.start()
     try:
         found = task()

@@ -37,7 +37,7 @@ WITHIN = 30.0  # seconds from a worker's end to the error: no patience of 300 s 
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of four processes."""
+    """Yield the client of a cluster of four processes."""
     with cluster_of(4) as cluster, distributed.Client(cluster) as one:
         yield one
 
@@ -132,14 +132,14 @@ def is_training():
 
 
 def has_grown():
-    """Return whether a rank has finished some rounds, of six splits and twelve messages each."""
+    """Return True if a rank has finished some rounds, of six splits and twelve messages each."""
     return any(
         door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.listeners.values()
     )
 
 
 def kill_in_training(client, address, how=signal.SIGKILL):
-    """Kill a worker, or stop it, some rounds after it has begun to train; return when."""
+    """Kill or stop a worker some rounds after its training begins; return the time."""
     while not client.run(has_grown, workers=[address])[address]:
         time.sleep(0.02)
     os.kill(client.run(os.getpid, workers=[address])[address], how)
@@ -203,7 +203,7 @@ def test_resume_needs_an_init_model_and_the_same_rows(client, monkeypatch):
 
 
 def told_of(model, n_features=2):
-    """Return what the ranks of a training on one small part are told, and its key."""
+    """Return the arguments that ranks get for training on one small partition, and the key."""
     X, y = np.zeros((3, n_features)), np.arange(3.0)
     local = model._describe_columns(da.from_array(X))
     facts = [inspect_part((X, y), local)]

@@ -28,7 +28,7 @@ PARAMS = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of two threads."""
+    """Yield the client of a cluster of two threads."""
     with cluster_of(2, processes=False) as cluster, distributed.Client(cluster) as one:
         yield one
 

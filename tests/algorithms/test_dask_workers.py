@@ -23,7 +23,7 @@ pytestmark = LEAVES_SOCKETS
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of three processes."""
+    """Yield the client of a cluster of three processes."""
     with cluster_of(3) as cluster, distributed.Client(cluster) as one:
         yield one
 
@@ -34,7 +34,7 @@ def workers_of(client):
 
 
 def collections(task=None):
-    """Return X and y whose parts do something where they are computed."""
+    """Return X and y whose partitions call a function where they are computed."""
     X = da.zeros((40, 2), chunks=(20, 2)).map_blocks(task or forbid, dtype=float, meta=NOTHING)
     return X, da.zeros(40, chunks=20)
 
@@ -104,7 +104,7 @@ def test_different_kernels_of_a_worker_are_listed_in_an_error(client):
 
 
 def other_kernels(digest):
-    """Have a worker say that it has other kernels; return what it said before."""
+    """Make a worker report other kernels; return its earlier report."""
     before, worker_tasks.KERNEL_DIGEST = worker_tasks.KERNEL_DIGEST, digest
     return before
 
@@ -122,7 +122,7 @@ def test_worker_without_the_package_is_named_in_an_error(client):
 
 
 def hide_package():
-    """Have a worker find this package no more."""
+    """Make this package unimportable on a worker."""
     hidden = {name: one for name, one in sys.modules.items() if name.startswith("algorithms")}
     for name in hidden:
         del sys.modules[name]
@@ -143,7 +143,7 @@ def show_package():
 
 
 class Deaf:
-    """A client of workers some of which never answer."""
+    """A client of workers, some of which never reply."""
 
     def __init__(self, answers):
         self.answers = answers
@@ -191,7 +191,7 @@ def test_workers_replying_with_an_error_are_lost_or_unable():
 
 
 def count_at_worker(n_jobs):
-    """Return how many threads a task of a worker has: as it is, and as a rank."""
+    """Return the number of threads of a task on a worker: as it is, and as a rank."""
     alone = count_threads(n_jobs)
     with worker_tasks.own_threads():
         return alone, count_threads(n_jobs)

@@ -97,7 +97,7 @@ def test_classifier_trees_equal_scikit_learn(seed, limits, n, k, missing, weight
 @given(seed=seeds, limits=LIMITS, n=st.integers(2, 100), monotonic=st.booleans())
 @settings(max_examples=60)
 def test_regressor_trees_equal_scikit_learn_when_sums_are_exact(seed, limits, n, monotonic):
-    """Integer values and weights: no sum is rounded, so no rounding decides a tie."""
+    """Integer values and weights: no sum is rounded, so rounding decides no tie."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing=0.2)
     y = rng.integers(-50, 50, n).astype(float)
@@ -122,7 +122,7 @@ def test_trees_equal_scikit_learn_on_real_data(load, criterion):
 
 
 def first_parting(ours, theirs):
-    """Return the first node, going down both trees together, where the splits differ, or None."""
+    """Return the first node, depth first, where the splits of two trees differ, or None."""
     a, b = ours.tree_, theirs.tree_
     waiting = [(0, 0)]
     while waiting:

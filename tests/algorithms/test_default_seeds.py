@@ -32,7 +32,7 @@ DRAWS = ["RandomForestRegressor", "BaggingRegressor", "AdaBoostRegressor", "Rand
 
 
 def said(model, X):
-    """Return what a model predicts."""
+    """Return the predictions of a model."""
     return getattr(model, "predict_proba", model.predict)(X)
 
 

@@ -28,7 +28,7 @@ def ip(*words):
 
 
 def make_host(switch, name, end, host):
-    """Make a namespace with one address, its link plugged into the switch's namespace."""
+    """Create a namespace with one address and a link to the namespace of the switch."""
     ip("link", "add", end, "type", "veth", "peer", "name", f"{end}s")
     ip("link", "set", f"{end}s", "netns", switch)
     ip("-n", switch, "link", "set", f"{end}s", "master", "bridge", "up")
@@ -38,7 +38,7 @@ def make_host(switch, name, end, host):
 
 
 def slow_down(name, end):
-    """Return why a link could not be slowed down, or nothing."""
+    """Return the reason why a link could not be slowed down, or an empty text."""
     asked = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", end, "root", *SLOW]
     try:
         subprocess.run(asked, check=True, capture_output=True, timeout=20, text=True)
@@ -49,7 +49,7 @@ def slow_down(name, end):
 
 @pytest.fixture
 def hosts(record_property):
-    """Return three network namespaces; the first one's link has 3 ms of delay and 1 % of loss."""
+    """Yield three network namespaces; the first link has 3 ms of delay and 1 % of loss."""
     if not shutil.which("ip") or os.geteuid():
         pytest.skip("making network namespaces needs `ip` and root")
     names = [f"th-{os.getpid()}-{side}" for side in "sabc"]

@@ -162,7 +162,7 @@ def test_whole_handshake_has_one_deadline(monkeypatch):
 
 
 def drip_into(connection, sent):
-    """Send a byte at a time, each well before any step of a handshake would be too late."""
+    """Send one byte at a time, each within the time limit of a handshake step."""
     with suppress(OSError):
         for byte in handshake.HELLO.pack(handshake.MAGIC, 0, 1, b"n" * 32):
             connection.send(bytes([byte]))

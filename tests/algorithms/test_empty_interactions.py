@@ -14,7 +14,7 @@ EMPTY = [None, [], [[]], [[], []]]
 
 
 def most_columns(trees):
-    """Return the most columns on a path to a leaf."""
+    """Return the largest number of columns on a path to a leaf."""
     columns = [set() for _ in range(trees.n_nodes)]
     for node in np.flatnonzero(trees.left >= 0):
         below = columns[node] | {int(trees.feature[node])}

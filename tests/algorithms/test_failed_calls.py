@@ -37,7 +37,7 @@ POINTS = 12  # calls of a fit at which it is interrupted
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt at the n-th call of a function of the package, in this thread."""
+    """Context that raises KeyboardInterrupt at the n-th package call in this thread."""
 
     def __init__(self, n=0):
         self.n, self.calls = n, 0
@@ -51,7 +51,7 @@ class InterruptAt:
                 raise KeyboardInterrupt
 
     def run(self, call):
-        """Call a function; return whether it was interrupted."""
+        """Call a function; return True if it was interrupted."""
         sys.setprofile(self)
         try:
             call()
@@ -63,7 +63,7 @@ class InterruptAt:
 
 
 def points_of(call):
-    """Return numbers of calls, spread over those that a function makes when it runs again.
+    """Return call numbers spread over the calls that a function makes when it runs again.
 
     Not the last ones: later runs need a few calls less, as trees keep what is made of them.
     """
@@ -74,7 +74,7 @@ def points_of(call):
 
 
 def bad_calls(name):
-    """Return arguments that `fit` refuses: dict, name of the fault → (X, y, keywords, params)."""
+    """Return invalid arguments of `fit`: dict, name of the fault → (X, y, keywords, params)."""
     X, y = table(name, seed=1, columns=2, labels=("c", "d", "e"))
     infinite, cube = X.copy(), X.reshape(ROWS, 2, 1)
     infinite[3, 0] = np.inf
@@ -222,7 +222,7 @@ def test_failed_member_keeps_the_earlier_ensemble(name):
 
 @pytest.fixture
 def saved(tmp_path):
-    """Return a function: name of a booster, format → file of a model for another table."""
+    """Return a function: name of a booster, format → file of a model of another table."""
 
     def write(name, form):
         path = tmp_path / f"{name}.{form}"
@@ -291,7 +291,7 @@ def test_failed_dask_fit_keeps_the_earlier_model_and_resume_state(monkeypatch):
 
 @pytest.mark.parametrize("name", [n for n in LOCAL if not n.startswith(("Voting", "Stacking"))])
 def test_predictors_refuse_rows_with_another_number_of_columns(name):
-    """Also where an attribute of the estimator claims that width."""
+    """This holds also if an attribute of the estimator claims that width."""
     X, y = table(name)
     for width in (2, 9):
         model = small(name).fit(X, y)

@@ -130,7 +130,7 @@ def test_column_names_are_still_checked_for_sparse_rows():
 
 
 def frame(rows=200, order="abc"):
-    """Return numbers and two columns of categories, one of them with gaps."""
+    """Return a frame of numbers and two categorical columns, one with missing values."""
     letters = pd.Categorical(np.array(list("abc"))[np.arange(rows) % 3], categories=list(order))
     numbers = pd.Categorical.from_codes(np.arange(rows) % 5 - 1, categories=[3, 1, 2, 0])
     columns = {"x": X[:rows, 0], "letter": letters, "number": numbers, "z": X[:rows, 1]}

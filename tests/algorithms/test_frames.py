@@ -19,7 +19,7 @@ ORDER = ["z", "x", "unused", "w", "y"]
 
 
 def table(n=400, names="wxyz"):
-    """Return letters, some missing, numbers, and what both say."""
+    """Return letters, some missing, numbers, and a target of both."""
     rng = np.random.default_rng(0)
     letters, number = rng.choice(list(names), n), rng.normal(size=n).astype(np.float32)
     y = np.isin(letters, ["w", "z"]) * 2.0 + (number > 0)
@@ -27,7 +27,7 @@ def table(n=400, names="wxyz"):
 
 
 def frames(enum, **options):
-    """Return a frame of polars, the same of pandas, and y."""
+    """Return a polars frame, the equal pandas frame, and y."""
     letters, number, y = table(**options)
     kind = pl.Enum(ORDER) if enum else pl.Categorical
     whole = [None, *range(len(y) - 1)]

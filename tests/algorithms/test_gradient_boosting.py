@@ -80,7 +80,7 @@ def test_classification_parity(loss, k, params, weighted):
 
 
 def assert_same(ours, theirs, said, expected):
-    """Hold every tree to scikit-learn's, and predictions to 1e-10."""
+    """Assert that all trees equal scikit-learn's, and predictions up to 1e-10."""
     assert ours.estimators_.shape == theirs.estimators_.shape
     for a, b in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
@@ -131,7 +131,7 @@ def test_result_does_not_depend_on_threads(params):
 
 
 class SignStump(RegressorMixin, BaseEstimator):
-    """The stump of ±1 that agrees best with the gradient, one threshold of one column."""
+    """The stump of ±1 that agrees best with the gradient: one threshold of one column."""
 
     def fit(self, X, y):
         best = -np.inf
@@ -183,7 +183,7 @@ def test_global_step_minimises_the_loss(loss):
 
 
 class LogCosh:
-    """log cosh(y − F), with nothing that is not asked of a loss."""
+    """log cosh(y − F), with only the required methods of a loss."""
 
     def start(self, y, weight):
         return np.array([np.average(y, weights=weight)])
@@ -381,7 +381,7 @@ def test_training_folds_lacking_a_class_are_reported():
 
 @dataclass(frozen=True)
 class Pull:
-    """A loss whose attributes are its own, and cannot be set."""
+    """A loss with attributes of its own that cannot be set."""
 
     share: float = 0.5
 

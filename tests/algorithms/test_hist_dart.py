@@ -24,7 +24,7 @@ def dart(rounds=10, **params):
 
 
 def plain_twin(X, y, rounds, rate, *, by_rate):
-    """Return the predictions where every round drops all earlier ones, by single-tree models."""
+    """Return the predictions if every round drops all earlier ones, from single-tree models."""
     base = y.mean()
     kept = []
     for k in range(rounds):

@@ -14,7 +14,7 @@ from algorithms.runtime.threads import Workers
 
 
 def shifted(n=4000):
-    """Return a number that decides, a category that does not, and y far from 0."""
+    """Return a relevant number, an irrelevant category, and y far from 0."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 20, n)])
     return X, 100.0 + 5.0 * (X[:, 0] > 0)
@@ -29,7 +29,7 @@ def test_root_gain_is_subtracted_for_categorical_and_numeric_splits():
 
 @pytest.mark.parametrize("held", [{"reg_alpha": 0.1}, {"max_delta_step": 103}, {"path_smooth": 1}])
 def test_split_gain_is_the_increase_over_the_root_gain(held):
-    """Σ(y − ȳ)² of the two halves, and not Σy² too, is what may exceed the least gain."""
+    """Σ(y − ȳ)² of the two halves, not Σy², is compared with the least gain."""
     X, y = shifted()
     asked = {"n_estimators": 1, "boost_from_average": False, "learning_rate": 1.0}
     asked |= {"num_leaves": 2, **held}

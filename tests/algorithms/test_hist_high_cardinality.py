@@ -25,7 +25,7 @@ few = settings(max_examples=50, deadline=None)
 
 
 def table(rows=4000, levels=600, seed=0):
-    """Return X, whose first column holds categories, and y, which is mostly told by these."""
+    """Return X, whose first column holds categories, and y, which depends mostly on them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 3))
     X[:, 0] = rng.integers(0, levels, rows)

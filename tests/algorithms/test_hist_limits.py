@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def columns(n, seed=0):
-    """Return two columns, one of few values: so that cells hold millions of rows."""
+    """Return two columns, one with few values, so that its entries hold millions of rows."""
     rng = np.random.default_rng(seed)
     X = np.empty((n, 2), np.float32)
     X[:, 0] = rng.integers(0, 3, n)
@@ -29,13 +29,13 @@ def columns(n, seed=0):
 
 
 def largest_step(values):
-    """Return the largest step that values may be counted in."""
+    """Return the largest allowed quantisation step of values."""
     mean = values.mean(dtype=np.float64)
     return max(mean * 2.0**-MEAN_BITS, values.max() * 2.0 ** (1 - MOST_BITS))
 
 
 def slopes(score, y, weight, is_logistic):
-    """Return g and h of rows, float32 as they are kept: where many are equal, so is what is cut."""
+    """Return g and h of rows as stored, float32: equal values are rounded equally."""
     g, h = score - y, np.ones(len(y))
     if is_logistic:
         p = 1.0 / (1.0 + np.exp(-score))
@@ -45,7 +45,7 @@ def slopes(score, y, weight, is_logistic):
 
 
 def misses(model, X, y, weight=None):
-    """Return how far leaves' values lie from those of exact sums, in units of rounding's noise.
+    """Return the errors of leaf values against exact sums, in units of the rounding noise.
 
     Float64 (n_leaves,), of all trees; and the number of each leaf's rows.
     """
@@ -69,7 +69,7 @@ def misses(model, X, y, weight=None):
 
 
 def leaves_of(model, X, number):
-    """Return each row's node of one tree, int32 (n_rows,)."""
+    """Return the leaf of each row in one tree, int32 (n_rows,)."""
     trees = model.ensemble_
     first = trees.offsets[number]
     parts = [X[at : at + ROWS_AT_ONCE] for at in range(0, len(X), ROWS_AT_ONCE)]
@@ -77,7 +77,7 @@ def leaves_of(model, X, number):
 
 
 def check(model, X, y, weight=None):
-    """Check that leaves are off by rounding's noise alone, and on neither side."""
+    """Assert that leaf errors are rounding noise without bias."""
     off, sizes = misses(model, X, y, weight)
     assert sizes.max() > len(X) / 50
     assert np.abs(off).max() < 6.0
@@ -89,7 +89,7 @@ def check(model, X, y, weight=None):
 
 
 def test_ten_million_rows_with_largest_gradients():
-    """Each cell adds up to 2³⁹ steps and more, of the 2³¹ that a packed sum holds."""
+    """Each entry sums up to 2³⁹ steps and more, beyond the 2³¹ of a packed sum."""
     X, rng = columns(MANY)
     y = np.where(X[:, 0] > 0.0, 1.0, -1.0) * np.where(rng.random(MANY) < 0.999, 1.0, -1.0)
     model = HistogramBoostingRegressor(n_estimators=2, num_leaves=31, n_jobs=2, random_state=0)
@@ -107,7 +107,7 @@ def test_ten_million_rows_with_weights_over_six_orders_of_magnitude():
 
 @pytest.mark.parametrize("size", [1e30, 1e-30])
 def test_targets_over_many_orders_of_magnitude(size):
-    """The largest |g| is 10⁶ times their mean and more: it decides what a step is."""
+    """The largest |g| is at least 10⁶ times the mean and determines the step."""
     n = 3_000_000
     X, rng = columns(n)
     y = size * (X[:, 1] + 10.0 ** rng.uniform(-12.0, 0.0, n) * rng.choice([-1.0, 1.0], n))
@@ -117,7 +117,7 @@ def test_targets_over_many_orders_of_magnitude(size):
 
 
 def rare(n, seed):
-    """Return rows of which 1 in 100 000 is positive, most of them where X is large."""
+    """Return rows of which 1 in 100 000 is positive, mostly where X is large."""
     X, rng = columns(n, seed)
     chance = 1e-5 * np.exp(2.0 * X[:, 1] - 2.0) * (1.0 + X[:, 0]) / 2.0
     return X, (rng.random(n) < chance).astype(np.int64)

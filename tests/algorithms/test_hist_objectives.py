@@ -16,7 +16,7 @@ SIDES = [{"scale_pos_weight": 7.0}, {"is_unbalance": True}]
 
 
 def table(n=3000, seed=0, grid=None):
-    """Return features, whole numbers of so many values if asked for, and values."""
+    """Return features, integers with a given number of values if requested, and values."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5)) if grid is None else rng.integers(0, grid, (n, 5)) / (grid / 4) - 2
     s = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(2.0 * X[:, 3])
@@ -28,7 +28,7 @@ def target_of(objective, y):
 
 
 def loss_of(objective, y, found):
-    """Return the mean of an objective's own metric."""
+    """Return the mean of an objective's default metric."""
     losses = metrics_of(HistogramBoostingRegressor(), is_classifier=False)
     return losses[objective](y, found).mean()
 
@@ -267,7 +267,7 @@ def test_incompatible_parameters_are_an_error(model, told):
 
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_auc_equals_scikit_learn(is_weighted):
-    """Few leaves tie many rows, which count half."""
+    """Few leaves give many ties, which count half."""
     (X, y), (X_test, y_test) = table(500), table(500, seed=50)
     weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y)) if is_weighted else None
     model = HistogramBoostingClassifier(n_estimators=3, num_leaves=3)

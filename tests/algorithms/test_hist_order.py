@@ -39,7 +39,7 @@ def table(n_classes=0):
 
 
 def digest(model):
-    """Return a digest of all that the model's trees hold."""
+    """Return a digest of all fields of the model's trees."""
     arrays = model.ensemble_.to_arrays()
     told = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
     return hashlib.sha256(b"".join(told)).hexdigest()
@@ -47,7 +47,7 @@ def digest(model):
 
 @pytest.fixture
 def few_are_enough(monkeypatch):
-    """Lay small tables anew, too; return a list that grows with every time."""
+    """Reorder small tables too; return a list that grows with every reordering."""
     found, find = [], hist_order.find_order
 
     def note(*given):

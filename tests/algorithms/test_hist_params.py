@@ -47,7 +47,7 @@ def test_newton_boosting_refuses_them_too(objective, signs):
 
 
 def frame_of_categories(n=300):
-    """Return a frame with a column of categories, and values that follow it."""
+    """Return a frame with a categorical column, and a target that depends on it."""
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 6, n)
     frame = pd.DataFrame({"x": rng.normal(size=n), "kind": pd.Categorical(codes)})
@@ -57,7 +57,7 @@ def frame_of_categories(n=300):
 @pytest.mark.parametrize("parity", [None, "lightgbm", "scikit-learn"])
 @pytest.mark.parametrize("is_frame", [False, True])
 def test_monotone_constraints_on_categories_are_refused_by_name(is_frame, parity):
-    """As by LightGBM: "The output cannot be monotone with respect to categorical features"."""
+    """As in LightGBM: "The output cannot be monotone with respect to categorical features"."""
     frame, y = frame_of_categories()
     params = {"monotone_constraints": [1, -1], "n_estimators": 1, "parity": parity}
     X, name = (frame, "kind") if is_frame else (frame.astype(float).to_numpy(), 1)
@@ -85,7 +85,7 @@ def test_newton_boosting_refuses_them_unlike_xgboost(method):
 
 @pytest.mark.parametrize("size", [1e3, 1e13, 1e14, 1e19, 1e300])
 def test_min_hessian_above_the_total_gives_no_split(size):
-    """The least h is counted in steps, of which 10¹⁴ and more did not fit into 64 bits."""
+    """The least h is counted in steps, of which 10¹⁴ and more would not fit into 64 bits."""
     X, y = table()
     params = {"n_estimators": 2, "min_child_weight": size}
     boosters = {
@@ -227,7 +227,7 @@ def test_extra_trees_draw_categorical_splits_too(max_cat_to_onehot):
 
 
 def test_extra_trees_take_a_category_set_of_the_drawn_size_only():
-    """A column whose small sets are too few rows has no split in most draws of a small size."""
+    """A column whose small sets have too few rows has no split for most small drawn sizes."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 40, 4000), rng.normal(size=4000)])
     y = np.sin(X[:, 0]) + 0.1 * X[:, 1]

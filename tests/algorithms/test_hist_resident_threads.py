@@ -25,7 +25,7 @@ PATIENT, SLEEPY = 10**6, 0  # how often helpers look out
 
 
 def small_table(n_rows=3000, n_columns=12, seed=0):
-    """Return X, and records of which some columns tell, with h of 1."""
+    """Return X, and packed gradients that depend on some columns, with h of 1."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
     g = np.round(1000 * (X[:, 0] * X[:, 1] + X[:, 2]) + 100 * rng.normal(size=n_rows))
@@ -41,12 +41,12 @@ def make_grower(X, workers, **params):
 
 
 def binned_of(grower):
-    """Return the `Binned` rows that a grower is of."""
+    """Return the `Binned` rows of a grower."""
     return Binned(grower.bins, grower.binner, IN_ORDER, [], grower.rules)
 
 
 def tree_of(grower, records, **how):
-    """Return what a tree is: its nodes, of leaves without a question, and the leaf of every row."""
+    """Return the content of a tree: nodes, leaves without split fields, the leaf of every row."""
     nodes = grower.grow(records, STEP, 0, **how).nodes
     asked = [nodes[name][nodes["left"] >= 0] for name in ("feature", "bin", "missing_left", "gain")]
     told = [nodes[name] for name in ("left", "right", "value", "count", "h")]

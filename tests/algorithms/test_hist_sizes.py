@@ -15,7 +15,7 @@ TOO_SMALL = "targets or weights are too small; multiply them"
 
 
 def table(n=2000, seed=0):
-    """Return features, and the logarithm of means that follow them."""
+    """Return features, and the logarithm of means that depend on them."""
     X = np.random.default_rng(seed).normal(size=(n, 3))
     return X, X[:, 0] + np.sin(2.0 * X[:, 1])
 
@@ -26,7 +26,7 @@ def means(scale, n=2000, seed=0):
 
 
 def miss(model, X, y, scale):
-    """Return how far predictions lie from the means, as a root mean square of the logarithm."""
+    """Return the root mean square error of predictions, in logarithms."""
     found = np.log(model.fit(X, y).predict(X) / scale) - table()[1]
     return np.sqrt(np.mean(found**2))
 
@@ -37,7 +37,7 @@ def miss(model, X, y, scale):
 @pytest.mark.parametrize("objective", list(SECOND_ORDER))
 @pytest.mark.parametrize("scale", [1e-14, 1e-20, 1e-30])
 def test_smallest_means_are_fitted_as_by_lightgbm(objective, scale):
-    """The first score was the logarithm of 1e-15 at least: five orders off, or an error."""
+    """A base score clipped at log(1e-15) would be wrong by five orders, or an error."""
     params = {"objective": objective, "n_estimators": 60, "min_child_weight": 0.0}
     X, y = means(scale)
     ours = miss(HistogramBoostingRegressor(**params, random_state=0), X, y, scale)
@@ -80,7 +80,7 @@ def test_small_means_are_evaluated(objective):
 )
 @pytest.mark.parametrize("mean", [0.0, 1.0])
 def test_targets_that_underflow_float32_are_an_error(objective, scale, mean):
-    """They trained a constant model without a word."""
+    """Regression test: they trained a constant model without a message."""
     X, y = means(1.0)
     model = HistogramBoostingRegressor(objective=objective, n_estimators=3)
     with pytest.raises(ValueError, match=TOO_SMALL):

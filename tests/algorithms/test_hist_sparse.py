@@ -42,7 +42,7 @@ def one_hot(rng, n, widths):
 
 
 def mixed(rng, n):
-    """Return a table of every kind of column that is mostly zeros, or not."""
+    """Return a table with every kind of column, mostly zero or not."""
     hot = one_hot(rng, n, [5, 12, 2])
     sparse_values = np.where(rng.random((n, 4)) < 0.9, 0.0, np.round(rng.normal(size=(n, 4)), 1))
     sparse_values[rng.random((n, 4)) < 0.02] = np.nan
@@ -146,7 +146,7 @@ def test_dense_one_hot_columns_are_bundled_for_newton_trees(monkeypatch):
 
 
 def wide(rng, n=20_000, d=300, entries=6):
-    """Return a table with few entries a row, and labels."""
+    """Return a table with few entries per row, and labels."""
     indices = (d * rng.random((n, entries)) ** 2).astype(np.int32)
     data = np.round(rng.normal(size=indices.shape), 1)
     rows = np.repeat(np.arange(n), entries)

@@ -18,7 +18,7 @@ def table(n=400, mean=1000.0, seed=0):
 
 
 def far_off(**params):
-    """Return a booster that starts at 0, not at the constant that fits best."""
+    """Return a booster that starts at 0 instead of the best constant."""
     return HistogramBoostingRegressor(boost_from_average=False, random_state=0, **params)
 
 

@@ -18,7 +18,7 @@ REGRESSORS = [HistogramBoostingRegressor, NewtonBoostingRegressor]
 
 
 def frame(names, n=200):
-    """Return a frame of a column of categories and a number, and what both say."""
+    """Return a frame of a categorical column and a number, and a target of both."""
     rng = np.random.default_rng(0)
     letters, number = rng.choice(list("abcdef"), n), rng.normal(size=n)
     table = pd.DataFrame({names[0]: pd.Categorical(letters), names[1]: number})
@@ -175,7 +175,7 @@ def test_boolean_mask_of_wrong_length_is_an_error(wanted, message):
 
 
 def batches():
-    """Return two tables whose categories come in another order, some in one of them alone."""
+    """Return two tables whose categories are in different order, some in only one of them."""
     rng = np.random.default_rng(1)
     effect = dict(zip("abcdefgh", [3.0, -2.0, 1.0, 0.0, 2.0, -1.0, 5.0, -4.0], strict=True))
     found = []
@@ -187,7 +187,7 @@ def batches():
 
 
 def go_on(model, X, y):
-    """Return a model of no new rounds to speak of, which goes on from another."""
+    """Return a model that continues from another with negligible new rounds."""
     more = type(model)(n_estimators=1, learning_rate=1e-9, random_state=0)
     how = "init_model" if hasattr(more, "num_leaves") else "xgb_model"
     return more.fit(X, y, **{how: model})

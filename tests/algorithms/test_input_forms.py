@@ -63,12 +63,12 @@ def frame(X):
 
 
 def as_type(kind):
-    """Return what makes a pandas frame of one dtype."""
+    """Return a function that makes a pandas frame of one dtype."""
     return lambda X: frame(X).astype(kind)
 
 
 def objects(missing):
-    """Return what makes a pandas frame of objects with a missing value of a kind."""
+    """Return a function that makes a pandas object frame with one kind of missing value."""
     return lambda X: frame(X).astype(object).where(~np.isnan(X), missing)
 
 
@@ -87,14 +87,14 @@ def locked(X):
 
 
 def mapped(X):
-    """Return an array that NumPy reads from the bytes of a file."""
+    """Return a memory-mapped array."""
     file = io.BytesIO()
     np.save(file, X)
     return np.frombuffer(file.getvalue()[-X.nbytes :], X.dtype).reshape(X.shape)
 
 
 def mixed(X):
-    """Return a pandas frame with a dtype of its own for each column."""
+    """Return a pandas frame with a different dtype for each column."""
     kinds = ("Float64", pd.SparseDtype("float64", 0.0), "double[pyarrow]", "float32")
     return frame(X).astype(dict(zip(NAMES, kinds, strict=True)))
 
@@ -161,7 +161,7 @@ MATRICES = {
 
 
 def draw_table(kind, seed=0):
-    """Return a table of small whole numbers: "whole", with "gaps", or "logical"."""
+    """Return a table of small integers: "whole", with "gaps", or "logical"."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (N_ROWS, 4)).astype(float)
     X[rng.random(X.shape) < 0.3] = 0.0
@@ -178,14 +178,14 @@ def target_of(model, X):
 
 
 def outputs(model, X):
-    """Return predictions; names of columns may be those of training or none."""
+    """Return predictions; column names may be those of training or none."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
         return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 
 def forms_of(kind, name):
-    """Return the forms of a table that an estimator takes, and whether columns have names."""
+    """Return the forms of a table that an estimator accepts, and whether columns have names."""
     found = {**ARRAYS, **FRAMES}
     if kind != "gaps":
         found |= WHOLE
@@ -224,7 +224,7 @@ def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
 
 
 def same(first, second):
-    """Return whether predictions are equal up to the rounding of float32."""
+    """Return True if predictions are equal up to float32 rounding."""
     return np.allclose(first, second, rtol=1e-6, atol=1e-9)
 
 

@@ -62,7 +62,7 @@ PREDICTIONS = {
 
 
 def seconds_to_answer(make, *, predicts):
-    """Return how long a process takes to answer SIGINT, sent a second after it began."""
+    """Return the seconds until a process ends after SIGINT, sent one second after its start."""
     script = SCRIPT.format(rows=400_000, make=make, predicts=predicts)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     try:

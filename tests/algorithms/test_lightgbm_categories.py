@@ -16,14 +16,14 @@ NO_ORDER = [4, 3, 2, 1, 0]  # codes are not what the categories are
 
 
 def columns(seed=0):
-    """Return codes below 4 and below 5, and a y that both decide."""
+    """Return codes below 4 and below 5, and a y that depends on both."""
     rng = np.random.default_rng(seed)
     k, o = rng.integers(0, 4, N), rng.integers(0, 5, N)
     return k, o, np.array([3.0, -1, 2, 0])[k] + o
 
 
 def cases():
-    """Return frames, each with what LightGBM is told of categories."""
+    """Return frames, each with LightGBM's categorical setting."""
     k, o, _ = columns()
     words, number = np.array(list("zwyx"))[k], np.random.default_rng(1).integers(0, 6, N)
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
@@ -50,7 +50,7 @@ def trained_by_lightgbm(frame, named, y):
 
 
 def saved_by_lightgbm(case, path):
-    """Return LightGBM's model of a case, which is saved, the frame and what it explains."""
+    """Return LightGBM's saved model of a case, the frame and the target."""
     columns_of, named = cases()[case]
     frame, y = pd.DataFrame(columns_of), columns()[2]
     booster = trained_by_lightgbm(frame, named, y)
@@ -99,7 +99,7 @@ def test_boosting_continues_from_a_model_of_a_frame(case, tmp_path):
 
 
 def open_model(tmp_path):
-    """Return a loaded model whose file leaves open of which column its list is, and its frame."""
+    """Return a loaded model whose file does not name the column of its list, and its frame."""
     k, o, y = columns()
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
     frame = pd.DataFrame({"o": ordered, "k": k})

@@ -110,7 +110,7 @@ def test_categorical_frame_columns_are_those_of_lightgbm(categorical, sets):
 
 
 def skewed(seed):
-    """Return X, y and weights of which few rows have most."""
+    """Return X, y and weights concentrated on few rows."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, (60, 3)).astype(float) + 1
     return X, rng.normal(size=60) * 1000, rng.lognormal(0, 3, 60)

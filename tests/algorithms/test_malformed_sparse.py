@@ -25,7 +25,7 @@ KINDS = [
 
 
 def damaged(how, form="csr"):
-    """Return a sparse matrix that is damaged after scipy has checked it."""
+    """Return a sparse matrix that is damaged after scipy's checks."""
     found = sparse.csr_matrix(X).asformat(form)
     match how:
         case "too large":

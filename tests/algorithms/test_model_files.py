@@ -35,7 +35,7 @@ FORMS = [  # what an ensemble of one value a leaf may be
 
 
 def missing_right(trees):
-    """Return the trees with missing categories on the side that LightGBM has for them."""
+    """Return the trees with missing categories on LightGBM's side."""
     asks_set = trees.categories >= 0
     if not asks_set.any():
         return trees
@@ -435,7 +435,7 @@ def test_damaged_file_is_reported_or_gives_a_valid_model(whole_files, seed):
 
 @pytest.fixture(scope="module")
 def whole_files(tmp_path_factory):
-    """Return a path to write to, and the texts of models in all forms."""
+    """Return a path to write to, and the texts of models in all formats."""
     trees = random_ensemble(np.random.default_rng(3), n_trees=2, tree={"sets": False, "depth": 2})
     texts = [xgboost_text(), lightgbm_writer.write(trees), json_format.write(trees)]
     return tmp_path_factory.mktemp("damaged") / "model", texts

@@ -32,7 +32,7 @@ CHECKED = [
 
 
 def known_failures(estimator):
-    """Return the checks that fail, and why: where a row of weight 3 is not three rows."""
+    """Return the estimator checks that fail, with reasons: a row of weight 3 is not three rows."""
     is_regressor = isinstance(estimator, NewtonBoostingRegressor)
     method, proposal = estimator.tree_method, estimator.proposal
     if estimator.parity:  # its histograms hold float64
@@ -103,7 +103,7 @@ def test_model_does_not_depend_on_threads(params, missing):
 
 
 def same_nodes(ours, theirs):
-    """Return the share of our trees' splits that the library's trees have, at their places."""
+    """Return the share of our splits that the library's trees have at the same nodes."""
     found = []
     for t, text in enumerate(theirs.get_booster().get_dump(dump_format="json")):
         tree = ours.ensemble_.tree(t)

@@ -32,7 +32,7 @@ def test_few_local_candidates_equal_many_global_ones():
 
 
 def weighed_by_few(n, missing=0.0):
-    """Return X, y and weights: eight neighbours in the first column weigh a billion times more."""
+    """Return X, y and weights: eight adjacent values of the first column weigh 10⁹ times more."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(n, 3)).astype(np.float32)
     y = rng.normal(size=n)

@@ -12,13 +12,13 @@ METHODS = ["hist", "approx"]
 
 
 def frame_of(codes, n_codes, **others):
-    """Return a frame of one column of categories, where −1 is missing, and of others."""
+    """Return a frame of one categorical column, where −1 is missing, and of others."""
     names = [f"c{k}" for k in range(n_codes)]
     return pd.DataFrame({"a": pd.Categorical.from_codes(codes, names), **others})
 
 
 def codes_of(X):
-    """Return a frame's values as XGBoost's files know them: categories by their codes."""
+    """Return a frame's values as in XGBoost's files: categories by their codes."""
     found = X.to_numpy(dtype=object, copy=True)
     for j, kind in enumerate(X.dtypes):
         if kind == "category":
@@ -31,7 +31,7 @@ def error_of(model, X, y):
 
 
 def travels(model, X, path):
-    """Check that a model's files predict what it does, in XGBoost too."""
+    """Assert that the files of a model predict like the model, in XGBoost too."""
     wanted = model.predict(X)
     model.save_model(path / "own.json", format="harness")
     own = type(model)().load_model(path / "own.json")

@@ -22,7 +22,7 @@ def table(n=300, seed=0):
 
 
 def twins(kinds, **params):
-    """Return our estimator that grows XGBoost's trees, and XGBoost's."""
+    """Return our estimator in parity mode, and XGBoost's."""
     return kinds[0](parity="xgboost", **params), kinds[1](n_jobs=1, **params)
 
 

@@ -34,7 +34,7 @@ def table(n=600):
 
 
 def trained(kind, n_classes=0, **params):
-    """Return a model, and the X that it was trained on."""
+    """Return a model and its training X."""
     X, y = table()
     if n_classes:
         y = np.array(["no", "yes", "very"])[np.digitize(y, [0, 1.5][: n_classes - 1])]

@@ -14,7 +14,7 @@ MOST = 12
 
 
 def grow(X, y, most_leaves, **params):
-    """Return a grower, and the tree of squared errors that is left of what it has grown."""
+    """Return a grower, and the pruned tree of squared errors that it has grown."""
     model = NewtonBoostingRegressor(max_leaves=most_leaves, min_child_weight=3.0, **params)
     model.n_features_in_, model.categories_ = X.shape[1], {}
     g, h = -y.astype(np.float32), np.ones(len(y), np.float32)

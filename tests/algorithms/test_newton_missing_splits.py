@@ -18,13 +18,13 @@ LISTS = {  # ways in which exact growth goes by lists
 
 
 def listed(X):
-    """Return CSR whose absent entries are the missing values."""
+    """Return a CSR matrix whose absent entries are the missing values."""
     rows, columns = np.nonzero(~np.isnan(X))
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
 def negative_table(n=400):
-    """Return rows whose values are all negative or missing, and what their being there tells."""
+    """Return rows with negative or missing values, and a target of their presence."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-8.0, -4.0, (n, 3)).astype(np.float32)
     X[rng.random(X.shape) < 0.4] = np.nan
@@ -32,7 +32,7 @@ def negative_table(n=400):
 
 
 def questions(model):
-    """Return what the nodes ask, each tree from its root and from left to right."""
+    """Return the splits of each tree, from the root and from left to right."""
     trees, found = model.ensemble_, []
 
     def walk(at):

@@ -19,7 +19,7 @@ MODULES = ["algorithms.newton_boosting", "algorithms.reference.xgboost"]
 
 
 def first_difference(ours, theirs):
-    """Return where the trees of two fitted estimators part, or an empty text."""
+    """Return the first difference of the trees of two estimators, or an empty text."""
     trees = [tree for trees in ours._rounds for tree in trees]
     others = read_trees(theirs.get_booster())
     assert len(trees) == len(others)
@@ -58,7 +58,7 @@ def test_early_stopping_ends_at_the_same_round():
 
 
 def silent(model):
-    """Return what keeps XGBoost's estimator from printing."""
+    """Return a context that silences XGBoost's estimator."""
     return {"verbose": False} if model.__module__.startswith("xgboost") else {}
 
 
@@ -100,7 +100,7 @@ def test_categories_are_refused():
 
 
 def compared(task, method, **own):
-    """Return what the harness says of our trees and XGBoost's."""
+    """Return the harness's comparison of our trees with XGBoost's."""
     registry, training = load_registry(modules=MODULES), rows(task, missing=True, weight=True)
     sides = []
     for name, params in (

@@ -23,7 +23,7 @@ KINDS = {"regressor": NewtonBoostingRegressor, "classifier": NewtonBoostingClass
 
 
 def listed(X):
-    """Return CSR whose absent entries are the missing values; zeros are entries."""
+    """Return a CSR matrix whose absent entries are the missing values; zeros are entries."""
     rows, columns = np.nonzero(~np.isnan(X))
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
@@ -49,7 +49,7 @@ def target_of(kind, y):
 
 
 def answers(model, X):
-    """Return predictions: of classes, the probabilities."""
+    """Return predictions, or probabilities of classes."""
     return getattr(model, "predict_proba", model.predict)(X)
 
 

@@ -29,7 +29,7 @@ ODD_VALUES = (7, 0.37, "other", None, [1])
 
 @pytest.mark.parametrize("name", LOCAL)
 def test_parameters_do_not_change_predictions_after_fit(name):
-    """Each parameter is set to values of all kinds, also to ones that `fit` would refuse."""
+    """Each parameter is set to values of all kinds, also to values that `fit` would refuse."""
     X, y = table(name)
     X[::7, 2] = np.nan if name.startswith(("Newton", "Hist")) else 0.0
     expected = predictions(small(name).fit(X, y), X)

@@ -40,7 +40,7 @@ def test_scikit_learn_estimator_checks_pass(estimator, check):
 
 
 def both(kind, X, y, sample_weight=None, **params):
-    """Return our and scikit-learn's forest, fitted; few trees leave rows without votes."""
+    """Return our and scikit-learn's forest, fitted; with few trees some rows get no votes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB")
         warnings.filterwarnings("ignore", ".*low number")

@@ -20,7 +20,7 @@ N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
 
 
 def scores(adapter, trees, X):
-    """Return the library's scores before the link and ours; predictions where it shows none."""
+    """Return the library's raw scores and ours, or predictions if it has no raw scores."""
     kind = type(adapter).__name__
     if kind == "XGBoostAdapter":
         theirs = adapter.booster.inplace_predict(X, predict_type="margin")
@@ -75,7 +75,7 @@ def target(rng, X, task):
 
 
 def at_thresholds(trees, X, rng):
-    """Return rows that stand on thresholds, and one float64 or float32 step beside them."""
+    """Return rows at thresholds, and one float64 or float32 step beside them."""
     numeric = np.flatnonzero((trees.feature >= 0) & (trees.categories < 0))
     rows = []
     for node in rng.permutation(numeric)[:80]:
@@ -106,7 +106,7 @@ def fit(name, task, X, y, params=None, weight=None, categorical=()):
 
 
 def compare(adapter, task, X):
-    """Hold raw scores to the bit, and predictions to the last places of the link."""
+    """Assert bitwise equal raw scores, and predictions up to the rounding of the link."""
     trees = adapter.export_trees()
     theirs, ours = scores(adapter, trees, X)
     np.testing.assert_array_equal(ours, theirs)
@@ -257,7 +257,7 @@ def test_catboost_category_statistics_cannot_be_exported():
 
 @pytest.fixture(scope="module")
 def real(mirror):
-    """Return a function that brings a shared dataset: declaration and table, 900 rows at most."""
+    """Return a function that loads a shared dataset: declaration and table of at most 900 rows."""
     registry = load_registry(modules=["harness.data.providers.mirror"])
 
     def bring(name):

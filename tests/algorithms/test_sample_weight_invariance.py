@@ -95,7 +95,7 @@ def all_models():
 
 
 def add_newton(add):
-    """Add the second-order boosters."""
+    """Add the Newton boosters."""
     objectives = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", *POSITIVE[1::2])
     objectives += ("reg:quantileerror", "reg:logistic", "reg:tweedie")
     for method in ("hist", "exact", "approx"):
@@ -144,7 +144,7 @@ TIED = {  # several splits gain as much: only powers of two keep the last bit of
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with their weights, and other rows that are given no weight."""
+    """Rows with their weights, and other rows without weights."""
 
     X: np.ndarray
     y: np.ndarray
@@ -154,7 +154,7 @@ class Table:
     names: tuple = ()
 
     def frame(self, X):
-        """Return rows as the estimator takes them: the last column holds categories."""
+        """Return rows in the estimator's input form: the last column holds categories."""
         if not self.names:
             return X
         frame = pd.DataFrame(X, columns=list(self.names))
@@ -190,7 +190,7 @@ def draw_table(name, model, seed, n_rows=240, n_more=60):
 
 
 def outputs(model, table, X, y, weight):
-    """Return the predictions of a model that is trained anew."""
+    """Return the predictions of a newly trained model."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="When fitting Bagging")
         warnings.filterwarnings("ignore", message="Using the fractional value max_samples")
@@ -200,7 +200,7 @@ def outputs(model, table, X, y, weight):
 
 
 def pairs_of(property_, model, table, seed, *, tied=False):
-    """Yield two predictions that are equal where the property holds."""
+    """Yield two predictions that are equal if the property holds."""
     rng = np.random.default_rng(seed)
     X, y, weight = table.X, table.y, table.weight
     if property_ == "equal weights are no weights":
@@ -272,7 +272,7 @@ EXCEPTIONS = [  # (library whose rule it is, estimator, what it counts, properti
 
 
 def exceptions():
-    """Yield a case for each property that a parameter or a draw breaks."""
+    """Yield a case for each property that a parameter or a random draw breaks."""
     for library, kind, params, broken in EXCEPTIONS:
         for one in broken:
             yield pytest.param(kind, params, one, id=f"{library}: {kind.__name__} {params}: {one}")

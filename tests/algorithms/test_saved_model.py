@@ -34,7 +34,7 @@ def table(n=800):
 
 
 def trained(kind, n_classes=0, **params):
-    """Return a model, and the X that it was trained on."""
+    """Return a model and its training X."""
     X, y = table()
     if n_classes:
         y = np.array(["no", "yes", "very"])[np.digitize(y, [0, 3][: n_classes - 1])]
@@ -121,7 +121,7 @@ def test_lightgbm_model_becomes_an_estimator(objective, tmp_path):
 
 
 def frame_of_kinds(last):
-    """Return a frame whose last column, of this name, holds categories; and y."""
+    """Return a frame whose last column has this name and holds categories, and y."""
     X, y = table()
     frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
     names = [f"kind {i}" for i in range(20)]

@@ -32,7 +32,7 @@ pytestmark = [
 
 @pytest.fixture
 def shap():
-    """Return the package: importing it takes two seconds, and matplotlib warns of its colours."""
+    """Return the shap package; its import takes two seconds, and matplotlib gives a warning."""
     import shap
 
     return shap
@@ -54,7 +54,7 @@ def estimator(kinds, task, **params):
 
 
 def ask(shap, model, X, *, walks=False):
-    """Return what the package says, shaped as `contributions`, without the base and with it."""
+    """Return the package's contributions, shaped as `contributions`, without and with the base."""
     explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     if walks:
         explainer.model.model_type = "internal"
@@ -70,7 +70,7 @@ def assert_close(found, expected, digits):
 
 
 def assert_agrees(shap, found, model, X, digits):
-    """Compare contributions with those of a library's model, by the library and by the package."""
+    """Compare contributions with a library's model, computed by the library and by the package."""
     assert_close(found, ask(shap, model, X)[1], digits)
     # The base is left out: the package reads XGBoost's base score as a rounded text.
     assert_close(found[:, :, :-1], ask(shap, model, X, walks=True)[0], 1e-7)

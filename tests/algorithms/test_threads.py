@@ -13,7 +13,7 @@ from algorithms.runtime.threads import Workers
 
 @pytest.fixture(params=[0, 10, 4000])
 def looks(request, monkeypatch):
-    """Set how often threads look out; the machine has room for all of them."""
+    """Set the spin count of threads, on a machine with enough processors."""
     monkeypatch.setattr(threads, "LOOKS", request.param)
     monkeypatch.setattr(threads, "count_processors", lambda: 8)
 

@@ -23,14 +23,14 @@ CLASSES = ["gini", "entropy", "misclassification"]
 
 
 def category(rng, n, k, missing=0.0):
-    """Return a column of up to k codes, in no order that means anything."""
+    """Return a column of up to k codes in random order."""
     codes = rng.permutation(k)[rng.integers(0, k, n)].astype(float)
     codes[rng.random(n) < missing] = np.nan
     return codes
 
 
 def weights_of(rng, n, kind):
-    """Return weights that are whole, fractions or 1."""
+    """Return weights that are integers, fractions or 1."""
     drawn = {
         "unit": lambda: np.ones(n),
         "whole": lambda: rng.integers(1, 5, n).astype(float),
@@ -40,13 +40,13 @@ def weights_of(rng, n, kind):
 
 
 def tree_of(criterion, **params):
-    """Return an unfitted tree of the kind that has the criterion."""
+    """Return an unfitted classifier or regressor with the criterion."""
     kind = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
     return kind(criterion=criterion, random_state=0, **params)
 
 
 def codes_left(grown, codes, node=0):
-    """Return which codes go left at a node."""
+    """Return the codes that go left at a node."""
     chosen, to_left = grown.sets[node]
     missing = np.isnan(codes)
     return np.where(missing, grown.missing_go_to_left[node], np.isin(codes, chosen) == to_left)
@@ -119,7 +119,7 @@ def test_many_categories_of_many_classes_use_the_principal_component():
 
 
 def mixed(rng, n, missing=0.0):
-    """Return X with two columns of categories among numbers."""
+    """Return X with two categorical columns among numeric ones."""
     X = rng.normal(size=(n, 4))
     X[:, 1], X[:, 3] = category(rng, n, 6, missing), category(rng, n, 40, missing)
     X[rng.random(n) < missing, 0] = np.nan

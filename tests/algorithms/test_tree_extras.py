@@ -18,7 +18,7 @@ from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def rows_of_nodes(grown, X):
-    """Return which rows stand at each node, going down from the root."""
+    """Return the rows at each node, from the root down."""
     rows = {0: np.arange(len(X))}
     for node in np.flatnonzero(grown.children_left >= 0):
         x = X[rows[node], grown.feature[node]].astype(np.float32)
@@ -29,7 +29,7 @@ def rows_of_nodes(grown, X):
 
 
 def gain_and_ratio(y, w, left):
-    """Return the information gain of a split, and that over its split information."""
+    """Return the information gain of a split, and its gain ratio."""
     gain = oracles.decrease("entropy", y, w, left) / w.sum()
     share = w[left].sum() / w.sum()
     return gain, gain / -(share * math.log2(share) + (1 - share) * math.log2(1 - share))
@@ -118,7 +118,7 @@ def error_of(model, X, y, w):
 
 
 def least_error(model, X, y, w):
-    """Return the least error of all subtrees and the fewest leaves that have it, by recursion."""
+    """Return the least error of all subtrees and the fewest leaves that reach it, by recursion."""
     grown, rows = model.tree_, rows_of_nodes(model.tree_, X)
     classes = isinstance(model, DecisionTreeClassifier)
 

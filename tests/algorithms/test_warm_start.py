@@ -22,7 +22,7 @@ def columns(count):
 
 
 def grown(kind, X, y):
-    """Return a model of two members that is to get two more, and what it predicts."""
+    """Return a model of two members, configured for two more, and its predictions."""
     model = kind(n_estimators=2, warm_start=True, random_state=0).fit(X, y)
     return model.set_params(n_estimators=4), model.predict(X)
 

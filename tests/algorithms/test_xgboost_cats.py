@@ -20,20 +20,20 @@ SHORT = ["i1", "u1", "i2", "i4", "i8"]  # whole numbers that XGBoost 3.2 can tra
 
 
 def codes(n=400):
-    """Return codes of four categories, and what they say."""
+    """Return codes of four categories, and a target of them."""
     rng = np.random.default_rng(0)
     found = rng.integers(0, 4, n)
     return found, np.array([0.0, 5.0, 1.0, 3.0])[found] + 0.01 * rng.normal(size=n)
 
 
 def column(categories, missing=0.0):
-    """Return a column of categories, some of them missing."""
+    """Return a categorical column with missing values."""
     found = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
     return pd.Categorical.from_codes(found, categories=pd.Index(categories))
 
 
 def frame(missing=0.1):
-    """Return a frame of text, numbers, and two kinds of whole numbers."""
+    """Return a frame of text, numbers, and two integer dtypes."""
     return pd.DataFrame(
         {
             "word": column(WORDS, missing),
@@ -45,13 +45,13 @@ def frame(missing=0.1):
 
 
 def turned(table):
-    """Return a frame whose categories stand in reverse order."""
+    """Return a frame with reversed order of categories."""
     kinds = {n: pd.CategoricalDtype(table[n].cat.categories[::-1]) for n in table if n != "x"}
     return table.astype(kinds)
 
 
 def section(path):
-    """Return what a file of XGBoost's says of categories."""
+    """Return the category section of an XGBoost file."""
     learner = json.loads(path.read_text())["learner"]
     booster = learner["gradient_booster"]
     return booster.get("gbtree", booster)["model"]["cats"]

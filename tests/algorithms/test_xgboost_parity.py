@@ -44,7 +44,7 @@ def test_real_tables_equal_xgboost(method):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("method", METHODS)
 def test_splits_caused_by_rounding_equal_xgboost(method, seed):
-    """Targets cancel but for the rounding of their sums, so the order of every sum decides."""
+    """Targets cancel up to rounding, so the order of every sum decides."""
     rng = np.random.default_rng(seed)
     half = rng.integers(0, 4, (150, 2))
     y = (np.exp(rng.normal(size=150) * 8) * 1e8).astype(np.float32)

@@ -40,7 +40,7 @@ def methods(case: type) -> list[str]:
 
 
 def test_static_names_equal_the_registry() -> None:
-    """asv would give one algorithm's times another's name, were the list made at run time."""
+    """A list made at run time would give one algorithm's times another's name in asv."""
     assert load_registry(strangers=False).names("algorithm") == names.ALGORITHMS
 
 
@@ -85,7 +85,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
 
 @pytest.fixture
 def cache(made: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> dict:
-    """Return what asv hands to a case, in the folder that asv runs it in."""
+    """Return the facts that asv passes to a case, in the folder in which asv runs it."""
     monkeypatch.chdir(made[0])
     return made[1]
 
@@ -162,7 +162,7 @@ def test_first_fit_compiles_into_its_own_folder() -> None:
 
 @pytest.mark.slow
 def test_asv_runs_a_case_of_each_kind(tmp_path: Path) -> None:
-    """The whole suite is `make bench`; here one algorithm goes through asv itself."""
+    """The whole suite is `make bench`; here one algorithm runs through asv itself."""
     environment = os.environ | {"HOME": str(tmp_path)}
     command = [sys.executable, "-m", "asv"]
     subprocess.run([*command, "machine", "--yes"], cwd=ROOT, env=environment, check=True)
@@ -182,7 +182,7 @@ BORROW = (
 
 @pytest.fixture(scope="module")
 def small_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Clone the last two commits, with a configuration that installs the project alone."""
+    """Clone the last two commits, with a configuration that installs only the project."""
     clone = tmp_path_factory.mktemp("asv") / "clone"
     subprocess.run(["git", "clone", "--quiet", "--local", str(ROOT), str(clone)], check=True)
     config = read_config(clone / "asv.conf.json")

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 
 
 def compare(loss, X, y, weight, params):
-    """Hold a booster in parity mode to scikit-learn's."""
+    """Compare a booster in parity mode with scikit-learn's."""
     regression = loss in REGRESSION
     ours = GradientBoostingRegressor if regression else GradientBoostingClassifier
     theirs = getattr(ensemble, ours.__name__)
@@ -70,7 +70,7 @@ def test_random_boosters_equal_scikit_learn(number):
 
 
 def mirror_table_names():
-    """Return the names of the tables that are small enough."""
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())

@@ -41,7 +41,7 @@ read(np.zeros(3), 3)
 
 
 def run_checked(folder, *command):
-    """Return a finished child of Python whose kernels check indices."""
+    """Run Python in a child process whose kernels check indices."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "HARNESS_KERNEL_CACHE": str(folder)}
     return subprocess.run(
         [sys.executable, *command],

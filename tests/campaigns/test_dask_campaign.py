@@ -65,7 +65,7 @@ class Campaign:
         return self.outcomes()
 
     def done(self):
-        """Return when each trial that is done was begun: one whose workers were killed is not."""
+        """Return the start time of each trial that finished without losing its worker."""
         return {one.trial.id: one.started for one in self.outcomes() if one.status is Status.DONE}
 
     def outcomes(self):
@@ -80,7 +80,7 @@ def is_busy(dask_worker):
 
 
 def kill_one(client):
-    """Kill a worker that works, and wait until another one has taken its place."""
+    """Kill a busy worker, and wait until another one has replaced it."""
     address, pid = wait_until(lambda: busy_one(client), 60.0)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: address not in client.nthreads(), 60.0)
@@ -88,13 +88,13 @@ def kill_one(client):
 
 
 def busy_one(client):
-    """Return the address and the process of a worker that works, or None."""
+    """Return the address and the process of a busy worker, or None."""
     told = client.run(is_busy, on_error="ignore")
     return next(((address, pid) for address, (works, pid) in told.items() if works), None)
 
 
 def stored_in(results):
-    """Return how many outcomes are stored."""
+    """Return the number of stored outcomes."""
     if not (results / DATABASE).exists():
         return 0
     with closing(sqlite3.connect(f"file:{results / DATABASE}?mode=ro", uri=True)) as rows:

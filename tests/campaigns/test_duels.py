@@ -35,7 +35,7 @@ ENOUGH = 50  # duels from which on a share is held against its limit as it is
 
 
 def campaign(folder, kind, number, the_duel):
-    """Fight duels under load and return their outcomes, in order."""
+    """Run duels under load and return their outcomes, in order."""
     outcomes, log = [], os.environ.get("SOAK_DUEL_LOG")
     with changing_load(SEED), duel_runner(folder) as run:
         for n in range(number):
@@ -56,7 +56,7 @@ def holds(interval, ratio):
 
 
 def share(count, n):
-    """Return a share in words, with its exact 95 % interval."""
+    """Return a sentence with a share and its exact 95 % interval."""
     low, high = bounds(count, n)
     return f"{count} of {n} ({count / n:.1%}, Clopper-Pearson {low:.1%} to {high:.1%})"
 
@@ -67,7 +67,7 @@ def bounds(count, n):
 
 
 def reaches(count, n, limit):
-    """Say whether a share is as large as promised; few duels only have to be in keeping with it."""
+    """Return True if a share reaches its nominal value, or is consistent with it for few duels."""
     return count >= limit * n if n >= ENOUGH else bounds(count, n)[1] >= limit
 
 
@@ -76,7 +76,7 @@ def tell(*lines):
 
 
 def noise(outcomes):
-    """Return what a reader should know of the load that the duels met."""
+    """Return a summary of the load during the duels."""
     logs = [math.log(ratio_of(blocks)[0].value) for o in outcomes for blocks in by_launch(o)]
     logs.sort()
     low, high = logs[len(logs) // 20], logs[-1 - len(logs) // 20]
@@ -96,7 +96,7 @@ def by_launch(outcome):
 
 
 def replayed(the_duel, launches):
-    """Return whether a duel of these launches would have told one side to be the faster."""
+    """Return True if a duel of these launches would call one side faster."""
     blocks = [replace(b, launch=n) for n, blocks in enumerate(launches) for b in blocks]
     for look in INTERIM_LAUNCHES:
         reason = stop_reason(the_duel, [b for b in blocks if b.launch < look])
@@ -161,5 +161,5 @@ def test_slowdown_is_found_and_its_ratio_covered(tmp_path):
 
 
 def ended(outcomes, launches):
-    """Return how many duels ended after so many launches."""
+    """Return the number of duels that ended after each number of launches."""
     return sum(len(o.facts["launches"]) == launches for o in outcomes)

@@ -55,7 +55,7 @@ fragments = st.sampled_from(
 
 @st.composite
 def spliced(draw, texts):
-    """Draw a text of ours with a few pieces cut out and others put in."""
+    """Draw a valid text with a few pieces removed and others inserted."""
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
@@ -66,7 +66,7 @@ def spliced(draw, texts):
 
 @st.composite
 def changed(draw, whole):
-    """Draw JSON of ours with a value put in anywhere, as bytes that may be cut."""
+    """Draw valid JSON with one value replaced, as bytes that may be truncated."""
     copy = json.loads(json.dumps(whole))
     place = copy
     while True:

@@ -36,7 +36,7 @@ MODULES = (*DATA, "harness.executors.local", "harness.plugins.metrics")
 
 
 def gate(folder, *more):
-    """Run a gate as a person does; return its exit code and its decisions."""
+    """Run the gate command; return its exit code and its decisions."""
     command = [sys.executable, "-m", "harness", "gate", *more, "--json"]
     variables = {**os.environ, "HARNESS_RESULTS": str(folder.parent / "results")}
     if not (folder / "harness").is_dir():  # a stranger's project is gated by this harness
@@ -56,7 +56,7 @@ def gate_ridge(folder, experiment):
 
 
 def failed(decisions):
-    """Return the kinds and phases of what failed."""
+    """Return the kinds and phases of failed decisions."""
     return {(d["gate"]["kind"], d["gate"]["phase"]) for d in decisions if d["state"] == "fail"}
 
 
@@ -129,7 +129,7 @@ def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
 
 
 def with_workers_of(fork):
-    """Return what fights a duel with forked workers, or with those that the supervisor starts."""
+    """Return a function that runs a duel with forked workers, or with those of the supervisor."""
 
     def run(duel, open_session, **fields):
         return duelling.run_duel(duel, fork or open_session, **fields)
@@ -138,7 +138,7 @@ def with_workers_of(fork):
 
 
 def told(answer, seconds, *, real):
-    """Keep what one gate of the campaign said."""
+    """Log the result of one gate of the campaign."""
     if not LOG:
         return
     found = {f"{d.gate.kind} of {d.gate.phase}": [d.state, d.reason] for d in answer.decisions}

@@ -36,13 +36,13 @@ OLD = 2 * 86_400.0  # seconds after which what a killed process left is swept
 
 @pytest.fixture(autouse=True)
 def _ctrl_c_is_heard():
-    """A shell starts what it puts into the background deaf to Ctrl-C, and children inherit it."""
+    """Restore the default of SIGINT, which background processes of a shell ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def wait_for_a_moment(process, chance, kills):
-    """Let a random time pass in a random stage, or before it where it is long in coming."""
+    """Wait for a random time in a random stage, or less if the stage takes long to come."""
     aim, patience = chance.randrange(len(STAGES)), chance.expovariate(1 / PATIENCE)
     until = None
     while process.poll() is None and (stage := stage_of(process)) < aim:
@@ -56,7 +56,7 @@ def wait_for_a_moment(process, chance, kills):
 
 
 def strike(process, kind, chance):
-    """Kill; return whether somebody was hit."""
+    """Kill a process; return True if one was killed."""
     if kind in ("worker", "both"):
         workers = workers_of(process)
         if not workers:
@@ -69,7 +69,7 @@ def strike(process, kind, chance):
 
 
 def ended(process, kind):
-    """Wait for the end of a run that was told to end, and hold what it says against its promise."""
+    """Wait for the end of a terminated run, and check its message."""
     process.communicate(timeout=60)
     err = process.log.read_text()
     if kind in ("SIGKILL", "both"):
@@ -84,7 +84,7 @@ def ended(process, kind):
 
 
 def run_under_fire(campaign, chance, kills):
-    """Run until the end, killing on the way; return what the run that came through printed."""
+    """Run until the end with kills on the way; return the output of the run that completed."""
     while True:
         process = campaign.start()
         while True:
@@ -107,14 +107,14 @@ def run_under_fire(campaign, chance, kills):
 
 
 def finished(process):
-    """Return what a run that nobody killed printed at its end."""
+    """Return the output of a run that was not killed."""
     out, _ = process.communicate(timeout=600)
     assert process.returncode == 3, process.log.read_text()
     return json.loads(out)
 
 
 def check_whole(campaign, told):
-    """Check that store and reports are whole, and that nothing else is in the results folder."""
+    """Check that store and reports are complete, and that the results folder holds nothing else."""
     with Store.open(campaign.results) as store:
         named = {sha for o, _ in store.outcomes() for sha in o.arrays.values()}
         for sha256 in named:
@@ -138,7 +138,7 @@ def check_whole(campaign, told):
 
 
 def check_outcomes(campaign):
-    """Check that all that was planned has one end; return what a kill of ours ended of it."""
+    """Check that everything planned has one outcome; return the outcomes caused by our kills."""
     outcomes = campaign.outcomes()
     assert len(outcomes) == len(campaign.planned)
     assert {o.trial.id for o in outcomes} == campaign.planned
@@ -157,7 +157,7 @@ def check_outcomes(campaign):
 
 
 def stored(campaign):
-    """Return how many ends of trials, duels and comparisons the store holds, of all runs."""
+    """Return the number of outcomes of trials, duels and comparisons in the store, of all runs."""
     with closing(sqlite3.connect(campaign.results / DATABASE)) as database:
         tables = ("outcome", "duel_outcome", "parity_outcome")
         counts = [f"SELECT count(*) FROM {table}" for table in tables]
@@ -165,7 +165,7 @@ def stored(campaign):
 
 
 def besiege(folder, chance, kills):
-    """Take one experiment through its kills to its end, and check all of it."""
+    """Run one experiment through its kills to its end, and check all of it."""
     campaign = Campaign(folder, kernels=folder.parent / "kernels")  # the first compiles them
     told = run_under_fire(campaign, chance, kills)
     killed, broken = check_outcomes(campaign)

@@ -41,7 +41,7 @@ pytestmark = [
 
 
 def run_suite(library, folder, *, ours):
-    """Return what became of each case, name → (outcome, how many estimators it created)."""
+    """Return the result of each case, name → (outcome, number of estimators it created)."""
     checkout, tests, files = FILES[library]
     env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
     env |= {"REPLACE_CLASSES_LIBRARY": library, "REPLACE_CLASSES_OURS": "1" if ours else "0"}
@@ -64,7 +64,7 @@ def run_suite(library, folder, *, ours):
 
 
 def read_outcomes(report):
-    """Return what a report of pytest says of each case: (outcome, estimators, rankers)."""
+    """Return each case of a pytest report: (outcome, estimators, rankers)."""
     found = {}
     for case in ET.parse(report).iter("testcase"):
         parts = {part.tag for part in case}
@@ -93,7 +93,7 @@ def counted(theirs):
 
 
 def is_meant(case, key):
-    """Return whether a key of the list means a case: its function, and words of its parameters."""
+    """Return True if a key of the list matches a case: its function, and parameter words."""
     function, *words = key.split()
     name, _, parameters = case.rpartition("::")[2].partition("[")
     return name == function and all(word in parameters for word in words)

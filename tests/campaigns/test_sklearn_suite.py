@@ -50,7 +50,7 @@ pytestmark = pytest.mark.slow
 
 
 def run_file(name, folder):
-    """Return what became of each test of a file, by its id; see `outcome_of`."""
+    """Return the result of each test of a file, by its id; see `outcome_of`."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
     mode, _, file = name.rpartition(":")
     if mode == "parity":
@@ -76,7 +76,7 @@ def run_file(name, folder):
 
 
 def outcome_of(case):
-    """Return what became of one test: passed, failed, skipped, or foreign: it has none of ours."""
+    """Return the result of a test: passed, failed, skipped, or foreign (without our estimators)."""
     told = {part.tag for part in case}
     if told & {"failure", "error"}:
         return "failed"
@@ -87,7 +87,7 @@ def outcome_of(case):
 
 
 def is_meant(case, key):
-    """Say whether a key of the list means a test: its name, and words of its parameters."""
+    """Return True if a key of the list matches a test: its name, and words of its parameters."""
     name, *words = key.split()
     found, _, parameters = case.partition("[")
     return found == name and all(word in parameters for word in words)

@@ -74,7 +74,7 @@ def test_random_bagging_equals_scikit_learn(seed, kind, draws, weighted):
 
 
 def mirror_table_names():
-    """Return the names of the tables that are small enough."""
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())

@@ -40,7 +40,7 @@ def test_random_boosters_equal_xgboost(number):
 
 
 def mirror_table_names():
-    """Return the names of the tables that are small enough."""
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
@@ -49,7 +49,7 @@ def mirror_table_names():
 
 
 def numbers_of(X):
-    """Return a table as float32: categories as codes, what a sparse one does not hold as NaN."""
+    """Return a table as float32: categories as codes, absent entries as NaN."""
     if sparse.issparse(X):
         dense, entries = np.full(X.shape, np.nan, np.float32), X.tocoo()
         dense[entries.row, entries.col] = entries.data

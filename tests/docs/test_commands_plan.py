@@ -28,7 +28,7 @@ def commands():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a reader's folder, with the files that the pages tell of."""
+    """Create a reader's folder with the files that the pages mention."""
     (source,) = blocks((DOCS / "ten-minutes.md").read_text(), "python")
     (tmp_path / "histogram_bayes.py").write_text(source)
     (tutorial,) = blocks((DOCS / "tutorial.md").read_text(), "toml")

@@ -34,7 +34,7 @@ def section(title):
 
 
 def keys(title):
-    """Return the keys of a section's table with what it says of their defaults."""
+    """Return the keys of a section's table with the defaults it states."""
     return dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", section(title), re.MULTILINE))
 
 

@@ -112,7 +112,7 @@ BUILTIN = [
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory):
-    """An experiment's file, called speed, and the registry of what it names."""
+    """Return the file of an experiment called speed, and a registry of its names."""
     folder = tmp_path_factory.mktemp("kit")
     (folder / "both.py").write_text(PLUGIN)
     for name in ("speed", "parity"):
@@ -121,7 +121,7 @@ def kit(tmp_path_factory):
 
 
 def stored(results, experiment, registry, status="done", lacking="", **settings):
-    """Store a run in which all is done but one kind of thing on the larger dataset."""
+    """Store a run in which one kind of measurement is missing on the larger dataset."""
     request = Request(load_experiment(experiment, changes=settings))
     plan = plan_request(request, registry)
     with Store.open(results, write=True) as store:

@@ -14,7 +14,7 @@ def sources(kind):
 
 
 def run_cell(source, names):
-    """Run a cell's lines; return the value of the last one where it is an expression."""
+    """Run a cell's lines; return the value of the last line if it is an expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     exec(compile(ast.Module(body, []), "cell", "exec"), names)

@@ -81,7 +81,7 @@ def test_pages_name_the_installed_version():
 
 
 def told(text):
-    """Return the commands that a page shows in its shell blocks, and between backticks."""
+    """Return the commands that a page shows in shell blocks and between backticks."""
     shown = COMMAND.findall("\n".join(blocks(text.replace("\\\n", " "), "sh")))
     return [*shown, *(" ".join(line.split()) for line in INLINE.findall(without_blocks(text)))]
 

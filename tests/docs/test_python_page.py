@@ -38,7 +38,7 @@ def test_each_call_matches_its_function(call):
 
 
 def shortened(name):
-    """Return a function of harness that does what it is asked for, and less of it."""
+    """Return a function of harness with the same result type and less work."""
     real = getattr(harness, name)
 
     def ask(*given, **named):

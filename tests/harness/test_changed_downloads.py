@@ -47,7 +47,7 @@ DUELS = {
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Become a machine of its own, by its cache, to which an address gave some bytes or none."""
+    """Simulate a separate machine by its cache, with given downloaded bytes or none."""
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards/mine.toml").write_text(CARD)
     monkeypatch.setenv("HARNESS_DATASETS", str(tmp_path / "cards"))
@@ -64,7 +64,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def measured(results, **more):
-    """Run, and return how much was reused, and what the trials say of their bytes."""
+    """Run, and return the number of reused trials and their recorded digests."""
     result = harness.run(EXPERIMENT | more, results=results, progress=False)
     with Store.open(results) as store:
         pins = [outcome.facts.get("pins") for outcome, _ in store.outcomes(result.run)]

@@ -13,7 +13,7 @@ from harness.store import Store
 
 @pytest.fixture
 def _jumping(monkeypatch):
-    """Make the clock jump by a day at each look, ahead and back again."""
+    """Make the clock jump by a day at each call, forward and back."""
     real, jumps = time.time, itertools.cycle([86_400.0, -86_400.0])
     monkeypatch.setattr(time, "time", lambda: real() + next(jumps))
 

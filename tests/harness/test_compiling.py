@@ -42,7 +42,7 @@ def test_plugin_joining_two_compile_groups_merges_them(tmp_path):
 
 
 class Told:
-    """A supervisor that only notes what it is asked to compile."""
+    """A fake supervisor that records the requested compilations."""
 
     def __init__(self):
         self.warmed = []

@@ -110,7 +110,7 @@ def test_every_speed_experiment_compares_every_rival_on_the_stated_rows(name):
 
 
 def trained_rows(rows, folds):
-    """Return how many rows train, as the default splits part a table."""
+    """Return the number of training rows of a table with the default splits."""
     if rows >= HOLDOUT_ROWS:
         return rows - math.ceil(rows * TEST_SHARE)
     return rows - rows // folds

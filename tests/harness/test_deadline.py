@@ -29,7 +29,7 @@ ASKED = {
 
 @pytest.fixture
 def execution(tmp_path, monkeypatch):
-    """Return what carries out two jobs of three trials, and a duel, in this process."""
+    """Return an execution of two jobs of three trials, and a duel, in this process."""
     registry = load_registry(modules=MODULES)
     plan = make_plan(parse_experiment(ASKED, "late"), registry, Surroundings())
     with Store.open(tmp_path, write=True) as store:
@@ -44,7 +44,7 @@ def execution(tmp_path, monkeypatch):
 
 
 def supervised(monkeypatch, seconds):
-    """Let every trial end at once, and the clock go on by so much."""
+    """Make every trial end at once and advance the clock."""
     clock = [0.0]
 
     def supervise(_, job):

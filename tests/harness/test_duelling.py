@@ -49,7 +49,7 @@ def duel(**fields):
 
 
 class FakeWorker:
-    """Answers like a worker; the wall time of a call is what ``seconds`` says."""
+    """A fake worker session; the wall time of a call is that of ``seconds``."""
 
     def __init__(self, fake_duel, job):
         self.fake_duel = fake_duel
@@ -93,7 +93,7 @@ class FakeWorker:
 
 
 class FakeDuel:
-    """Opens fake workers and logs their requests."""
+    """Fake workers for a duel and a log of their requests."""
 
     def __init__(self, ours=0.25, theirs=0.5, faults=None):
         self.log = []

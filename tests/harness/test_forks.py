@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def opened(tmp_path):
-    """Return a way to open forked sessions, which are ended."""
+    """Return a function that opens forked sessions and closes them at the end."""
     sessions = []
 
     def open_session(**more):

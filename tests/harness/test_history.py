@@ -34,7 +34,7 @@ def registry():
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A repository of some commits, and a store with a run of each; <evil> is a name like any."""
+    """A repository of some commits, and a store with a run of each; <evil> is an ordinary name."""
     folder = tmp_path_factory.mktemp("history")
     project = new_project(folder / "project")
     rng = np.random.default_rng(0)
@@ -232,7 +232,7 @@ def test_commit_is_one_point_and_points_are_ordered_by_time():
 
 @pytest.mark.slow
 def test_asv_publishes_the_exported_results(place, registry, tmp_path):
-    """`asv publish` draws every commit of a case, and finds the step that was put there."""
+    """`asv publish` draws every commit of a case, and finds the simulated step."""
     export_asv(place / "results", tmp_path / "results", registry, place / "project")
     places = {"results_dir": "results", "html_dir": "html", "env_dir": "env"}
     about = {"version": 1, "project": "made", "repo": str(place / "project"), "branches": ["main"]}

@@ -18,7 +18,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def outcome(end: float, *walls: float) -> Outcome:
-    """Return an outcome that ended so many seconds after the start, with samples of fit."""
+    """Return an outcome that ended given seconds after the start, with samples of fit."""
     samples = tuple(Sample("fit", wall, wall) for wall in walls)
     ended = (START + timedelta(seconds=end)).isoformat()
     return Outcome(TRIAL, Status.DONE, (Sample("import", 9.0, 9.0), *samples), ended=ended)

@@ -16,7 +16,7 @@ from harness.runs.run import surroundings
 
 
 def planned(seeds):
-    """Return the ids of all trials of a plan, and the seconds that it took."""
+    """Return the ids of all trials of a plan, and the seconds of planning."""
     experiment = {
         "name": "large",
         "datasets": ["breast_cancer", "wine", "digits", "iris", "diabetes", "friedman1"],

@@ -16,7 +16,7 @@ CHILD = (
 
 @pytest.fixture
 def family():
-    """Return a process that waits for its own child, both in a group of their own."""
+    """Return a process that waits for its own child, both in a separate process group."""
     parent = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
     wait_until(lambda: processes.descendants(parent.pid))
     yield parent

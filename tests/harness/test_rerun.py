@@ -61,7 +61,7 @@ def registry(folder):
 
 
 def keep(folder, registry, experiment, command="run", extra=()):
-    """Store a run as it is planned, every trial and duel of it failed; return id and plan."""
+    """Store a planned run whose trials and duels all failed; return id and plan."""
     request = Request(
         experiment, extra, (str(folder / "mine.py"),), folder / "results", command=command
     )
@@ -95,7 +95,7 @@ def page_of(folder, registry, run):
 
 
 def told(folder, command):
-    """Return what a command of a report would run, as ``--dry-run --json`` tells it."""
+    """Return the plan of a report's command, from ``--dry-run --json``."""
     start = "python -m harness "
     assert command.startswith(start)
     words = [*shlex.split(command.removeprefix(start)), "--results", str(folder / "results")]

@@ -16,7 +16,7 @@ from harness.worker.saved_model import load_model, read_rows
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """Return the folder of a run on a file of one's own, and the file's rows."""
+    """Return the folder of a run on a user's file, and the file's rows."""
     folder = tmp_path_factory.mktemp("own")
     rng = np.random.default_rng(0)
     n = 200

@@ -21,7 +21,7 @@ from harness.plugins.scaffold import BENCHMARKS, KINDS, write_package
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Write a package of every kind, and install them all into a folder of their own."""
+    """Write a package of every kind, and install them all into a separate folder."""
     home = tmp_path_factory.mktemp("plugins")
     folders = []
     for kind in KINDS:
@@ -126,7 +126,7 @@ def test_documented_example_has_the_current_suite(tmp_path):
 
 
 def asv(site, *words):
-    """Run asv in the package of an algorithm, with what is installed beside it."""
+    """Run asv in the package of an algorithm."""
     environment = {**os.environ, "HOME": str(site), "ASV_PYTHONPATH": str(site / "site")}
     environment.pop("HARNESS_DISABLE_PLUGINS", None)
     command = [sys.executable, "-m", "asv", *words]
@@ -140,7 +140,7 @@ def asv(site, *words):
 
 @pytest.mark.slow
 def test_generated_asv_suite_stores_and_publishes_costs_of_a_commit(site):
-    """The commands of its README, each case of one dataset once, and losses of another."""
+    """Run the commands of its README, each case of one dataset once, and losses of another."""
     pytest.importorskip("asv", reason="asv is not installed")
     here = ("--environment", f"existing:{sys.executable}")
     asv(site, "check", *here)

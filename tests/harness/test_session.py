@@ -19,7 +19,7 @@ from harness.worker.environment import worker_environment
 
 @pytest.fixture
 def impostor(tmp_path):
-    """Return a way to open a session whose interpreter runs other code than the worker's."""
+    """Return a function that opens a session with an interpreter that runs other code."""
     opened = []
 
     def open_session(code):

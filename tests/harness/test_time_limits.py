@@ -65,7 +65,7 @@ def test_limit_does_not_count_compilation(clock):
 
 
 def test_suspended_supervisor_stores_no_false_timeout(tmp_path):
-    """It is stopped for longer than the limit that `left` sees of a trial that takes 2 s."""
+    """It is suspended for longer than the limit of a trial that takes 2 s."""
     helpers = str(Path(__file__).resolve().parents[1] / "helpers")
     path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
     code = PARENT.replace("timeout=30.0", "timeout=6.0")

@@ -36,7 +36,7 @@ LOG_NOISE = ("info", "verbose")  # levels that are no complaint
 
 
 class Browser:
-    """A running browser. Messages are JSON that ends in a zero byte, on its descriptors 3 and 4."""
+    """A running browser. Messages are JSON with a zero byte at the end, on descriptors 3 and 4."""
 
     def __init__(self, executable: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -58,7 +58,7 @@ class Browser:
         self._waiting: list[dict[str, Any]] = []
 
     def close(self) -> None:
-        """End the browser, by force where it does not go by itself."""
+        """Close the browser, by force if necessary."""
         with contextlib.suppress(OSError, RuntimeError):
             self.call("Browser.close")
         for end in (self._ask, self._hear):
@@ -84,7 +84,7 @@ class Browser:
         return dict(answer["result"])
 
     def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first message that is wanted; the others stay for later."""
+        """Return the first matching message; the others are kept."""
         for place, told in enumerate(self._waiting):
             if wanted(told):
                 return self._waiting.pop(place)
@@ -95,7 +95,7 @@ class Browser:
         raise RuntimeError("the browser went away")
 
     def events(self, session: str) -> list[dict[str, Any]]:
-        """Return the events of a session so far, and forget them."""
+        """Return the events of a session so far, and clear them."""
         mine = [told for told in self._waiting if told.get("sessionId") == session]
         self._waiting = [told for told in self._waiting if told.get("sessionId") != session]
         return mine
@@ -116,7 +116,7 @@ class Browser:
 
     @contextlib.contextmanager
     def page(self, path: Path, **how: Any) -> Iterator[Page]:
-        """Open a file in a tab of its own; see :class:`Page`."""
+        """Open a file in a new tab; see :class:`Page`."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         opened = Page(self, str(attached["sessionId"]))
@@ -128,7 +128,7 @@ class Browser:
 
 
 class Page:
-    """A file in a tab: what it asked for, what it complained of, what a script finds in it."""
+    """A file in a tab: its requests, its errors, and results of scripts in it."""
 
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser, self._session = browser, session
@@ -172,7 +172,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=media, features=[scheme, still])
 
     def evaluate(self, script: str) -> Any:
-        """Return what the body of a function returns in the page, as JSON; it may ``await``."""
+        """Run a function body in the page and return its JSON result; it may ``await``."""
         found = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {script} }})()",
@@ -204,7 +204,7 @@ class Page:
         path.write_bytes(base64.b64decode(data))
 
     def pdf(self) -> bytes:
-        """Return the page as it is printed."""
+        """Return the page as printed."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
 
     @property
@@ -214,7 +214,7 @@ class Page:
 
     @property
     def requests(self) -> list[str]:
-        """Addresses that the page asked for, its own among them; ``data:`` is no request."""
+        """Addresses that the page requested, including its own; ``data:`` is no request."""
         asked = [
             told["params"]["request"]["url"]
             for told in self._told
@@ -224,7 +224,7 @@ class Page:
 
     @property
     def answered(self) -> list[str]:
-        """Addresses that were answered: a request that the policy blocks is not."""
+        """Addresses with a response; requests blocked by the policy have none."""
         return [
             str(told["params"]["response"]["url"])
             for told in self._told
@@ -233,7 +233,7 @@ class Page:
 
     @property
     def complaints(self) -> list[str]:
-        """What was thrown, or written to the console as a warning or an error."""
+        """Exceptions, and warnings or errors in the console."""
         found = []
         for told in self._told:
             params = told.get("params", {})

@@ -61,7 +61,7 @@ ODD = [
 
 @st.composite
 def spliced(draw, texts):
-    """Draw one of some texts with pieces cut out and others put in, as bytes."""
+    """Draw one of some texts with pieces removed and others inserted, as bytes."""
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
@@ -72,7 +72,7 @@ def spliced(draw, texts):
 
 @st.composite
 def exchanged(draw, texts):
-    """Draw one of some JSON texts with a value anywhere in it exchanged or left out, as bytes."""
+    """Draw one of some JSON texts with a value replaced or removed, as bytes."""
     whole = [json.loads(draw(st.sampled_from(texts)))]
     for _ in range(draw(st.integers(1, 3))):
         inside, key = whole, 0
@@ -100,7 +100,7 @@ whole_numbers = st.builds(
 
 @st.composite
 def with_large_integers(draw, texts):
-    """Draw one of some texts with one to three of its whole numbers exchanged, as bytes.
+    """Draw one of some texts with one to three of its integers replaced, as bytes.
 
     The new ones are near powers of two, 2³¹ and 2⁶³ among them, where arithmetic wraps.
     """
@@ -113,7 +113,7 @@ def with_large_integers(draw, texts):
 
 
 def damaged(texts):
-    """Return what draws JSON texts that are damaged in either way, or other bytes."""
+    """Return a strategy of JSON texts with either damage, or other bytes."""
     return spliced(texts) | exchanged(texts) | st.binary(max_size=60)
 
 
@@ -145,7 +145,7 @@ ESTIMATORS = (
 
 
 def model_file(content, folder):
-    """A model that can be read can also predict, as the trees and as an estimator."""
+    """Check that a model that can be read can predict, as trees and as an estimator."""
     path = folder / "model.json"
     path.write_bytes(content)
     with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
@@ -167,7 +167,7 @@ def model_file(content, folder):
 
 @st.composite
 def answers(draw):
-    """Draw OpenML's answers about one set, one of them damaged: address → bytes."""
+    """Draw OpenML's responses about one dataset, one of them damaged: address → bytes."""
     found = draw(st.sampled_from([answers_of(DENSE), answers_of(SPARSE, format_="Sparse_ARFF")]))
     url = draw(st.sampled_from(sorted(found)))
     kind = spliced if url.endswith(".arff") else damaged
@@ -175,7 +175,7 @@ def answers(draw):
 
 
 def openml_answers(drawn, folder):
-    """What came from OpenML becomes a table or an error."""
+    """Check that OpenML's responses give a table or an error."""
     del folder
     shutil.rmtree(cache_folder(), ignore_errors=True)
     for url, content in drawn.items():
@@ -188,7 +188,7 @@ def openml_answers(drawn, folder):
 
 
 def pins(content, folder):
-    """A file of pins answers, and takes another, or is refused and left as it is."""
+    """Check that a file of pins is read and extended, or refused and left unchanged."""
     del folder
     path = cache_folder() / "pins.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +241,7 @@ ASV = {
 
 @st.composite
 def asv_folders(draw):
-    """Draw the files of asv's results, up to two of them damaged: path → bytes."""
+    """Draw asv's result files, up to two of them damaged: path → bytes."""
     files = {name: json.dumps(value) for name, value in ASV.items()}
     hurt = draw(st.sets(st.sampled_from(sorted(files)), min_size=1, max_size=2))
     whole = {name: text.encode() for name, text in files.items()}
@@ -249,7 +249,7 @@ def asv_folders(draw):
 
 
 def asv_results(drawn, folder):
-    """A history comes of asv's results, as data too, or one error."""
+    """Check that asv's results give a history, also as data, or one error."""
     for name, content in drawn.items():
         (folder / "asv" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "asv" / name).write_bytes(content)

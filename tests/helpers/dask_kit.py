@@ -20,7 +20,7 @@ LEAVES_SOCKETS = [
 
 @contextmanager
 def cluster_of(count, *, processes=True):
-    """Yield a `LocalCluster` of so many workers: processes, else threads of this one.
+    """Yield a `LocalCluster` of given workers: processes, or threads of this process.
 
     Processes that are killed come back.
     """

@@ -76,7 +76,7 @@ def duel_of(burn_a, burn_b, *, launches=8, blocks=4, stop=None):
 
 
 def until_decided(looks):
-    """Return the rule of a duel that is to tell which side is faster."""
+    """Return the stop rule of a duel that decides which side is faster."""
     return StopRule(looks, "fit", claim=1.0)
 
 

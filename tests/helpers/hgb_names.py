@@ -48,7 +48,7 @@ MADE = Counter()  # estimators by class: a test that makes none is none of ours
 
 
 class UnmappedError(NotImplementedError):
-    """What ours has no name for."""
+    """Error for a parameter or value without a counterpart."""
 
 
 class Grown:
@@ -83,7 +83,7 @@ def bits_of(codes):
 
 
 class Renamed(BaseEstimator):
-    """What the two classes share."""
+    """Base of the two classes."""
 
     def __init__(
         self,
@@ -165,19 +165,19 @@ class Renamed(BaseEstimator):
         return found if PARITY else found | FIXED
 
     def _patience(self):
-        """Return when ours stops."""
+        """Return our early-stopping parameters."""
         return {
             "early_stopping_round": self.n_iter_no_change,
             "early_stopping_min_delta": self.tol,
         }
 
     def _step(self, y):
-        """Return what the learning rate is multiplied by."""
+        """Return the factor of the learning rate."""
         k = len(np.unique(y)) if isinstance(self, ClassifierMixin) else 0
         return k / (k - 1) if k > 2 and not PARITY else 1.0
 
     def _random_state(self):
-        """Return what ours draws by."""
+        """Return our random state."""
         if self.random_state is None:
             return 0
         return self.random_state if PARITY else int(self._seed)
@@ -190,7 +190,7 @@ class Renamed(BaseEstimator):
         return lambda y, raw: loss.gradient_hessian(y_true=y, raw_prediction=raw)
 
     def _categorical(self):
-        """Return the columns that hold categories."""
+        """Return the categorical columns."""
         wanted = self.categorical_features
         if wanted is None:
             return []
@@ -206,7 +206,7 @@ class Renamed(BaseEstimator):
         return [wanted.get(name, 0) for name in names]
 
     def _groups(self, n_features):
-        """Return the lists of columns that may stand together."""
+        """Return the groups of columns that may interact."""
         wanted = self.interaction_cst
         if wanted is None:
             return None
@@ -219,7 +219,7 @@ class Renamed(BaseEstimator):
         return [*wanted, others] if others else [*wanted]
 
     def _hold_out(self, X, y, weight):
-        """Return rows to train on, and the options of fit about those that are watched."""
+        """Return training rows, and the fit options of the evaluation set."""
         if self.validation_fraction is None:
             return X, y, weight, watched(X, y, weight)
         tables = [X, y] if weight is None else [X, y, weight]
@@ -233,7 +233,7 @@ class Renamed(BaseEstimator):
         return (*(*own, None)[:3], watched(*held))
 
     def _metric(self, weight):
-        """Return what is watched, as our ``eval_metric``."""
+        """Return our ``eval_metric``."""
         if self.scoring == "loss":
             return None
         if callable(self.scoring):
@@ -249,7 +249,7 @@ class Renamed(BaseEstimator):
         return metric
 
     def _asked(self, name, *given):
-        """Return what a method of ours answers."""
+        """Return the result of one of our methods."""
         check_is_fitted(self, "model_")
         return getattr(self.model_, name)(*given)
 
@@ -300,14 +300,14 @@ class Renamed(BaseEstimator):
 
 
 def watched(X, y, weight=None):
-    """Return the options of our ``fit`` about a table that is watched."""
+    """Return the options of our ``fit`` for an evaluation set."""
     if X is None or y is None:
         raise UnmappedError("a table to watch is a pair")
     return {"eval_set": [(X, y)], "eval_sample_weight": [weight]}
 
 
 class HistGradientBoostingClassifier(ClassifierMixin, Renamed):
-    """For classes."""
+    """Our classifier under scikit-learn's name."""
 
     _kind = HistogramBoostingClassifier
     _default_scoring = "accuracy"
@@ -330,7 +330,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, Renamed):
 
 
 class HistGradientBoostingRegressor(RegressorMixin, Renamed):
-    """For values."""
+    """Our regressor under scikit-learn's name."""
 
     _kind = HistogramBoostingRegressor
     _default_scoring = "r2"

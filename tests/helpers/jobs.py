@@ -46,14 +46,14 @@ def job(*params, timed=False, threads=1, timeout=30.0, memory=0, plugin=PLUGIN, 
 
 
 def running(pid):
-    """Say whether a process runs; a zombie that nobody has waited for does not."""
+    """Return True if a process runs; a zombie does not."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
 
 
 def wait_until(condition, seconds=20.0):
-    """Return what a condition gives once it is true; fail where it never is."""
+    """Return the result of a condition once it is true; fail after a while."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():

@@ -21,7 +21,7 @@ from harness.worker.state import WorkerState
 
 
 def signatures():
-    """Return the kernels that are compiled or loaded, each with the types of its arguments."""
+    """Return the compiled or loaded kernels, each with the types of its arguments."""
     modules = [module for name, module in sys.modules.items() if name.startswith("algorithms.")]
     found = [thing for module in modules for thing in vars(module).values()]
     kernels = {id(thing): thing for thing in found if isinstance(thing, Dispatcher)}.values()

@@ -15,7 +15,7 @@ DISTINCT, EXACT, NEAR = 0, 1, 2
 
 
 def apart(a, b):
-    """Return whether a split fits between two float32 values, a before b."""
+    """Return True if a split fits between two float32 values, a before b."""
     return bool(np.float32(b) > np.float32(a) + CLOSE)
 
 
@@ -59,7 +59,7 @@ def list_flags(values, rows, kind, alone):
 
 
 def places_apart(values, entries):
-    """Return, for each entry but the first, whether it lies apart from the one before it."""
+    """Return, for each entry but the first, whether a split fits before it."""
     rows = [int(e) & ROW for e in entries]
     return [apart(values[a], values[b]) for a, b in pairwise(rows)]
 
@@ -82,7 +82,7 @@ def impurity(criterion, y, w):
 
 
 def decrease(criterion, y, w, left):
-    """Return n H − n_L H_L − n_R H_R of a split: how much it lessens the impurity, by weight."""
+    """Return n H − n_L H_L − n_R H_R of a split: its weighted impurity decrease."""
     whole, sides = impurity(criterion, y, w) * w.sum(), 0.0
     for side in (left, ~left):
         sides += impurity(criterion, y[side], w[side]) * w[side].sum()
@@ -148,7 +148,7 @@ def xorshift(state):
 
 
 class Draws:
-    """A feature shuffle as scikit-learn describes it, by lists that are cut and joined."""
+    """A feature shuffle as described by scikit-learn, with lists."""
 
     def __init__(self, n_features, state):
         self.features = list(range(n_features))
@@ -223,7 +223,7 @@ def find_leaf(tree, x):
 
 
 def prune(tree, alpha):
-    """Return the nodes that are leaves after cost-complexity pruning, summing anew each time."""
+    """Return the leaves after cost-complexity pruning, with sums recomputed each time."""
     risk = tree.weighted_n_node_samples * tree.impurity / tree.weighted_n_node_samples[0]
     cut = set()
 

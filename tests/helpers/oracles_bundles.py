@@ -9,7 +9,7 @@ def runs(values, n_zeros):
 
 
 def find_bundles(entries, order, needed, most, room, most_cells=256):
-    """Return bundles as lists of features, and those that found no room.
+    """Return bundles as lists of features, and the features without a bundle.
 
     Parameters
     ----------

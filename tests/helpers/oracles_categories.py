@@ -7,7 +7,7 @@ import oracles
 
 
 def subsets(codes):
-    """Yield every set of the codes present, but the empty one."""
+    """Yield every nonempty set of the present codes."""
     known = sorted(set(codes[~np.isnan(codes)].tolist()))
     for size in range(1, len(known) + 1):
         for chosen in combinations(known, size):
@@ -23,7 +23,7 @@ def splits_of(codes):
 
 
 def best_decrease(criterion, codes, y, w, min_samples_leaf=1, min_weight_leaf=0.0):
-    """Return the most by which a split of a column lessens the impurity, or None."""
+    """Return the largest impurity decrease of a column's splits, or None."""
     best = None
     for left in splits_of(codes):
         rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
@@ -35,7 +35,7 @@ def best_decrease(criterion, codes, y, w, min_samples_leaf=1, min_weight_leaf=0.
 
 
 def principal_axis(shares, weight):
-    """Return the unit vector along which the shares of the classes vary most, by weight."""
+    """Return the unit vector along which the class shares vary most, by weight."""
     mean = np.average(shares, axis=0, weights=weight)
     off = shares - mean
     values, vectors = np.linalg.eigh((off * weight[:, None]).T @ off)

@@ -17,7 +17,7 @@ def cells(code, lane, weight, n_lanes):
 
 
 def score(kinds, weights, left, n_classes):
-    """Return S = Σ l_k² / Σ l_k + Σ r_k² / Σ r_k of a parting of rows."""
+    """Return S = Σ l_k² / Σ l_k + Σ r_k² / Σ r_k of a split of rows."""
     total = 0.0
     for side in (left, ~left):
         of_class = [weights[side & (kinds == k)].sum() for k in range(n_classes)]
@@ -46,13 +46,13 @@ def best_split(X, kinds, weights, n_classes, least=0.0):
 
 
 def reweighed(weight, wrong, right_factor, wrong_factor):
-    """Return new weights of rows, none below the machine's epsilon."""
+    """Return new weights of rows, at least the machine's epsilon."""
     factors = [wrong_factor if w else right_factor for w in wrong]
     return np.array([max(a * b, EPSILON) for a, b in zip(weight, factors, strict=True)])
 
 
 def weighted_median(values, votes):
-    """Return the least of some values at which half of the votes is reached."""
+    """Return the smallest value at which half of the votes is reached."""
     reached = 0.0
     total = sum(votes[i] for i in np.argsort(values))
     for i in np.argsort(values):

@@ -6,7 +6,7 @@ HALF = 1 << 32
 
 
 def unpack(records):
-    """Return g and h of records, as Python would count them."""
+    """Return g and h of packed gradients, with Python integers."""
     h = records % HALF
     return (records - h) // HALF, h
 
@@ -71,7 +71,7 @@ def grow(bins, g, h, counts, missing, *, num_leaves, **rules):
 
 
 def loss(name, a, score, y):
-    """Return the loss whose derivatives are taken, float64 (n,)."""
+    """Return the loss of the derivatives, float64 (n,)."""
     if name == "TWEEDIE":
         return -y * np.exp((1 - a) * score) / (1 - a) + np.exp((2 - a) * score) / (2 - a)
     return {

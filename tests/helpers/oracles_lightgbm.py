@@ -24,7 +24,7 @@ def draw(seed, n, wanted):
 
 
 def edges(values, counts, room, least):
-    """Return edges between distinct values, the last bin's end left out."""
+    """Return edges between distinct values, without the end of the last bin."""
     total = sum(counts)
     if len(values) <= room:
         ends, rows = [], 0
@@ -43,7 +43,7 @@ def edges(values, counts, room, least):
 
 
 def crowded_ends(counts, room, total):
-    """Return the last value of each bin but the last, where there are more values than bins."""
+    """Return the last value of each bin but the last, for more values than bins."""
     big = [count >= total / room for count in counts]
     rest = total - sum(c for c, is_big in zip(counts, big, strict=True) if is_big)
     others = np.float64(room - sum(big))
@@ -90,7 +90,7 @@ def running_sum(values):
 
 
 class Leaf:
-    """A leaf of the twin's tree: its rows, sums, and the cells of its features."""
+    """A leaf of the oracle's tree: its rows, sums, and the histograms of its features."""
 
     def __init__(self, rows, g, h, value):
         self.rows, self.g, self.h, self.value = rows, g, h, value
@@ -131,7 +131,7 @@ class Twin:
         return splits, [leaf.value for leaf in leaves]
 
     def split(self, leaves, k):
-        """Split a leaf, and search both sides; return what was done."""
+        """Split a leaf, and search both sides; return the split."""
         parent = leaves[k]
         _, f, b, left_g, left_h = parent.best
         left = [i for i in parent.rows if self.columns[f, i] <= b]
@@ -151,7 +151,7 @@ class Twin:
         return f, b, len(left), len(right)
 
     def search(self, leaf, relatives):
-        """Find a leaf's best split; a larger sibling's cells are what the smaller one's leave."""
+        """Find a leaf's best split; the larger sibling's histogram comes from subtraction."""
         leaf.best = (-np.inf, 0)
         for f in sorted(leaf.usable):
             if relatives is None:
@@ -168,7 +168,7 @@ class Twin:
                 leaf.best = found
 
     def best_of(self, leaf, f, cells):
-        """Return the best split of a leaf by a feature, and whether any gains."""
+        """Return the best split of a leaf by a feature, and whether any has a gain."""
         rules, n = self.rules, len(leaf.rows)
         h = leaf.h + 2 * EPSILON
         shift = leaf.g * leaf.g / (h + rules.ridge) + rules.min_gain

@@ -16,7 +16,7 @@ def weigh(g, h, rules, lower=-np.inf, upper=np.inf):
 
 
 def side(g, h, value, rules):
-    """Return what the objective falls by, twice, where a leaf has a value."""
+    """Return twice the decrease of the objective by a leaf with a value."""
     return -2 * (g * value + rules.reg_alpha * abs(value)) - (h + rules.reg_lambda) * value**2
 
 
@@ -52,7 +52,7 @@ def best_score(*arguments, **options):
 
 
 def edges(x, h, room):
-    """Return the largest value of each bin of weighted quantiles but the last one's."""
+    """Return the largest value of each weighted-quantile bin but the last."""
     values = np.unique(x)
     if len(values) <= room:
         return values[:-1].tolist()
@@ -79,7 +79,7 @@ def cells(x, size, fewest, large):
 
 
 def walk(nodes, x):
-    """Return the nodes that a row passes, the leaf at the end."""
+    """Return the nodes on a row's path, the leaf at the end."""
     path = [0]
     while nodes["left"][path[-1]] >= 0:
         node = nodes[path[-1]]
@@ -90,7 +90,7 @@ def walk(nodes, x):
 
 
 def prune(nodes, gamma, at=0):
-    """Return which splits under a node are left once leaves are pruned from below."""
+    """Return the splits under a node that remain after pruning from below."""
     if nodes["left"][at] < 0:
         return set()
     below = prune(nodes, gamma, nodes["left"][at]) | prune(nodes, gamma, nodes["right"][at])

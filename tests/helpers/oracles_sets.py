@@ -9,7 +9,7 @@ def shrink(g, alpha):
 
 
 def slope_of(g, h, rules):
-    """Return T(G) / (H + λ), 0 where a category is too light for a leaf."""
+    """Return T(G) / (H + λ), 0 if a category is too light for a leaf."""
     fits = h > 0 and h >= rules["min_h"]
     return shrink(g, rules["alpha"]) / (h + rules["ridge"]) if fits else 0.0
 
@@ -24,7 +24,7 @@ def worth(g, h, rules):
 
 
 def candidates(g, h, sizes, rules):
-    """Yield the bins that are on one side of a split, the lower slopes, or all but one."""
+    """Yield the bins on one side of a split: the lower slopes, or all but one."""
     used = [b for b in range(len(h)) if h[b] > 0]
     if len(h) < rules["few"]:
         for b in used:

@@ -17,7 +17,7 @@ def expf(x):
 
 
 def sort_like_gnu(pairs):
-    """Return pairs in the order that GNU's std::sort gives them, comparing the first of each."""
+    """Return pairs in the order of GNU's std::sort, comparing the first of each."""
     pairs = list(pairs)
     if len(pairs) > 1:
         introsort(pairs, 0, len(pairs), 2 * (len(pairs).bit_length() - 1))
@@ -91,7 +91,7 @@ def weight_of(rules, g, h, bounds):
 
 
 def gain_of(rules, g, h, bounds):
-    """Return what a leaf brings, float32."""
+    """Return the gain of a leaf, float32."""
     if h <= 0:
         return f32(0)
     if rules.max_delta_step or len(rules.monotone):
@@ -101,7 +101,7 @@ def gain_of(rules, g, h, bounds):
 
 
 def gain_of_split(rules, feature, left, right, bounds, own):
-    """Return what a split brings over its node, or None where it breaks an order."""
+    """Return the gain of a split over its node, or None if it violates a monotone constraint."""
     if len(rules.monotone):
         w = [weight_of(rules, *side, bounds) for side in (left, right)]
         if rules.monotone[feature] * (w[1] - w[0]) < 0:
@@ -110,7 +110,7 @@ def gain_of_split(rules, feature, left, right, bounds, own):
 
 
 def best_exact_split(X, rows, order, g, h, rules, whole, bounds):
-    """Return (gain, feature, threshold, missing_left) of a node; a gain of zero where none is.
+    """Return (gain, feature, threshold, missing_left) of a node; gain zero without a split.
 
     Parameters
     ----------

@@ -8,6 +8,6 @@ from harness.plugins.registry import Registry
 
 
 def loaded(dataset):
-    """Load the way a worker does: from JSON."""
+    """Load from JSON, like a worker."""
     ref = DatasetRef(dataset.name, dataset.digest, {}, json.loads(json.dumps(dataset.file)))
     return load_table(ref, Registry())

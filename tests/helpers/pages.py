@@ -10,7 +10,7 @@ FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
-    """Return every page that the site is made of."""
+    """Return every page of the site."""
     found = (p.relative_to(DOCS) for p in DOCS.rglob("*.md"))
     return sorted(p for p in found if not HIDDEN & set(p.parts))
 

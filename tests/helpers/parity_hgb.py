@@ -56,7 +56,7 @@ def fit_both(objective, X, y, weight=None, *, n_estimators=5, **params):
 
 
 def difference(ours, theirs):
-    """Return how the first two trees that are not the same to the bit differ, or an empty text."""
+    """Return the difference of the first two trees that are not bitwise equal, or an empty text."""
     theirs = hist_gradient_boosting(theirs)
     if ours.ensemble_.n_trees != theirs.n_trees or (ours.ensemble_.base != theirs.base).any():
         return f"other trees or base: {ours.ensemble_} and {theirs}"
@@ -68,7 +68,7 @@ def difference(ours, theirs):
 
 
 def check_predictions(ours, theirs, X):
-    """Compare raw scores and predictions to the bit."""
+    """Compare raw scores and predictions bitwise."""
     raw = theirs._raw_predict(X)
     np.testing.assert_array_equal(ours._raw(X), raw)
     if hasattr(ours, "classes_"):
@@ -77,7 +77,7 @@ def check_predictions(ours, theirs, X):
 
 
 def check_case(seed, objective):
-    """Train a random case both ways; compare every bit of the trees and the predictions."""
+    """Train a random case both ways; compare trees and predictions bitwise."""
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""

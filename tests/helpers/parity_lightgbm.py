@@ -71,7 +71,7 @@ def table(rng, n, n_columns):
 
 
 def target(rng, X, objective):
-    """Return a target of an objective that depends on X in part."""
+    """Return a target of an objective that depends partly on X."""
     signal = np.tanh(np.nan_to_num(X)).sum(axis=1) + rng.normal(size=len(X))
     if objective not in CLASSES:
         return np.round(signal * 10.0 ** rng.integers(-2, 3), int(rng.choice([0, 1, 15])))
@@ -117,7 +117,7 @@ def fit_both(objective, X, y, weight=None, *, categorical_feature=(), n_estimato
 
 
 def difference(ours, booster):
-    """Return how the first two trees that are not the same to the bit differ, or an empty text."""
+    """Return the difference of the first two trees that are not bitwise equal, or an empty text."""
     theirs = export(booster, len(getattr(ours, "classes_", ())))
     if theirs.n_trees != ours.ensemble_.n_trees:
         return f"{ours.ensemble_.n_trees} trees, LightGBM has {theirs.n_trees}"
@@ -129,7 +129,7 @@ def difference(ours, booster):
 
 
 def differing_node(a, b):
-    """Return how the first node of two trees that is not the same differs, or an empty text."""
+    """Return the difference of the first two nodes that are not equal, or an empty text."""
     todo = [(0, 0, "root")]
     while todo:
         x, y, path = todo.pop(0)
@@ -144,7 +144,7 @@ def differing_node(a, b):
 
 
 def told(tree, node):
-    """Return what is compared of a node."""
+    """Return the compared fields of a node."""
     if tree.left[node] < 0:
         return {"leaf": True, "value": float(tree.value[node, 0])}
     found = {"leaf": False, "feature": int(tree.feature[node]), "rows": int(tree.cover[node])}
@@ -158,7 +158,7 @@ def told(tree, node):
 
 
 def check_case(seed, objective):
-    """Train a random case both ways; compare every bit of the trees and the predictions."""
+    """Train a random case both ways; compare trees and predictions bitwise."""
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""
@@ -167,7 +167,7 @@ def check_case(seed, objective):
 
 
 def strangers(X, categorical):
-    """Return rows that training has not seen, some with unknown categories."""
+    """Return rows not seen in training, some with unknown categories."""
     rng = np.random.default_rng(len(X))
     new = rng.permuted(X, axis=0) * rng.choice([1.0, 0.99], X.shape)
     new[:, categorical] = np.round(new[:, categorical]) + rng.integers(
@@ -178,7 +178,7 @@ def strangers(X, categorical):
 
 
 def check_predictions(ours, theirs, X):
-    """Compare raw scores and predictions to the bit."""
+    """Compare raw scores and predictions bitwise."""
     raw = theirs.predict(X, raw_score=True)
     np.testing.assert_array_equal(ours._raw(X).reshape(raw.shape), raw)
     said = theirs.predict(X)

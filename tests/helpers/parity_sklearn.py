@@ -87,7 +87,7 @@ def fit_both(kind, X, y, weight=None, **params):
 
 
 def check_tree(seed, kind, criterion, limits, weights, n):
-    """Grow one tree both ways and compare every bit of it."""
+    """Grow one tree both ways and compare it bitwise."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing=rng.choice([0.0, 0.3]))
     y = target_of(rng, kind, criterion, X)
@@ -105,7 +105,7 @@ def check_tree(seed, kind, criterion, limits, weights, n):
 
 
 def check_bag(seed, kind, draws, weighted):
-    """Train one bag both ways and compare every bit of its trees and predictions."""
+    """Train one bag both ways and compare its trees and predictions bitwise."""
     rng = np.random.default_rng(seed)
     X = table(rng, 80, 4, missing=rng.choice([0.0, 0.3]))
     y = target_of(rng, kind, "", X)

@@ -40,7 +40,7 @@ HIST_LIMITS = {
 
 
 def draw(rng, choices):
-    """Return one of the choices for every name, those that are None left out."""
+    """Return one of the choices for every name, without those that are None."""
     found = {name: given[rng.integers(len(given))] for name, given in choices.items()}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -55,7 +55,7 @@ def draw_table(rng, n):
 
 
 def draw_target(rng, X, objective):
-    """Return a target that the objective takes, float64 (n,)."""
+    """Return a target for the objective, float64 (n,)."""
     n = len(X)
     last = np.nan_to_num(X[:, -1])
     score = np.nan_to_num(X[:, 0]) + last / (np.abs(last).max() or 1.0) + rng.normal(size=n)
@@ -72,7 +72,7 @@ def draw_target(rng, X, objective):
 
 
 def draw_weight(rng, n):
-    """Return weights or None; a few of them are zero at times."""
+    """Return weights or None; sometimes a few are zero."""
     kind = rng.integers(4)
     if kind < 2:
         return None
@@ -107,7 +107,7 @@ def draw_configuration(seed, method, objective, most_rows):
 
 
 def fit_both(X, y, weight, params):
-    """Return our rounds and base, XGBoost's booster, and the matrix that it was trained on."""
+    """Return our rounds and base, XGBoost's booster, and its training matrix."""
     data = {"label": y, "weight": weight, "nthread": 1}
     native = {name: value for name, value in params.items() if name != "n_estimators"}
     native["nthread"] = 1
@@ -130,7 +130,7 @@ def fit_both(X, y, weight, params):
 
 
 def read_trees(booster):
-    """Return XGBoost's trees as dictionaries of arrays, by its own numbers of nodes."""
+    """Return XGBoost's trees as dictionaries of arrays, by its own node numbers."""
     model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]["model"]
     types = {
         "left_children": np.int64,
@@ -145,7 +145,7 @@ def read_trees(booster):
 
 
 def difference(tree, theirs):
-    """Return what differs at the first differing node, or an empty text.
+    """Return the difference at the first differing node, or an empty text.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def difference(tree, theirs):
 
 
 def first_difference(X, y, weight, params):
-    """Train both; return where they part first, or an empty text."""
+    """Train both; return the first difference, or an empty text."""
     (rounds, base), booster, matrix = fit_both(X, y, weight, params)
     theirs = read_trees(booster)
     n_scores = len(base)

@@ -21,7 +21,7 @@ SECRET = b"of this test"
 
 
 def slow_road(to, seconds, callers):
-    """Return an address that leads so many callers to another one; whatever passes is held up."""
+    """Return an address that forwards a number of connections to another one, with a delay."""
     gate = sockets.listen("127.0.0.1")
 
     def carry(source, target):
@@ -44,7 +44,7 @@ def slow_road(to, seconds, callers):
 
 
 def together(size, task, secrets=None, delay=0.0, **options):
-    """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
+    """Return the results of ``task(ranks)`` on each rank; a LinkError is returned in its place."""
     listeners = [sockets.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
     if delay:  # on all ways to one rank
@@ -63,7 +63,7 @@ def together(size, task, secrets=None, delay=0.0, **options):
 
 
 def described(model, X, y, weight=None):
-    """Return an estimator that knows of X and y what `fit` reads off them, and (X, y, weight)."""
+    """Return an estimator with the facts of X and y that `fit` reads, and (X, y, weight)."""
     model = clone(model)
     X, y = read_table(model, X, y=y, reset=True, **model._y_checks())
     y = model._read_y(y)
@@ -111,7 +111,7 @@ def digest_of(ensemble):
 
 
 def partitionings(n_rows, size, rng):
-    """Return three ways in which rows may lie on so many ranks."""
+    """Return three distributions of rows over a number of ranks."""
     even = [(rank, n_rows * (rank + 1) // size - n_rows * rank // size) for rank in range(size)]
     cuts = np.sort(rng.integers(0, n_rows + 1, 9))
     lengths = np.diff([0, *cuts, n_rows]).tolist()  # some may be empty

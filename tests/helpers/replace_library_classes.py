@@ -27,7 +27,7 @@ MADE = Counter()
 
 
 def count_constructions(cls):
-    """Have a class count its instances."""
+    """Make a class count its instances."""
     construct = cls.__init__
 
     @functools.wraps(construct)
@@ -39,12 +39,12 @@ def count_constructions(cls):
 
 
 def no_failed_checks(self):
-    """Return what LightGBM's tests read of an estimator: no check of scikit-learn may fail."""
+    """Return the expected check failures that LightGBM's tests read of an estimator: none."""
     return {"_xfail_checks": {}}
 
 
 class BoosterType(type):
-    """The type of a class that stands for the library's Booster and for our view of a model."""
+    """Type of a class that stands for the library's Booster and for our view of a model."""
 
     real = None
 
@@ -56,7 +56,7 @@ class BoosterType(type):
 
 
 def stand_in(real):
-    """Return a class in place of a library's Booster, whose instances are also our views."""
+    """Return a replacement of a library's Booster whose instances include our views."""
     BoosterType.real = real
     return BoosterType("Booster", (), {})
 
@@ -80,7 +80,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Note how many estimators a test creates."""
+    """Record the number of estimators that a test creates."""
     MADE.clear()
     try:
         return (yield)

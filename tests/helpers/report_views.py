@@ -53,7 +53,7 @@ def parted(noise, sets=4):
 
 
 def found():
-    """Return what each module finds of made-up models, by name."""
+    """Return the result of each diagnostic on made-up models, by name."""
     stages = [np.full(4, v) for v in (3.0, 1.0, 2.0)]
     clock = ([1, 3], [0.1, 0.3])
     sides = {"train": VOTES, "test": VOTES}
@@ -81,7 +81,7 @@ PAIRED = ("importance", "agreement")
 
 
 def answers(algorithm="ours", reference="theirs", dataset="blobs", params=None):
-    """Return an answer of each diagnostic."""
+    """Return one diagnostic of each kind."""
     return tuple(
         Diagnostic(name, algorithm, dataset, params or {}, found=answer,
                    reference=reference * (name in PAIRED))
@@ -90,7 +90,7 @@ def answers(algorithm="ours", reference="theirs", dataset="blobs", params=None):
 
 
 def everything_of(view: RunView, names: list[str]) -> RunView:
-    """Return a view with something of every section, names in all places that hold one."""
+    """Return a view with content for every section; names appear in every possible place."""
     cells = [replace(cell, tracks=("equal",)) for cell in view.cells]
     more = [
         replace(
@@ -182,7 +182,7 @@ def previous_of(view: RunView, names: list[str]) -> RunComparison:
 
 
 def run_point(number: int, names: list[str], name: str = "quick") -> RunPoint:
-    """Return one of several runs of an experiment, a level and a speed a name."""
+    """Return one of several runs of an experiment, with a level and a speed per name."""
     run = {
         "id": f"20260101-000{number}-abcd",
         "name": name,
@@ -211,7 +211,7 @@ def run_point(number: int, names: list[str], name: str = "quick") -> RunPoint:
 
 
 def history_of(names: list[str]) -> list[Series]:
-    """Return series that step, for the page of a history."""
+    """Return series with steps, for the page of a history."""
     values = [1.0, 1.1, 0.9, 1.0, 3.0, 3.1, 2.9, 3.0]
     points = tuple(
         Point(f"{names[i % len(names)][:9]}{i}", f"2026-01-0{i + 1}T00:00:00", v)

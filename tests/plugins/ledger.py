@@ -21,7 +21,7 @@ ROWS = {"few": 50, "many": 100}  # a fifth of them are for testing
 
 
 class Ledger:
-    """Predict the mean; ``deed`` is what happens in ``fit``, ``number`` tells trials apart."""
+    """Predict the mean; ``deed`` is the action of ``fit``, ``number`` makes trials different."""
 
     def __init__(self, spec: Spec):
         self.params = spec.params

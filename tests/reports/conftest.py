@@ -56,7 +56,7 @@ HOSTILE = {
 
 @dataclass
 class Plan:
-    """What a made-up run consists of."""
+    """Content of a fake run."""
 
     algorithms: Mapping[str, str | None]  # name → the reference it answers to; None: is one
     datasets: Mapping[str, Task]
@@ -68,7 +68,7 @@ class Plan:
 
 
 def make_view(plan: Plan, seed: int = 0) -> RunView:
-    """Return the view of a made-up run; the same plan and seed give the same view."""
+    """Return the view of a fake run; the same plan and seed give the same view."""
     rng = random.Random(seed)
     cells = [
         make_cell(rng, plan, algorithm, dataset, task)
@@ -138,7 +138,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
 
 
 def predictions_of(outcome: Outcome) -> dict[str, np.ndarray]:
-    """Return predictions of 40 rows; everything called bagging predicts alike."""
+    """Return predictions of 40 rows; all algorithms named bagging predict the same."""
     trial = outcome.trial
     seed = zlib.crc32(f"{trial.dataset}{trial.split.label}".encode(errors="surrogatepass"))
     rng = np.random.default_rng(seed)
@@ -288,7 +288,7 @@ def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelO
 
 
 def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Parity:
-    """Return a pair whose trees part at the left child of a root."""
+    """Return a pair whose trees differ at the left child of a root."""
 
     def lines(text: str) -> tuple[Line, ...]:
         return (
@@ -384,7 +384,7 @@ def hostile() -> RunView:
 
 
 def everything() -> RunView:
-    """Return a run that feeds every section, with hostile names in all of them."""
+    """Return a run with content for every section, with hostile names everywhere."""
     names = list(HOSTILE.values())
     texts = dict(zip(("name", "summary", "cpu", "note", "source", "plugin", "reason"), names))  # noqa: B905 - fewer places than texts
 
@@ -433,7 +433,7 @@ KINDS = {f.__name__: f for f in (typical, hostile, everything, empty, *SHAPES)}
 
 @pytest.fixture(scope="session")
 def views() -> dict[str, Callable[[], RunView]]:
-    """Return the maker of each kind of view, by name."""
+    """Return the function that makes each kind of view, by name."""
     return KINDS
 
 
@@ -443,7 +443,7 @@ def hostile_names() -> dict[str, str]:
 
 
 def own_sections() -> list[Section]:
-    """Return the project's own sections, through the door that everyone's come through."""
+    """Return the project's own sections, registered through the plugin interface."""
     import pkgutil
 
     from harness.plugins.registry import load_registry
@@ -493,7 +493,7 @@ PAGES = {"index": index_page, "history": history_page}  # beside reports of runs
 
 
 class Parsed(HTMLParser):
-    """A page taken apart; a tag that is not closed, or closes nothing, is an error."""
+    """A parsed page; a tag that is not closed, or closes nothing, is an error."""
 
     VOID = frozenset({"meta", "link", "input", "br", "wbr"})
 
@@ -533,7 +533,7 @@ class Parsed(HTMLParser):
 
     @property
     def text(self) -> str:
-        """Return what a reader sees, without the line breaks of the markup."""
+        """Return the visible text, without the line breaks of the markup."""
         return " ".join("".join(self.texts).split())
 
 

@@ -38,7 +38,7 @@ def test_pairs_ranks_and_matrix_are_shown(typical) -> None:
 
 
 def worse_everywhere(view: RunView) -> RunView:
-    """Return a view whose first pair is worse on every dataset, on the first one beyond doubt."""
+    """Return a view whose first pair is worse on every dataset, on the first one clearly."""
     first = view.accuracy[0]
     pair = [a for a in view.accuracy if a.dataset and a.reference == first.reference]
     pair = [a for a in pair if a.algorithm == first.algorithm]

@@ -25,7 +25,7 @@ def page(view):
 
 
 def figures(blocks) -> list:
-    """Return every figure, wherever it stands."""
+    """Return every figure, at any depth."""
     found = []
     for block in blocks:
         found += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))

@@ -54,7 +54,7 @@ def test_run_without_declarations_shows_its_params_only(typical) -> None:
 
 
 def tracked(view: RunView) -> RunView:
-    """Return a view whose first algorithm stands on two tracks, one of them tuned."""
+    """Return a view whose first algorithm is on two tracks, one of them tuned."""
     tune = {"tune": {"configurations": [{"n": 1}, {"n": 2}], "inner_folds": 3}}
     facts = {"chosen": 1, "params": {"n": 2}, "losses": [0.2, 0.1, None], "inner_folds": 3}
     cells = []

@@ -17,7 +17,7 @@ ROOTS = "Share of the gains"
 
 
 def parts(block: object) -> Iterator[Figure | Table]:
-    """Yield every figure of a fragment, and every table that is none of a figure."""
+    """Yield every figure of a fragment, and every table outside of figures."""
     if isinstance(block, (Figure, Table)):
         yield block
     elif isinstance(block, (list, tuple)):
@@ -37,7 +37,7 @@ def tables(block: object) -> list[Table]:
 
 
 def numbers(*tables: Table | None) -> set[float]:
-    """Return every number that the rows hold, to six digits."""
+    """Return every number in the rows, to six digits."""
     cells = (cell for table in tables if table for row in table.rows for cell in row)
     values = (getattr(cell, "value", None) for cell in cells)
     return {rounded(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)}
@@ -48,7 +48,7 @@ def rounded(value: float) -> float:
 
 
 def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
-    """Yield every point that shows a number: dots, else the corners of lines with a meaning."""
+    """Yield every point that shows a number: dots, or the corners of labelled lines."""
     assert isinstance(figure.spec, Plot)
     for panel in figure.spec.panels:
         dots = [m for m in panel.marks if isinstance(m, Dots)]
@@ -62,7 +62,7 @@ def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
 
 @pytest.fixture(scope="module", params=["typical", "everything"])
 def told(request, views, sections):
-    """Return (section, figure) of all that a run shows."""
+    """Return (section, figure) of all figures of a run."""
     page = Page(views[request.param]())
     built = [(section.name, section.build(page)) for section in sections]
     return [(n, f) for n, fragment in built if isinstance(fragment, Fragment)
@@ -99,7 +99,7 @@ def test_every_bar_is_a_share_of_its_row(told) -> None:
 
 
 def _is_share(share: float, row: list[float]) -> bool:
-    """Whether a number of a row is this share of some sum of its neighbours."""
+    """Return True if a number of a row is this share of some sum of its neighbours."""
     values = [v for v in row if math.isfinite(v) and v >= 0]
     sums = [sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
     return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)
@@ -133,7 +133,7 @@ BESIDE = {"changes", "failures", "history", "parity"}
     [("typical", set()), ("everything", {"leaderboard-multiclass", "leaderboard-regression"})],
 )
 def test_every_measured_table_shows_its_command(kind, unnameable, views, sections) -> None:
-    """But for the datasets with names that no shell could be given."""
+    """Datasets with names that no shell accepts are excluded."""
     page = Page(views[kind]())
     built = {s.name: s.build(page) for s in sections if s.name not in SETTINGS | BESIDE}
     found = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}

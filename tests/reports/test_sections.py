@@ -27,7 +27,7 @@ def page(typical):
 
 
 def words(said) -> str:
-    """Return the text of words, wherever they stand."""
+    """Return the text of words at any depth."""
     if isinstance(said, str):
         return said
     if hasattr(said, "text"):
@@ -36,7 +36,7 @@ def words(said) -> str:
 
 
 def text_of(block) -> str:
-    """Return all text of a block and of the blocks within."""
+    """Return all text of a block and of its nested blocks."""
     if isinstance(block, str):
         return block
     if isinstance(block, (list, tuple)):

@@ -17,7 +17,7 @@ _search_cells = callable_kernel(search_cells)
 
 
 def search(x, codes, weight, best, min_weight_leaf):
-    """Return what the kernel finds in a column: a proxy, and the last rank on the left or -1."""
+    """Return the kernel's result for a column: a proxy, and the last rank on the left or -1."""
     n = len(x)
     with Workers(1) as workers:
         table = presorted_table.rank_table(x[:, None], workers, "test")

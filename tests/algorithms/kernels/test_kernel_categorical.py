@@ -24,7 +24,7 @@ PLAIN = {"ridge": 1.0 * UNIT, "alpha": 0.0, "max_step": 0.0, "min_h": 0.0, "few"
 
 
 def split(codes, n_codes, g, h, sizes, rules):
-    """Return the root of a tree of one question on codes, and which bins go left."""
+    """Return the root of a tree with one split on codes, and the bins that go left."""
     binner = Binner((np.empty(0),), (np.arange(n_codes),), np.array([n_codes]))
     table = split_columns(codes[:, None], bundles=False)
     bins = bin_table(table, binner, NO_SIGNS, all_free(1), ALONE)

@@ -24,7 +24,7 @@ def grower_of(X, kinds, n_classes, weight, workers):
 
 
 def case(seed, n=90, d=5, n_classes=3):
-    """Return columns of all kinds, classes, and weights that lie far apart."""
+    """Return columns of all kinds, classes, and weights of very different magnitude."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, d)
     kinds = rng.integers(0, n_classes, n)

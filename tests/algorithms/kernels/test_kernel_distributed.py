@@ -117,7 +117,7 @@ def test_rows_are_partitioned_into_the_leaves_of_growth(categorical):
 
 
 def histogram(rng, n_rows, counts):
-    """Return the (g, h) sums of features with so many bins, of the same rows each."""
+    """Return the (g, h) sums of features with given numbers of bins, over the same rows."""
     g, h = rng.integers(-1000, 1000, n_rows), rng.integers(1, 50, n_rows)
     found = []
     for count in counts:
@@ -127,7 +127,7 @@ def histogram(rng, n_rows, counts):
 
 
 def best_gain(sums, g, h, n_rows, rules):
-    """Return the best gain of a threshold on one feature, plainly; λ and the rest are 0."""
+    """Return the best gain of a threshold on one feature by a simple loop, with λ = 0."""
     left = np.cumsum(sums[:, :-1], axis=1).astype(float)
     right = np.array([[g], [h]]) - left
     least = max(

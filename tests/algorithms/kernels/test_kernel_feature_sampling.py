@@ -19,7 +19,7 @@ NONE = np.empty(0)
     max_features=st.integers(1, 12),
 )
 def test_features_drawn_for_a_tree_equal_oracle(seed, state, d, max_features):
-    """Nodes are rows start … 8 of a staircase: a feature is constant from its own step on."""
+    """Nodes are rows start … 8 of a staircase: a feature is constant from its step on."""
     rng = np.random.default_rng(seed)
     steps = rng.integers(0, 8, d)
     X = np.minimum(np.arange(9)[:, None], steps[None, :]).astype(float)

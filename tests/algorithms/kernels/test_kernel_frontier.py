@@ -12,7 +12,7 @@ push_split, pop_split = callable_kernel(push_split), callable_kernel(pop_split)
 
 @given(st.lists(st.one_of(st.integers(0, 5), st.none()), max_size=60))
 def test_largest_improvement_is_popped(steps):
-    """A number is pushed, None pops; at the end the rest is popped."""
+    """A number is pushed and None pops; at the end everything is popped."""
     growth, _ = growth_of(40, rules_of(max_leaf_nodes=40), 1)
     growth = growth._replace(splits=np.zeros(61, SPLIT), heap=np.empty(61, np.int64))
     inside, slot = [], 0
@@ -37,7 +37,7 @@ def test_largest_improvement_is_popped(steps):
     ],
 )
 def test_equal_improvements_follow_the_cpp_heap_order(improvements, popped):
-    """What std::push_heap and std::pop_heap of GNU's libstdc++ gave for the same numbers."""
+    """Expected values: std::push_heap and std::pop_heap of GNU's libstdc++ on the same numbers."""
     growth, _ = growth_of(40, rules_of(max_leaf_nodes=40), 1)
     for slot, improvement in enumerate(improvements):
         growth.splits["improvement"][slot] = improvement

@@ -14,7 +14,7 @@ few = settings(max_examples=40, deadline=None)
 
 
 def sample(g, h, top_rate, other_rate, seed, runs=None, threads=2):
-    """Return the rows that are drawn, the rule, and g and h as they are weighed."""
+    """Return the sampled rows, the rule, and the reweighted g and h."""
     g, h = g.copy(), h.copy()
     with Workers(threads) as workers:
         sizes, counts = size_rows(g, h, workers)
@@ -24,7 +24,7 @@ def sample(g, h, top_rate, other_rate, seed, runs=None, threads=2):
 
 
 def draw(rng, n_scores, n_rows):
-    """Return derivatives of so many scores and rows, some of them equal."""
+    """Return random derivatives for given numbers of scores and rows, some of them equal."""
     g = rng.normal(size=(n_scores, n_rows)).astype(np.float32)
     g[:, rng.random(n_rows) < 0.2] = np.float32(0.5)
     return g, rng.random((n_scores, n_rows)).astype(np.float32)

@@ -11,7 +11,7 @@ from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def rows_of_nodes(tree, X):
-    """Return which rows stand at each node, going down from the root."""
+    """Return the rows at each node, from the root down."""
     rows = {0: np.arange(len(X))}
     for node in np.flatnonzero(tree.children_left >= 0):
         x = X[rows[node], tree.feature[node]].astype(np.float32)

@@ -211,7 +211,7 @@ strides = st.sampled_from([24, hist_build.FULL])
 
 
 def some_rows(rng, count, together):
-    """Return so many of 500 rows, ascending: any, or neighbours."""
+    """Return a number of 500 rows, ascending: random or consecutive."""
     if together:
         first = rng.integers(0, 501 - count)
         return np.arange(first, first + count, dtype=np.uint32)
@@ -308,7 +308,7 @@ def test_partition_is_stable(n, size):
 
 
 def grown(X, g, h, threads=1, room=0, **params):
-    """Return the grower, its bins and the splits in order."""
+    """Return the grower, its bins and its splits in order."""
     model = HistogramBoostingRegressor(**params)
     with Workers(threads) as workers:
         binner = find_bins(X, np.zeros(X.shape[1], bool), model.max_bin, 10**6, 1, workers)

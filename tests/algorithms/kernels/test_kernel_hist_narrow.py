@@ -15,7 +15,7 @@ scan, scan_sums = callable_kernel(scan), callable_kernel(scan_sums)
 
 
 def histogram(rng, n_bins, share, *, large):
-    """Return g and h of bins, int64, some of them empty; large ones just fit a cell."""
+    """Return g and h of bins, int64, some empty; the largest just fit into an entry."""
     g = rng.integers(-1000, 1001, n_bins)
     h = rng.integers(0, 2000, n_bins)
     empty = rng.random(n_bins) >= share

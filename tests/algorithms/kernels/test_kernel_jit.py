@@ -64,7 +64,7 @@ def test_cache_folder_depends_on_the_environment(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_cache_folder(tmp_path, monkeypatch):
-    """Make the usual folder unusable; return the temporary directory."""
+    """Make the usual cache folder unusable; return the temporary directory."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path / "file"))
     temporary = tmp_path / "tmp"
@@ -148,7 +148,7 @@ def twice(number):
 
 
 def damage(folder, how):
-    """Spoil what is kept: all of it, or an index of types that cannot be imported here."""
+    """Damage cached files: all bytes, or an index of types that cannot be imported here."""
     foreign = b"cno_such_module\nMarked\n."
     contents = {
         "empty": b"",
@@ -197,7 +197,7 @@ def test_flipped_bit_is_detected_and_kernel_compiled_again(suffix, place, tmp_pa
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_machine_code_of_another_signature_is_not_run(tmp_path, monkeypatch):
-    """Two processes that write at once can leave an index that names the other's file."""
+    """Two processes that write at the same time can leave an index that names the other's file."""
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     compiled = jit.kernel(twice)
     assert (compiled(21), compiled(1.5)) == (42, 3.0)
@@ -240,7 +240,7 @@ def decorated_functions():
 
 
 def kernels_of(module):
-    """Yield the file and the name of each kernel that a module imports, or asks a file for."""
+    """Yield the file and name of each kernel that a module imports or accesses through a module."""
     package, files = "algorithms", {}
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):

@@ -15,7 +15,7 @@ few = settings(max_examples=60, deadline=None)
 
 
 def draw_tree(rng, n_leaves, length):
-    """Return nodes as growth makes them, and the bins that go left: cyclic runs of any width."""
+    """Return random nodes like those of growth, and the bins that go left: cyclic runs."""
     nodes = np.zeros(2 * n_leaves - 1, NODE)
     nodes["left"] = -1
     goes_left = rng.integers(0, 2, (len(nodes), MAX_BINS)).astype(np.uint8)
@@ -40,7 +40,7 @@ def walk(nodes, goes_left, columns):
 
 
 def runs_of(nodes, goes_left, length):
-    """Return whether all splits are runs, these, and the leaf that each node is."""
+    """Return whether all splits are runs, the runs, and the leaf number of each node."""
     number, runs = np.empty(len(nodes), np.int64), np.empty((len(nodes) // 2, 4), np.int64)
     place = np.arange(N_FEATURES)
     return list_runs(nodes, goes_left, place, length, number, runs), runs, number

@@ -24,7 +24,7 @@ def grow(X, value, weight=None, depth=3, threads=1, **limits):
 
 
 def problem(seed, missing=0.3):
-    """Return X (float32), values, weights or None, of a random kind."""
+    """Return random X (float32), values, and weights or None."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(4, 120)), int(rng.integers(1, 4))
     X = columns.table(rng, n, d, missing).astype(np.float32)
@@ -94,7 +94,7 @@ def test_splits_equal_scikit_learn_except_for_ties(seed, depth):
 
 
 def gain(tree, at):
-    """Return by how much the split of a node lessens its impurity times its weight."""
+    """Return the decrease of a node's weighted impurity by its split."""
     if tree.children_left[at] < 0:
         return 0.0
     spread = tree.weighted_n_node_samples * tree.impurity

@@ -25,7 +25,7 @@ NONE = np.empty(0, bool)
 
 
 def draw_table(seed, n=60, d=3, missing=0.2, distinct=0):
-    """Return X, g and h; ``distinct`` rounds values so that they tie."""
+    """Return X, g and h; ``distinct`` rounds values to make ties."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(np.float32)
     if distinct:
@@ -35,7 +35,7 @@ def draw_table(seed, n=60, d=3, missing=0.2, distinct=0):
 
 
 def grower_of(X, workers, kind=ExactGrower, step=0.0, **params):
-    """Return a grower, the limits, and columns that are all drawn."""
+    """Return a grower, the limits, and column lists with all columns."""
     model = NewtonBoostingRegressor(tree_method="exact", **params)
     limits = make_limits(model, X.shape[1], [])
     more = (step,) if step else ()
@@ -98,26 +98,26 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
 
 
 def leave(X, used):
-    """Return which rows have a larger gradient: none."""
+    """Change nothing; return an empty set of rows."""
     return np.zeros(len(X), bool)
 
 
 def tie(X, used):
-    """Put rows that are not used on the middles between those that are."""
+    """Move unused rows to the midpoints between used ones."""
     X[used] = 2 * np.round(X[used])
     X[~used] = np.round(2 * X[~used])
     return leave(X, used)
 
 
 def lack(X, used):
-    """Let a column miss its values in rows that are not used; return where they were high."""
+    """Make a column missing in unused rows; return the rows where it was high."""
     is_high = X[:, 0] > 1
     X[~used, 0] = np.nan
     return is_high
 
 
 def move(X, used):
-    """Put rows that are not used above the others in a column; return where it is missing."""
+    """Move unused rows above the others in a column; return the rows where it is missing."""
     X[~used, 0] += 100
     return np.isnan(X[:, 0])
 
@@ -170,7 +170,7 @@ def test_histograms_and_sorted_columns_grow_the_same_tree(missing):
 
 
 def describe(nodes, x):
-    """Return the splits on a row's way."""
+    """Return the splits on the path of a row."""
     names = ("feature", "threshold", "missing_left")
     return [tuple(nodes[n][at].item() for n in names) for at in oracles.walk(nodes, x)[:-1]]
 

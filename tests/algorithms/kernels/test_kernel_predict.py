@@ -40,7 +40,7 @@ def test_rows_reach_their_leaves(seed, n, rows, share):
     y=st.floats(-(2**20), 2**20, width=32),
 )
 def test_threshold_between_adjacent_floats_separates_them(x, y):
-    """The float32 that stands for a threshold parts float32 values as the float64 does."""
+    """The float32 form of a threshold splits float32 values like the float64 threshold."""
     threshold = x / 2.0 + y / 2.0
     nodes = np.zeros(3, NODE)
     nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]

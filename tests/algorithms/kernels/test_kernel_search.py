@@ -22,7 +22,7 @@ WEIGHTS = {
 
 
 def search(X, target, criterion, **limits):
-    """Return the arrays that a search of the root writes, and its lists."""
+    """Return the arrays that a search of the root writes, and its sorted columns."""
     n, d = X.shape
     sorted_table = table_of(X)
     mark, y, weight = target.pick(None)

@@ -163,7 +163,7 @@ def weigh(kind, x, rng):
 
 
 def largest_doubt(x, h, edges):
-    """Return the most that values between two candidates weigh, but the highest of them."""
+    """Return the largest weight between two candidates, without the highest value."""
     values, at = np.unique(x, return_inverse=True)
     weights = np.bincount(at, h.astype(float))
     bins = np.searchsorted(edges, values)

@@ -30,7 +30,7 @@ def pending():
 
 
 def sort_all_ways(values):
-    """Sort by the kernel, its twin and scikit-learn; return how often the twin took the heap."""
+    """Sort with kernel, oracle and scikit-learn; return how often the oracle used heapsort."""
     n = len(values)
     wanted = np.array(values, np.float64), np.arange(n)
     if n:

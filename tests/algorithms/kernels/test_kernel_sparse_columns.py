@@ -104,7 +104,7 @@ def test_edges_of_float64_equal_edges_of_rounded_values():
 
 
 def neighbours(rng, n, d):
-    """Return float64 numbers at float32 ones, half way to the next, and just beside that."""
+    """Return float64 numbers at float32 values, half way to the next one, and just beside that."""
     base = rng.normal(size=6).astype(np.float32)[rng.integers(0, 6, (n, d))]
     after = np.nextafter(base, np.float32(np.inf)).astype(np.float64)
     half = (base.astype(np.float64) + after) / 2.0

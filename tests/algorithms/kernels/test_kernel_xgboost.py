@@ -33,7 +33,7 @@ KINDS = [
 
 
 def draw_rules(rng, n_features):
-    """Return rules of a random kind."""
+    """Return random rules."""
     bound = rng.random() < 0.3
     return Rules(
         np.float32(rng.choice([0.0, 1.0, 0.3])),
@@ -45,7 +45,7 @@ def draw_rules(rng, n_features):
 
 
 def draw_node(rng, rules, g, h, rows):
-    """Return STATS (1,) of some rows, and its bounds."""
+    """Return the STATS (1,) of some rows, and their bounds."""
     stats = np.zeros(1, STATS)
     stats["g"], stats["h"] = (np.add.accumulate(v[rows], dtype=float)[-1] for v in (g, h))
     bound = np.float32(rng.choice([0.1, LARGEST]))
@@ -55,14 +55,14 @@ def draw_node(rng, rules, g, h, rows):
 
 
 def draw_slopes(rng, n):
-    """Return g and h, float32; some rows weigh nothing."""
+    """Return g and h, float32; some rows have weight 0."""
     weight = rng.integers(0, 3, n)
     g = (rng.normal(size=n) * weight).astype(np.float32)
     return g, (rng.random(n) * weight).astype(np.float32)
 
 
 def same_split(split, expected):
-    """Return whether a SPLIT is what a twin found."""
+    """Return True if a SPLIT equals the oracle's split."""
     gain, feature, threshold, missing_left = expected
     names = ("gain", "feature", "threshold", "missing_left")
     return tuple(split[name] for name in names) == (gain, feature, threshold, missing_left)
@@ -197,7 +197,7 @@ def test_gradients_of_classes():
 
 
 def draw_summary(rng, n):
-    """Return values and weights, their summary, and the twin's."""
+    """Return values and weights, their summary, and the oracle's."""
     values = np.round(rng.normal(size=n), int(rng.integers(0, 3))).astype(np.float32)
     weights = rng.uniform(0.1, 2.0, n).astype(np.float32)
     expected = twins.summary_of(values, weights)

@@ -22,7 +22,7 @@ from harness.analysis.across import (
 
 
 def brute_wilcoxon(x):
-    """Every sign pattern of the ranks at hand; ranks of zeros shared between the signs."""
+    """Every sign pattern of the given ranks; ranks of zeros are shared between the signs."""
     x = np.asarray(x, dtype=float)
     ranks = scipy_stats.rankdata(np.abs(x))
     nonzero = ranks[x != 0]

@@ -331,7 +331,7 @@ def test_run_without_declarations_has_a_view(registry):
 
 
 def test_seconds_of_different_machines_are_never_pooled(registry):
-    """Of a cluster with two kinds of hardware, one kind's times stand beside each other."""
+    """A cluster has two kinds of hardware; the times of one kind only are compared."""
     fake = FakeRun()
     for algorithm in ("ours", "theirs"):
         fake.classify(algorithm)

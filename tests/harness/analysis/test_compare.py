@@ -153,7 +153,7 @@ def test_raw_seconds_are_shown_side_by_side(runs, registry):
 
 
 def duel_outcome(params=None, threads=1, digest="d"):
-    """Return a duel whose sides have the cell ids that planning gives them."""
+    """Return a duel whose sides have the cell ids of planning."""
     jobs = []
     for name in ("ours", "theirs"):
         one = trial(name, "blobs", 0, params=params or {})
@@ -182,7 +182,7 @@ def test_unknown_metric_suggests_the_right_name(runs, registry):
 
 
 def test_false_alarms_between_two_equally_good_runs_are_rare(registry):
-    """Two runs that differ by noise alone, 120 times: "worse" comes in at most a few."""
+    """Two runs that differ only by noise, 120 times: "worse" is rare."""
     worse = 0
     for repeat in range(120):
         runs = Runs(old=FakeRun(), new=FakeRun())

@@ -17,7 +17,7 @@ RNG = np.random.default_rng(5)
 
 
 def judged(dataset, differences, algorithm="ours", reference="theirs", gap=1.0, **changes):
-    """Return the verdict on differences of the loss, theirs minus ours, of unrelated splits."""
+    """Return the verdict on loss differences, theirs minus ours, of independent splits."""
     pair = replace(named(algorithm, reference, dataset, "log_loss"), **changes)
     theirs = np.ones(len(differences))
     ours = theirs - differences
@@ -27,7 +27,7 @@ def judged(dataset, differences, algorithm="ours", reference="theirs", gap=1.0, 
 
 
 def worse(dataset, p_below, **changes):
-    """Return a verdict that is just *worse*, or one beyond doubt where ``p_below`` is small."""
+    """Return a verdict that is barely *worse*, or clearly where ``p_below`` is small."""
     spread = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * 0.1
     return judged(dataset, spread - {0.05: 0.13, 0.001: 2.0}[p_below], **changes)
 

@@ -9,7 +9,7 @@ from harness.analysis.elo import MEAN, elo, ratings_of, victories
 
 
 def played(strengths, n, seed):
-    """Losses of n datasets whose pairwise wins follow the model: Gumbel noise makes it exact."""
+    """Losses of n datasets whose pairwise wins follow the model; Gumbel noise makes it exact."""
     rng = np.random.default_rng(seed)
     logs = np.asarray(strengths) * np.log(10) / 400
     return -(logs + rng.gumbel(size=(n, len(strengths))))

@@ -25,7 +25,7 @@ GAP, MARGIN = 0.5, 0.005  # the margin is 1 % of the gap
 
 
 def accuracy(low, high, *, inner=None, **changes):
-    """Return a verdict whose 95 % and 90 % intervals are given in shares of the gap."""
+    """Return a verdict with given 95 % and 90 % intervals, in shares of the gap."""
     middle = (low + high) / 2
     near = inner or (0.8 * low + 0.2 * middle, 0.8 * high + 0.2 * middle)
     found = Accuracy(

@@ -25,7 +25,7 @@ from harness.core.model import (
 
 
 def misses(x):
-    """Return for each row of symmetric noise at which looks its interval leaves 0 out."""
+    """Return, for each row of symmetric noise, the analyses whose interval excludes 0."""
     missed = []
     for n in INTERIM_LAUNCHES:
         part = x[:, :n]
@@ -47,7 +47,7 @@ def test_all_interim_analyses_together_miss_the_truth_in_at_most_one_of_twenty(d
 
 
 def test_unadjusted_analysis_after_every_launch_gives_false_alarms():
-    """The reason for the schedule: one of five duels of equals would be called different."""
+    """Reason for the schedule: one of five duels of equal sides would be called different."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(4_000, INTERIM_LAUNCHES[-1]))
     stopped = np.zeros(len(x), bool)

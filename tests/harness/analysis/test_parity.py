@@ -67,7 +67,7 @@ def test_sparse_rows_are_walked_like_the_library():
 
 
 def random_tree(rng, depth=3):
-    """Return a tree with splits near whole numbers, and leaves that are no round numbers."""
+    """Return a tree with splits near integers, and leaves that are not round numbers."""
     left, right = [-1], [-1]
     for node in range(2**depth - 1):
         if node < len(left) and rng.random() < 0.8:
@@ -88,7 +88,7 @@ def random_tree(rng, depth=3):
 
 
 def random_case(seed, mutation):
-    """Return two ensembles, of which the second was changed in one place, and rows."""
+    """Return two ensembles, of which the second has one change, and rows."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(30, 3)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -104,7 +104,7 @@ def random_case(seed, mutation):
 
 
 def mutated(tree, mutation, rng):
-    """Return a tree with one thing changed, where it has such a thing."""
+    """Return a tree with one change, if it has the changed field."""
     inner, leaves = np.flatnonzero(tree.left >= 0), np.flatnonzero(tree.left < 0)
     nodes = leaves if mutation in {"value", "rounding"} else inner
     changes = {
@@ -126,7 +126,7 @@ cases = st.builds(random_case, st.integers(0, 10**6), st.sampled_from(MUTATIONS)
 
 
 def slow_levels(one, other, tree, x, y, X, here):
-    """Yield what each pair of nodes below (x, y) leaves of the agreement, row by row."""
+    """Yield the agreement of each pair of nodes below (x, y), row by row."""
     if (one.left[x] < 0) != (other.left[y] < 0):
         yield ""
     elif one.left[x] < 0:
@@ -153,7 +153,7 @@ def slow_levels(one, other, tree, x, y, X, here):
 
 
 def goes_left(e, node, row):
-    """Say whether one row goes left at a node."""
+    """Return True if a row goes left at a node."""
     value = row[e.feature[node]]
     if np.isnan(value):
         return bool(e.default_left[node] and e.missing[node] == Missing.NAN)
@@ -161,7 +161,7 @@ def goes_left(e, node, row):
 
 
 def slow_verdict(a, b, training):
-    """Return agreement and first tree that differs, by comparing what every single row meets."""
+    """Return agreement and first differing tree, by comparing the path of every row."""
     one, other = a.ensemble, b.ensemble
     order, found, first = ["bits", "values", "structure", ""], ["bits"], None
     every = range(training.rows)
@@ -260,7 +260,7 @@ def test_category_set_with_swapped_sides_is_reported():
 
 def test_comparison_continues_below_swapped_sides():
     def two_levels(members_left, limit):
-        """Ask for category 1 of column 0, then, where it is 1, for column 1."""
+        """Return a tree that splits on category 1 of column 0, then, on its left, of column 1."""
         left, right = ([1, -1, -1, -1, -1], [2, -1, -1, -1, -1])
         here, other = (1, 2) if members_left else (2, 1)
         left[here], right[here] = 3, 4

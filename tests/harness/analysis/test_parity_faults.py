@@ -272,7 +272,7 @@ def test_leaves_summed_in_single_precision():
 
 
 def test_split_explained_by_single_precision_sums_only():
-    """Two splits of nearly the same gain, told apart by double precision and not by single."""
+    """Two splits of nearly the same gain, distinguished by double precision only."""
     half = np.arange(N) < N // 2
     nearly = half.copy()
     nearly[[0, N // 2]] = [False, True]  # two rows change sides

@@ -112,7 +112,7 @@ def test_comparison_continues_without_gains_and_gives_the_reason():
 
 
 def slow_gain(terms, reach, left):
-    """Return the gain in exact sums, one term after the other; of fractions but for entropy."""
+    """Return the gain from exact sums, term by term; from fractions except for entropy."""
 
     def score(members):
         if terms.entropy:

@@ -91,7 +91,7 @@ def test_datasets_of_one_run_are_separate_workloads():
 
 
 def duel(rival, peaks, dataset="d", params=({}, {})):
-    """Return a duel of which all that is told are the peaks of each launch's first fit, MiB."""
+    """Return a duel with given peaks of each launch's first fit, MiB."""
 
     def cold(mib):
         return {"cold": [{"phase": "native", "peak": 0}, {"phase": "fit", "peak": mib * 2**20}]}

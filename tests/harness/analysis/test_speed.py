@@ -60,7 +60,7 @@ def outcome(blocks, sides=("ours", "theirs"), **fields):
 
 
 def noisy(rng, launches, blocks, ratio=1.0, between=0.0, sides=("ours", "theirs")):
-    """Blocks with skewed noise, a drift, and a bias that each launch of a side has of its own."""
+    """Blocks with skewed noise, a drift, and a bias of each launch of a side."""
     found = []
     for launch in range(launches):
         bias = np.exp(rng.normal(0, between, 2))

@@ -34,7 +34,7 @@ def evidence(difference, base=0.5, **fields):
 
 
 def splits(rng, centre, spread, n=5, ratio=0.25):
-    """Draw differences of overlapping splits: a part that all share, and a part of their own."""
+    """Draw differences of overlapping splits: a common part, and a part of each split."""
     return centre + spread * (math.sqrt(ratio) * rng.normal() + rng.normal(size=n))
 
 

@@ -39,7 +39,7 @@ SPACE = {
 
 @dataclass
 class Model:
-    """A model of a made-up run: its losses and training losses, and what it is."""
+    """A model of a fake run: its losses, training losses and facts."""
 
     name: str
     loss: float | Sequence[float]

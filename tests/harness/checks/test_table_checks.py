@@ -15,7 +15,7 @@ ROWS = 1000
 
 
 def clean_frame(rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
-    """Return features without a fault: numbers with gaps, and a category."""
+    """Return features without a fault: numbers with missing values, and a category."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(random.normal(size=(rows, 4)), columns=["height", "width", "x", "t"])
     frame.loc[::9, "width"] = np.nan

@@ -24,7 +24,7 @@ def harness(folder, *arguments):
 
 
 def refused(folder, *arguments):
-    """Run what must be refused; return the message."""
+    """Run a command that must be refused; return the message."""
     before = sorted(folder.rglob("*"))
     code, out, err = harness(folder, *arguments)
     assert code == 2, (code, out, err)

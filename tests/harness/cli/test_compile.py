@@ -11,7 +11,7 @@ from harness.plugins.registry import load_registry
 
 @pytest.fixture
 def warmed(monkeypatch):
-    """Return what a supervisor is asked to compile; nothing is."""
+    """Return the list of requested compilations; nothing is compiled."""
     asked = []
 
     def warm(_, job, kinds):

@@ -40,7 +40,7 @@ def harness(folder, *arguments, prefix=(), **variables):
 
 @pytest.fixture
 def mounted(tmp_path):
-    """Return a function that mounts what its words say on ``tmp_path/disk`` for one command."""
+    """Return a function that mounts a file system on ``tmp_path/disk`` for one command."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is not installed, so nothing can be mounted privately")
@@ -59,7 +59,7 @@ def mounted(tmp_path):
 
 
 def refused(done, *words):
-    """Check that a command ended as a fault of the store, told in one line."""
+    """Check that a command ended as a fault of the store, reported in one line."""
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr
     assert all(word in done.stderr.splitlines()[-1] for word in words), done.stderr
@@ -119,7 +119,7 @@ def test_second_run_without_waiting_reports_the_writer(tmp_path):
 
 
 def test_hostile_names_stay_text(tmp_path):
-    """Names of columns, labels and values may be anything; nothing runs, nothing leads out."""
+    """Names of columns, labels and values are arbitrary; no code runs, no path leads out."""
     rows = [[i % 7, HOSTILE[i % 5], i * 31 % 11, i * 17 % 13, HOSTILE[i % 2]] for i in range(60)]
     with (tmp_path / "=cmd().csv").open("w", newline="") as file:
         csv.writer(file).writerows([[*HOSTILE[:4], HOSTILE[4]], *rows])

@@ -56,7 +56,7 @@ class Done(NamedTuple):
 
 
 def harness(folder, *arguments):
-    """Run the command line in this process, as a person does in ``folder``."""
+    """Run the command line in this process, in ``folder``."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
@@ -73,7 +73,7 @@ def gate_file(folder, name, **keys):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder after a run with a gate of its own, which a second run repeats with other trees."""
+    """A folder after a run with its own gate, and a second run with other trees."""
     folder = tmp_path_factory.mktemp("gates")
     (folder / "stranger.py").write_text(PLUGIN)
     (folder / "mine.toml").write_text(EXPERIMENT)

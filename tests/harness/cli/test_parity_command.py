@@ -57,7 +57,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def run(place, capsys, monkeypatch):
-    """Return a function that runs the command; it gives exit code, stdout and stderr."""
+    """Return a function that runs the command and returns exit code, stdout and stderr."""
     monkeypatch.chdir(place)
 
     def call(*arguments):

@@ -56,7 +56,7 @@ def write_file(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory):
-    """A folder after one run of three algorithms, one of which fails, on a user's own file."""
+    """A folder after one run of three algorithms, one of which fails, on a user's file."""
     folder = tmp_path_factory.mktemp("walk")
     write_file(folder)
     arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "stranger.py"]

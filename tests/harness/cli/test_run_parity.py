@@ -77,7 +77,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def call(place, capsys, monkeypatch):
-    """Return a function that runs a command; it gives exit code, stdout and stderr."""
+    """Return a function that runs a command and returns exit code, stdout and stderr."""
     monkeypatch.chdir(place)
 
     def command(*arguments):
@@ -91,7 +91,7 @@ def call(place, capsys, monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch):
-    """Return a list that each stage of comparing appends to: workers started, before and after."""
+    """Return a list of the workers started before and after each stage of comparing."""
     sessions, counts, compare = [], [], Comparisons.compare
 
     class Counted(pool.Session):

@@ -14,7 +14,7 @@ FULL = Path("/dev/full")
 
 
 def harness(*arguments, cwd, streams=""):
-    """Run the command line by a shell that closes or moves some of its streams."""
+    """Run the command line in a shell that closes or redirects some streams."""
     script = f'exec "$@" {streams}'
     command = ["/bin/sh", "-c", script, "sh", sys.executable, "-m", "harness", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, check=False)

@@ -18,7 +18,7 @@ REGRESSION = frozenset({Task.REGRESSION})
 
 
 class Honest:
-    """A stump that keeps every promise; liars change one thing."""
+    """A stump that follows every rule; its subclasses break one each."""
 
     def __init__(self, spec):
         self.spec = spec

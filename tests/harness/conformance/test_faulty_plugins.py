@@ -30,7 +30,7 @@ def findings(kind, value):
 
 
 def broken(kind, value):
-    """Return what failed, with its words."""
+    """Return the failed checks, with their messages."""
     return {name: f.message for name, f in findings(kind, value).items() if f.state == "failed"}
 
 
@@ -278,7 +278,7 @@ def crowded(jobs, supervise, options):
 
 
 class Deaf:
-    """Goes on with its jobs, whoever has stopped listening."""
+    """An executor that continues with its jobs after the caller has stopped."""
 
     def __init__(self, jobs, supervise, options):
         self.pool = ThreadPoolExecutor(1)

@@ -13,7 +13,7 @@ EVERYTHING = Accepts(missing=True, categorical=True, sparse=True)
 
 
 class Clean:
-    """A stump that takes every kind of table, and copies before it changes anything."""
+    """A stump that accepts every kind of table, and copies before it changes anything."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -44,7 +44,7 @@ def dense(X):
 
 
 class Imputing(Clean):
-    """It fills in place: from the second time on there is nothing left to fill."""
+    """An adapter that fills missing values in place; a second call finds nothing to fill."""
 
     def prepare(self, X, y, weight):
         if isinstance(X, np.ndarray):
@@ -74,7 +74,7 @@ class Scaling(Clean):
 
 
 class Pruning(Clean):
-    """It drops small values from a sparse matrix: fewer are stored, none of them is changed."""
+    """An adapter that drops small stored values from a sparse matrix."""
 
     def prepare(self, X, y, weight):
         if issparse(X):

@@ -16,7 +16,7 @@ DONE = '{"done": true}'
 
 @pytest.fixture
 def child(tmp_path, monkeypatch):
-    """Return a function that puts a script in place of the process; it knows $first and $out."""
+    """Return a function that replaces the check process by a script with $first and $out."""
 
     def put(script):
         file = tmp_path / "child"

@@ -198,7 +198,7 @@ def test_concurrent_loads_agree():
 
 @pytest.mark.slow
 def test_second_load_of_a_large_table_copies_nothing():
-    """Prints the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
+    """Print the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
     rows = int(os.environ.get("LOAD_ROWS", "1000000"))
     registry = load_registry(modules=["harness.data.providers.generators"])
     dataset = resolve(f"higgs_like:rows={rows}", registry)

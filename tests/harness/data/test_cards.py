@@ -51,7 +51,7 @@ def test_every_shipped_card_is_complete():
 
 
 def test_suites_are_complete():
-    """The numbers of members are those of the published suites."""
+    """The expected numbers are those of the published suites."""
     members = Counter(suite for card in CARDS for suite in card.suites)
     assert members["cc18"] == 72
     assert members["ctr23"] == 35

@@ -204,7 +204,7 @@ def test_sparse_arff_columns_can_be_dropped(tmp_path):
 
 
 def test_short_sparse_rows_exceeding_memory_are_refused(tmp_path, monkeypatch):
-    """Text among the columns makes the table dense: 2,000 rows of 2,000 columns out of 30 kB."""
+    """Text among the columns makes the table dense: 2,000 rows of 2,000 columns from 30 kB."""
     columns = "".join(f"@attribute c{i} numeric\n" for i in range(2000))
     head = f"@relation r\n{columns}@attribute t {{x,z}}\n@attribute y {{no,yes}}\n@data\n"
     path = write(tmp_path, head + "{0 1}\n{2001 yes}\n" * 1000, "mine.arff")

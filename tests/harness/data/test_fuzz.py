@@ -75,7 +75,7 @@ CAMPAIGN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CAMPAIGN)
 def test_campaign(kind, monkeypatch):
-    """Try new examples of one kind, ``FUZZ_EACH`` seconds or its share of ``FUZZ_SECONDS``."""
+    """Try new examples of one kind for ``FUZZ_EACH`` seconds or a share of ``FUZZ_SECONDS``."""
     case, strategies = CAMPAIGN[kind]
     share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(CAMPAIGN)
     until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))

@@ -35,7 +35,7 @@ QUICK = 200_000  # bytes of a set that is read in every test run; larger ones wh
 
 
 def make_mirror(folder, monkeypatch, **changes):
-    """Write a mirror of one small set and name it to the code."""
+    """Write a mirror of one small dataset and configure it."""
     content = b"a,b,y\n1,u,no.\n2,v,yes\n3,?,no\n4,u,yes\n"
     (folder / "m").mkdir(parents=True)
     (folder / "m/iris.csv").write_bytes(content)
@@ -202,7 +202,7 @@ def test_groups_come_from_the_manifest_or_the_card(tmp_path, monkeypatch):
 
 
 def manifest_names(quick):
-    """Return the sets to compare, from the environment at collection."""
+    """Return the datasets to compare, from the environment at collection."""
     folder = os.environ.get("HARNESS_MIRROR")
     if not folder:
         return []
@@ -213,14 +213,14 @@ def manifest_names(quick):
 
 
 def mirrored_cards():
-    """Return the small sets whose very file a card names by its address and checksum."""
+    """Return the small datasets whose exact file a card names by address and checksum."""
     small = manifest_names(quick=True)
     cards = [card for _, card in every_card() if card.source == "url" and card.name in small]
     return [card.name for card in cards if all(file.sha256 for file in card.files)]
 
 
 def own_reader(folder):
-    """Return the reader that the shared mirror carries."""
+    """Return the reader in the shared mirror."""
     spec = importlib.util.spec_from_file_location("mirror_reader", folder / "load.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -291,7 +291,7 @@ def test_large_dataset_equals_its_own_reader(shared_mirror, name):
 
 @pytest.mark.parametrize("name", mirrored_cards())
 def test_pinned_card_reads_the_bytes_of_the_mirror(mirror, monkeypatch, name):
-    """Where the mirror keeps a card's very file, the card makes the same table of it."""
+    """If the mirror has a card's exact file, the card makes the same table of it."""
     content = json.loads((mirror / "MANIFEST.json").read_text())
     (facts,) = (m for m in content if m["name"] == name)
     (card,) = (card for _, card in every_card() if card.name == name)

@@ -85,7 +85,7 @@ def test_state_shows_whether_a_network_is_needed(tmp_path):
 
 @pytest.fixture
 def served(monkeypatch):
-    """Answer https requests from a table, whoever asks; it notes who was asked for."""
+    """Answer https requests from a table, and log the requested addresses."""
     answers, asked = answers_of(DENSE), []
 
     def https_open(self, request):
@@ -112,7 +112,7 @@ DATA = "https://openml.org/data/v1/download/7/mine.arff"
 
 
 def fetched(tmp_path):
-    """Return the names of the files that lie in the folder of the dataset."""
+    """Return the names of the files in the folder of the dataset."""
     return sorted(p.name for p in (tmp_path / "cache/openml/7").rglob("*") if p.is_file())
 
 

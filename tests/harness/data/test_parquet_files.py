@@ -66,7 +66,7 @@ def test_excessive_declared_size_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["dictionary", "declared dictionary", "shared prefixes"])
 def test_excessive_decompressed_size_is_stopped(tmp_path, monkeypatch, kind):
-    """20,000 texts of 5,000 letters, 100 MB in all, out of a few kilobytes."""
+    """20,000 texts of 5,000 letters, 100 MB in all, from a few kilobytes."""
     values = pa.array(["x" * 5000])
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), values)
     options = {}
@@ -105,7 +105,7 @@ def test_truncated_file_is_refused(tmp_path):
 
 
 def test_damaged_footer_never_ends_the_process(tmp_path):
-    """Arrow ends it where it is asked for the encodings of a column whose sizes do not fit."""
+    """Arrow crashes when reading the encodings of a column with inconsistent sizes."""
     path = tmp_path / "mine.parquet"
     frame = pd.DataFrame({"a": [1.0, np.nan], "t": ["u", None], "y": [0, 1]})
     frame.to_parquet(path, index=False)

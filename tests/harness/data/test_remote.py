@@ -23,7 +23,7 @@ URL = "https://example.org/some%20folder/../data.csv?x=1"
 
 @pytest.fixture
 def served(monkeypatch):
-    """Answer https requests from a table, as the opener's https handler would."""
+    """Answer https requests from a table, like the opener's https handler."""
     answers = {URL: CONTENT}
     asked = []
 
@@ -108,7 +108,7 @@ def test_redirect_to_https_is_followed(served):
 
 
 def test_plain_http_is_never_used(monkeypatch):
-    """A real server on this machine must not be asked at all."""
+    """A real server on this machine must get no request."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):

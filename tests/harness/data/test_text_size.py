@@ -29,7 +29,7 @@ MIB = 2**10 if sys.platform == "linux" else 2**20  # of `ru_maxrss`
 
 
 def refused(path):
-    """Return why a file is refused, and the peak of memory in MiB; in a process of its own."""
+    """Return the error message for a file, and the peak memory in MiB, from a separate process."""
     command = [sys.executable, "-c", MEMORY, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     message, peak = done.stdout.splitlines()
@@ -42,7 +42,7 @@ def commas(path):
 
 
 def packed_fields(path):
-    """Write 200 MB of fields of one digit, which would take 5 GB."""
+    """Write 200 MB of one-digit fields, which would take 5 GB."""
     path = path.with_suffix(".csv.gz")
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"a,b,y\n")

@@ -141,7 +141,7 @@ def test_topics_are_part_of_the_digest(tmp_path):
 
 
 def test_topics_are_matched_exactly(tmp_path):
-    """A topic may be a number, a quote or a mark of missing values."""
+    """A topic may be a number, a quote or a marker of missing values."""
     text = WITHOUT + '[read.topics]\nNA = "a"\n"01" = "b"\n"\\"" = "b"\n'
     told = b'NA 2286 1\n1 2287 1\n01 2288 1\n" 2290 1\n'
     table = loaded(tmp_path, ROWS, told, text=text)

@@ -31,7 +31,7 @@ pytestmark = LEAVES_SOCKETS
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Return a cluster of two processes."""
+    """Yield a cluster of two processes."""
     with cluster_of(2) as one:
         yield one
 
@@ -100,7 +100,7 @@ def busy(dask_worker):
 
 
 class FakeFuture:
-    """A task at a worker that goes: it is done, and its result never comes."""
+    """A task of a worker that is lost: it is done, and its result never arrives."""
 
     status = "finished"
     is_cancelled = False
@@ -113,7 +113,7 @@ class FakeFuture:
 
 
 def crew_with(parts, *there):
-    """Return a crew of workers, (address, host) each, and the tasks that it hands out."""
+    """Return `DaskWorkers` at (address, host) pairs, and the list of addresses of sent tasks."""
     crew, handed = DaskWorkers(FakeClient(), None, ()), []
     crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
     own = machine.machine_id()
@@ -154,7 +154,7 @@ def test_missing_result_is_computed_by_another_worker(monkeypatch):
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, alone):
-    """Else one that was killed would cost a trial all its attempts before the scheduler knows."""
+    """Otherwise a killed worker would use up all attempts before the scheduler notices."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
     crew.hand_out(["a"], alone=alone)

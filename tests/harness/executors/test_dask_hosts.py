@@ -21,7 +21,7 @@ def own_locks(monkeypatch, tmp_path):
 
 
 class Guest(threading.Thread):
-    """Someone who wants the host, and keeps it until told."""
+    """A thread that locks the host and keeps it until released."""
 
     def __init__(self, *, alone, wanted=lambda: True):
         super().__init__(daemon=True)

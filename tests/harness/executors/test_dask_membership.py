@@ -31,7 +31,7 @@ pytestmark = LEAVES_SOCKETS
 
 
 class Cluster:
-    """A client of workers that say what they are told to say; those without a word hang.
+    """A client of fake workers with given replies; workers without a reply hang.
 
     ``said`` holds, for each address, what it says to the first call, the second, and so on.
     """
@@ -160,7 +160,7 @@ def test_all_differing_workers_are_reported_at_once(cluster_that_says, monkeypat
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Return a cluster of two processes."""
+    """Yield a cluster of two processes."""
     with cluster_of(2) as one:
         yield one
 
@@ -186,7 +186,7 @@ def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypat
 
 
 def differ(own, path, folder):
-    """Have a worker live with another harness, other libraries and in another folder."""
+    """Change a worker's harness, libraries and working folder."""
     before = str(process_facts.OWN), list(sys.path), os.getcwd()  # noqa: PTH109 - as it is given back
     process_facts.OWN, sys.path[:] = Path(own), path or [folder, *sys.path]
     os.chdir(folder)

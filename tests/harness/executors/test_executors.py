@@ -12,7 +12,7 @@ from harness.executors.local import JobQueue, run_local
 
 
 class Fake:
-    """Stand in for a supervisor: note who runs beside whom."""
+    """A fake supervisor that records which jobs run concurrently."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -104,7 +104,7 @@ def test_new_removed_and_broken_algorithms_are_distinguished(project):
 
 
 def test_packages_installed_in_the_head_are_not_visible_to_the_base(project):
-    """An entry point of the head is found from the base too: were it taken, nothing had changed."""
+    """An entry point of the head is visible from the base too; using it would hide every change."""
     there = based(project)
     there.algorithms["ridge"]["path"] = str(project / "head/ridge.py")
     found = changes(project, there, everything=True)

@@ -33,7 +33,7 @@ def speed(ratio, phase="train", width=0.01, **fields):
 
 
 def cell(name, peaks, predicting=None):
-    """Return a cell whose fits have these peaks, and its predictions those, or 1 MB each."""
+    """Return a cell with given peaks of its fits, and of its predictions, or 1 MB each."""
     outcomes = []
     most = [1e6] * len(peaks) if predicting is None else predicting
     for fold, (peak, of_predict) in enumerate(zip(peaks, most, strict=True)):
@@ -74,7 +74,7 @@ def view(**fields):
 
 
 def answers(found):
-    """Return the state by what it is of; speed by its phase, the memory of predicting apart."""
+    """Return the state of each decision by kind; speed by phase, prediction memory apart."""
     names = {("memory", "predict"): "memory of predict"}
     return {
         d.gate.phase
@@ -138,7 +138,7 @@ def test_head_failing_where_the_base_did_not_does_not_pass():
 
 
 def lost_duel():
-    """Return a duel that ended on the side of the head."""
+    """Return a duel that failed on the side of the head."""
     sides = []
     for name in ("ours", "ours@base"):
         trial = Trial(name, {}, "native", "other", Split(), 0, 1, name, name, Task.BINARY)

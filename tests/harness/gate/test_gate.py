@@ -29,7 +29,7 @@ BUILTIN = [
 
 
 class MadeUp(Execution):
-    """An execution that measures nothing: side A takes ``slower`` times as long as side B."""
+    """A fake execution: side A takes ``slower`` times as long as side B."""
 
     slower = 1.0
     more = 0
@@ -70,7 +70,7 @@ class MadeUp(Execution):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A repository to gate, where the base is found without a process of its own."""
+    """A repository to gate, whose base is read without a separate process."""
     folder = new_project(tmp_path / "project")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
@@ -252,7 +252,7 @@ def test_dropped_claim_fails_without_a_measurement(project, monkeypatch):
 
 @pytest.fixture
 def plans(project, monkeypatch):
-    """Return a list that each gate of the project appends its plan to."""
+    """Return a list to which each gate of the project appends its plan."""
     found = []
 
     class Seen(MadeUp):

@@ -61,7 +61,7 @@ def test_failed_installation_leaves_the_gate_undecided():
 
 
 class Installer:
-    """Takes the commands of a set-up; an environment is a link to this interpreter."""
+    """A fake runner of setup commands; an environment is a link to this interpreter."""
 
     def __init__(self, patch, packages):
         self.commands, self.told = [], []
@@ -82,7 +82,7 @@ class Installer:
 
     @property
     def asked(self):
-        """What pip was asked for."""
+        """Return the requirements passed to pip."""
         return [c[c.index("install") + 1 :] for c in self.commands if "install" in c]
 
     def python(self, folder, *, stranger=True):
@@ -160,7 +160,7 @@ with FileLock(sys.argv[1]):
 
 
 def test_two_gates_with_the_same_libraries_take_turns(tmp_path, installer):
-    """The second waits, says so, and takes what the first has made."""
+    """The second waits, reports it, and uses what the first has installed."""
     wanted = tree(tmp_path / "wanted")
     folder = installer.python(wanted).parents[1]
     (folder / ".ready").rename(folder / "kept")
@@ -236,7 +236,7 @@ RECORD = [*FILES, "harness/__pycache__/x.pyc", "../../bin/harness", "tree_harnes
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder in which a harness is installed, that of the path."""
+    """A folder on the path in which a harness is installed."""
     folder = tmp_path / "site"
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -295,7 +295,7 @@ def test_files_are_copied_before_pip_looks_for_them(site, tmp_path, installer, m
 
 
 def wheel(folder, version):
-    """Write a wheel of somebody else's that goes by the name of the harness."""
+    """Write a foreign wheel with the name of the harness."""
     info = f"tree_harness-{version}.dist-info"
     parts = {
         "harness/__init__.py": "# somebody else's\n",
@@ -313,7 +313,7 @@ def wheel(folder, version):
 
 @pytest.mark.slow
 def test_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch):
-    """With real environments, and a real pip that finds others of the same name."""
+    """Real environments, and a real pip that finds another package of the same name."""
     settings = {"HARNESS_CACHE": "cache", "PIP_FIND_LINKS": "index"}
     for name, value in settings.items():
         monkeypatch.setenv(name, str(bare(tmp_path / value)))

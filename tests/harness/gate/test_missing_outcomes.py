@@ -16,7 +16,7 @@ def job(name, *ids):
 
 
 def planned():
-    """Return a plan, its matches, and a view in which the iris of each is done."""
+    """Return a plan, its matches, and a view in which only iris is finished."""
     library = SimpleNamespace(algorithm="lib")
     matches = [
         SimpleNamespace(a=job(name), b=library, what={"id": name}) for name in ("iris", "wine")

@@ -17,7 +17,7 @@ def project(tmp_path):
 
 
 def silent(_):
-    """Take a line, and say nothing."""
+    """Ignore a line."""
 
 
 def test_revision_is_found_by_any_of_its_names(project):

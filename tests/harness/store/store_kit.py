@@ -95,7 +95,7 @@ def begin(store, name="quick"):
 
 
 def finish_in(folder, number, arrays=2):
-    """Do what a worker does: write the arrays, then the outcome file that names them."""
+    """Write the arrays, then the outcome file that names them, like a worker."""
     names = {}
     for index in range(arrays):
         names[f"array{index}"] = f"{number}-{index}.npz"
@@ -111,7 +111,7 @@ def finish_in(folder, number, arrays=2):
 
 
 def fill(folder, number):
-    """Run the first ``number`` trials that the store does not know; say each that is stored."""
+    """Run the first ``number`` unknown trials; print each stored trial."""
     with Store.open(folder, write=True) as store:
         run = begin(store)
         trials = [trial(i) for i in range(number)]
@@ -127,7 +127,7 @@ def fill(folder, number):
 
 
 def hold(folder, _):
-    """Hold the writer's lock until the parent says to go on, or kills."""
+    """Hold the writer's lock until the parent continues or kills this process."""
     with Store.open(folder, write=True) as store:
         begin(store)
         say("held")
@@ -135,7 +135,7 @@ def hold(folder, _):
 
 
 def overflow(folder, limit):
-    """Record into a disk that has no more room; ``limit`` stands for one where there is none."""
+    """Record onto a full disk; ``limit`` simulates one."""
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     stored = []
@@ -170,7 +170,7 @@ def look(folder, _):
 
 
 def die_writing(folder, _):
-    """Be killed in the middle of a transaction that has reached the file already."""
+    """Be killed within a transaction that has already reached the file."""
     database = sqlite3.connect(Path(folder) / "harness.db", isolation_level=None)
     database.execute("PRAGMA cache_size = 1")
     database.execute("BEGIN IMMEDIATE")

@@ -115,7 +115,7 @@ def test_array_declaring_a_huge_size_is_refused(kept, tmp_path):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_random_damage_to_a_consistent_archive_is_always_detected(kept, tmp_path, seed):
-    """Damage that a matching hash covers, as a stranger's store may have it."""
+    """Damage with a matching hash, as in a foreign store."""
     random = np.random.default_rng(seed)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, x=np.arange(50.0), y=np.array(["a", "b"]))

@@ -11,7 +11,7 @@ from harness.store import DATABASE, Store
 
 
 def ask_everything(folder, kit, write):
-    """Ask a store all that can be asked; only a HarnessError may come out of each question."""
+    """Run every query of a store; each may raise a HarnessError only."""
     try:
         store = Store.open(folder, write=write, wait=False)
     except HarnessError:
@@ -47,7 +47,7 @@ def ask_everything(folder, kit, write):
 
 
 def damage(content, chance):
-    """Return the bytes with a few flipped, overwritten, swapped or cut off."""
+    """Return the bytes with a few flipped, overwritten, swapped or removed."""
     broken = bytearray(content)
     match chance.choice(["flip", "flip", "fill", "page", "cut"]):
         case "flip":
@@ -65,7 +65,7 @@ def damage(content, chance):
 
 
 def fuzz(folder, kit, chance, go_on):
-    """Damage a sound store again and again; return how many questions were answered and asked."""
+    """Damage a valid store repeatedly; return the numbers of answered and of all queries."""
     content = (folder / DATABASE).read_bytes()
     rounds = answered = 0
     while go_on(rounds):

@@ -88,7 +88,7 @@ def test_work_folder_that_is_a_link_is_not_removed(tmp_path, kit):
 
 
 def kill_and_check(folder, child, kit, planned, chance):
-    """Start a run, kill it after a few outcomes and a moment, and check all that is stored.
+    """Start a run, kill it after a few outcomes and a random delay, and check the stored results.
 
     Return the ids of the trials that the run had been told were stored.
     """

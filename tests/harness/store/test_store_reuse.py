@@ -26,7 +26,7 @@ def failed(kit, number, status, **facts):
 
 @pytest.fixture
 def stored(tmp_path, kit):
-    """A store in which trial 0 succeeded, 1 was late, 2 too big, 3 raised, 4 never began."""
+    """A store: trial 0 succeeded, 1 timed out, 2 exceeded memory, 3 raised, 4 never began."""
     with Store.open(tmp_path, write=True) as store:
         fill(store, kit)
         yield store
@@ -79,7 +79,7 @@ AGAIN = pytest.mark.parametrize(("timeout", "again"), [(60.0, False), (30.0, Fal
 
 
 def within(kit, timeout):
-    """Return a duel whose sides have so many seconds."""
+    """Return a duel whose sides have a limit in seconds."""
     duel = kit.duel_outcome().duel
     a, b = (dataclasses.replace(side, limits=Limits(timeout)) for side in (duel.a, duel.b))
     return dataclasses.replace(duel, a=a, b=b)

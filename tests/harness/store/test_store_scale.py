@@ -14,7 +14,7 @@ EACH = 100_000
 
 @pytest.fixture
 def timed():
-    """Call something, say how long it took, and return what it returned."""
+    """Call a function, print its duration, and return its result."""
 
     def call(what, function):
         start = time.perf_counter()

@@ -24,7 +24,7 @@ def tree(spec):
 
 
 class Recording(DummyRegressor):
-    """Keeps the first column, a row number, of whatever it is shown."""
+    """An adapter that records the first column, a row number, of its input."""
 
     def fit(self, X, y, sample_weight=None):
         SEEN.append(np.asarray(X)[:, 0].copy())
@@ -53,7 +53,7 @@ def wavy(n=300, seed=0):
 
 
 def test_outer_test_rows_never_reach_the_inner_search():
-    """Rows carry their number: what the search is shown is held against the split's own rows."""
+    """Rows carry their number: the rows seen by the search are compared with the split."""
     n = 120
     table = Table(pd.DataFrame({"row": np.arange(float(n)), "x": 0.0}), np.arange(float(n)))
     trial = Trial(
@@ -140,7 +140,7 @@ def test_first_error_is_raised_if_none_can_be_trained():
 
 
 class Lost(DummyRegressor):
-    """Learns without an error, and predicts no number."""
+    """An adapter that trains without an error and predicts NaN."""
 
     def predict(self, X):
         return np.full(len(X), math.nan)

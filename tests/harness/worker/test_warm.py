@@ -23,7 +23,7 @@ from harness.worker.warm_up import (
 
 
 class Recorder:
-    """An adapter that notes what it was given."""
+    """An adapter that records its inputs."""
 
     seen: ClassVar = []
 
@@ -130,7 +130,7 @@ def test_compile_time_of_a_nested_function_counts_once(monkeypatch):
 
 
 class Compiler(Recorder):
-    """An adapter whose first fit compiles something, and takes its time."""
+    """An adapter whose first fit compiles slowly."""
 
     def fit(self, native):
         import numba

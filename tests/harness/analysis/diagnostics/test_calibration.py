@@ -14,7 +14,7 @@ from harness.analysis.diagnostics import calibration as c
 
 
 def drawn(n, seed=0, shift=0.0):
-    """Return probabilities, and outcomes whose true rates are off by a shift."""
+    """Return probabilities, and outcomes whose true rates are shifted."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.1, 0.8, n)
     return p, (rng.random(n) < p + shift).astype(float)

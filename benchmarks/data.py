@@ -24,7 +24,7 @@ def tables():
 
 def write(folder):
     """Write every table into a folder; return the facts that a case needs to load it."""
-    found = {}
+    results = {}
     for name, classes, X, target in tables():
         y = target.astype(np.int64 if classes else np.float64)
         order = np.random.default_rng(0).permutation(len(y))
@@ -32,8 +32,8 @@ def write(folder):
         for part, rows in parts.items():
             np.save(Path(folder) / f"{name}-{part}-X.npy", np.ascontiguousarray(X[rows], float))
             np.save(Path(folder) / f"{name}-{part}-y.npy", y[rows])
-        found[name] = {"classes": classes}
-    return found
+        results[name] = {"classes": classes}
+    return results
 
 
 def read(name, part):

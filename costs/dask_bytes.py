@@ -111,13 +111,13 @@ def main(words=None):
     parser.add_argument("--leaves", type=int, default=31)
     asked = parser.parse_args(words)
     shape = Shape(int(asked.rows), asked.columns, asked.bins, asked.leaves, RANKS)
-    with Crew(RANKS) as crew:
-        found = {"ours": bytes_of(lambda trees: crew.train(shape, trees))}
+    with Crew(RANKS) as workers:
+        results = {"ours": bytes_of(lambda trees: workers.train(shape, trees))}
     for name in RIVALS:
-        found[name] = bytes_of(lambda trees, n=name: train_rival(n, shape, trees))
+        results[name] = bytes_of(lambda trees, n=name: train_rival(n, shape, trees))
     say(f"{shape}: kB a tree, both ranks together")
-    for name, count in found.items():
-        say(f"{name:10} {count / 1e3:9.1f}   {count / found['ours']:.2f} times ours")
+    for name, count in results.items():
+        say(f"{name:10} {count / 1e3:9.1f}   {count / results['ours']:.2f} times ours")
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ def table_of(client, asked):
         part = delayed(block_of)(number, length, asked.columns)
         X.append(da.from_delayed(part[0], (length, asked.columns), np.float32))
         y.append(da.from_delayed(part[1], (length,), np.int32))
-    found = client.persist([da.concatenate(X), da.concatenate(y)])
-    wait(found)
-    return found
+    result = client.persist([da.concatenate(X), da.concatenate(y)])
+    wait(result)
+    return result
 
 
 def settings(client, asked):
@@ -122,11 +122,11 @@ def measure(client, asked):
     """Return the `Found` of each library by name."""
     X, y = table_of(client, asked)
     test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
-    found = {name: Found() for name in asked.only or FITS}
-    orders = cycle(permutations(found))
+    results = {name: Found() for name in asked.only or FITS}
+    orders = cycle(permutations(results))
     for turn in range(-1, asked.rounds):  # the first one warms up
         for name in next(orders):
-            one, before, began = found[name], crossed(), time.perf_counter()
+            one, before, began = results[name], crossed(), time.perf_counter()
             predict, one.sent = FITS[name](client, X, y, asked)
             took, wire = time.perf_counter() - began, (crossed() - before) / asked.trees
             one.loss = log_loss(test_y, np.asarray(predict(test_X), np.float64))
@@ -134,7 +134,7 @@ def measure(client, asked):
                 one.seconds.append(took)
                 one.wire.append(wire)
                 say(f"  round {turn + 1}: {name:14} {took:7.2f} s  {wire / 1e6:7.2f} MB a tree")
-    return found
+    return results
 
 
 def tell(found, trees):
@@ -149,7 +149,7 @@ def tell(found, trees):
             line += f"   {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
         say(line)
         if one.sent is not None:
-            each = {what: told["bytes"] / trees / 1e3 for what, told in one.sent.items()}
+            each = {what: message["bytes"] / trees / 1e3 for what, message in one.sent.items()}
             parts = ", ".join(f"{what} {count:.1f}" for what, count in each.items())
             say(f"  its ranks sent each other {sum(each.values()):.1f} kB a tree: {parts}")
 

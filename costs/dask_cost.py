@@ -117,10 +117,10 @@ def train_rank(rank, shape, trees, learner, reach, door):
     lengths = np.diff(len(y) * np.arange(shape.ranks + 1) // shape.ranks).tolist()
     rows = Rows.of_parts(lengths, [rank])
     own = slice(rows.number[0], rows.number[0] + len(rows))
-    told = Training(model, categorical, 0, learner)
+    message = Training(model, categorical, 0, learner)
     with join(rank, reach, door, b"of this measurement") as ranks:
         began = time.thread_time()
-        train(ranks, told, Table(X[own], y[own], None, rows))
+        train(ranks, message, Table(X[own], y[own], None, rows))
         return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
 
 
@@ -240,15 +240,15 @@ def main(words=None):
     asked = parser.parse_args(words)
     if asked.wide:
         shape = Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4)))
-        with Crew(shape.ranks) as crew:
-            tell_wide(crew, shape)
+        with Crew(shape.ranks) as workers:
+            tell_wide(workers, shape)
         return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
     shapes = [Shape(*shape) for shape in (grid if asked.few else GRID)]
-    with Crew(max(shape.ranks for shape in shapes)) as crew:
-        found = [measure(crew, shape) for shape in shapes]
-    tell_measured(found)
-    fitted = fit(found)
+    with Crew(max(shape.ranks for shape in shapes)) as workers:
+        results = [measure(workers, shape) for shape in shapes]
+    tell_measured(results)
+    fitted = fit(results)
     k, error, width, of_split = fitted
     say("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
     say(f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split")

@@ -99,15 +99,15 @@ class Configuration:
 
 def all_configurations():
     """Return every configuration: list of Configuration."""
-    found = []
+    results = []
     for stem, parities, forms, params in ESTIMATORS:
         for parity, form, task in product(parities, forms, TASKS):
-            found += with_threads(stem, task, form, parity, params)
+            results += with_threads(stem, task, form, parity, params)
     for stem, task, forms, parities, name, values in VARIATIONS:
         for parity, form, value in product(parities, forms, values):
             rounds = {} if stem == "DecisionTree" else BOOSTED
-            found += with_threads(stem, task, form, parity, {**rounds, name: value})
-    return found + [Configuration(stem, task, "float64") for stem, task in product(BLENDS, TASKS)]
+            results += with_threads(stem, task, form, parity, {**rounds, name: value})
+    return results + [Configuration(stem, task, "float64") for stem, task in product(BLENDS, TASKS)]
 
 
 def with_threads(stem, task, form, parity, params):

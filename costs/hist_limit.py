@@ -151,14 +151,14 @@ def main(given=None):
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--trees", type=int, default=20, help="between the two fits")
     parser.add_argument("--rounds", type=int, default=5, help="whose median counts")
-    told = parser.parse_args(given)
-    found = []
-    for rows in told.rows:
-        X, y = make_table(int(rows), told.columns)
-        for threads in told.threads:
-            one = argparse.Namespace(**{**vars(told), "threads": threads})
-            found.append(measure(X, y, one))
-    tell(found)
+    message = parser.parse_args(given)
+    results = []
+    for rows in message.rows:
+        X, y = make_table(int(rows), message.columns)
+        for threads in message.threads:
+            one = argparse.Namespace(**{**vars(message), "threads": threads})
+            results.append(measure(X, y, one))
+    tell(results)
 
 
 if __name__ == "__main__":

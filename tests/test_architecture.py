@@ -103,15 +103,15 @@ def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
 def imports(path: Path) -> tuple[tuple[str, str], ...]:
     """Return (module, name) of everything a file imports; the name is empty for ``import x``."""
     package = list(path.relative_to(ROOT).parent.parts)
-    found = []
+    results = []
     for node in running_nodes(tree(path)):
         if isinstance(node, ast.Import):
-            found += [(alias.name, "") for alias in node.names]
+            results += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            found += [(module, alias.name) for alias in node.names]
-    return tuple(found)
+            results += [(module, alias.name) for alias in node.names]
+    return tuple(results)
 
 
 def package_of(path: Path, top: str) -> str:
@@ -137,7 +137,7 @@ def imported_package(module: str, name: str, top: str) -> str | None:
 
 def upward_imports(top: str, order: tuple[set[str], ...]) -> list[str]:
     """Return the imports of one package that the order of packages forbids."""
-    found = []
+    results = []
     for path in SOURCES:
         if not relative(path).startswith(f"{top}/") or path == ROOT / top / "__init__.py":
             continue
@@ -154,8 +154,8 @@ def upward_imports(top: str, order: tuple[set[str], ...]) -> list[str]:
             if relative(path) in PARITY_USERS and other == "parity":
                 continue
             if here < there or (here == there and order[here] != {"."}):
-                found.append(f"{relative(path)} imports {module}.{name}".removesuffix("."))
-    return found
+                results.append(f"{relative(path)} imports {module}.{name}".removesuffix("."))
+    return results
 
 
 @pytest.mark.parametrize(
@@ -320,15 +320,15 @@ def test_plugin_contract_stays_one_short_page() -> None:
 
 def lengths() -> dict[str, tuple[int, int]]:
     """Return (length, usual limit) of every function, without docstring."""
-    found = {}
+    results = {}
     for path in SOURCES:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef):
                 text = node.body[0] if ast.get_docstring(node) else None
                 docstring = text.end_lineno - text.lineno + 1 if text else 0
                 length = node.end_lineno - node.lineno + 1 - docstring
-                found[f"{relative(path)}:{node.name}"] = (length, 60)
-    return found
+                results[f"{relative(path)}:{node.name}"] = (length, 60)
+    return results
 
 
 def test_functions_stay_short() -> None:

@@ -22,11 +22,11 @@ MADE = load_registry(modules=["harness.data.providers.generators", "harness.exec
 
 def some(names):
     """Return a registry of some algorithms, or of all."""
-    found = Registry()
+    result = Registry()
     for name, entry in REGISTRY.entries["algorithm"].items():
         if name in names or names == ["all"]:
-            found.entries["algorithm"][name] = entry
-    return found
+            result.entries["algorithm"][name] = entry
+    return result
 
 
 test_a_promise_is_kept = conformance(REGISTRY, leave_out=LONG, kinds=("algorithm",))

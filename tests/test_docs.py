@@ -26,8 +26,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 
 def blocks(page: str, language: str) -> list[str]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    return [text for name, text in found if name == language]
+    matches = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [text for name, text in matches if name == language]
 
 
 def hook_signatures() -> list[str]:
@@ -62,10 +62,10 @@ def test_plugin_on_the_page_works(page: str, name: str, tmp_path: Path) -> None:
     y = 3 * X[:, 0] + np.abs(X[:, 1])
     adapter = algorithm.adapter(Spec(Task.REGRESSION, algorithm.params, seed=1))
     adapter.fit(adapter.prepare(X, y, None))
-    found = adapter.predict(X)
-    assert found.shape == y.shape
-    assert np.mean((y - found) ** 2) < 0.5 * np.var(y)
-    np.testing.assert_allclose(adapter.predict_one(X[:1]), found[:1])
+    predictions = adapter.predict(X)
+    assert predictions.shape == y.shape
+    assert np.mean((y - predictions) ** 2) < 0.5 * np.var(y)
+    np.testing.assert_allclose(adapter.predict_one(X[:1]), predictions[:1])
 
 
 def test_plugin_of_the_readme_is_short() -> None:

@@ -46,15 +46,15 @@ def test_run_ends_with_a_report_with_kernels_cards_and_templates(fresh: FreshEnv
     fresh.output_of("-m", "harness", "run", *chosen, *SMALL)
     (report,) = (fresh.home / "results").glob("report-*.html")
     assert "histogram_boosting" in report.read_text(encoding="utf-8")
-    told = json.loads(fresh.output_of("-m", "harness", "report", "--json"))
-    assert told["failures"] == []
-    assert {a["algorithm"] for a in told["accuracy"]} >= {"decision_tree", "histogram_boosting"}
+    data = json.loads(fresh.output_of("-m", "harness", "report", "--json"))
+    assert data["failures"] == []
+    assert {a["algorithm"] for a in data["accuracy"]} >= {"decision_tree", "histogram_boosting"}
 
 
 def test_console_script_and_doctor_work(fresh: FreshEnvironment) -> None:
     script = [str(fresh.python.with_name("harness")), "--version"]
-    said = subprocess.run(script, cwd=fresh.home, check=True, capture_output=True, text=True)
-    assert said.stdout.startswith("harness, version")
+    completed = subprocess.run(script, cwd=fresh.home, check=True, capture_output=True, text=True)
+    assert completed.stdout.startswith("harness, version")
     assert "quick" in fresh.output_of("-m", "harness", "list", "experiments")
     assert "breast_cancer" in fresh.output_of("-m", "harness", "list", "datasets")
     fresh.output_of("-m", "harness", "doctor")
@@ -74,8 +74,8 @@ def test_pytest_finds_the_plugin_checks_without_a_test_file(fresh: FreshEnvironm
     empty = fresh.home / "no-tests"
     empty.mkdir()
     (empty / "pytest.ini").write_text(f"[pytest]\nharness_plugins = {file}\n")
-    told = fresh.output_of("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=empty)
-    assert "8 passed" in told
+    output = fresh.output_of("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=empty)
+    assert "8 passed" in output
 
 
 def test_example_is_found_passes_its_checks_and_is_in_the_report(
@@ -108,8 +108,8 @@ def test_ten_minute_guide_leads_to_a_row_of_the_report(fresh: FreshEnvironment) 
     shown = report.read_text(encoding="utf-8")
     leaderboard = shown.partition('id="leaderboard"')[2].partition("</section>")[0]
     assert re.search(r"<(td|th)[^>]*>[^/]*histogram-bayes", leaderboard)
-    told = json.loads(fresh.output_of("-m", "harness", "report", "--json", cwd=home))
-    verdicts = {v["dataset"]: v["verdict"] for v in told["accuracy"]}
+    data = json.loads(fresh.output_of("-m", "harness", "report", "--json", cwd=home))
+    verdicts = {v["dataset"]: v["verdict"] for v in data["accuracy"]}
     assert verdicts.keys() >= {"wine", "breast_cancer"}
     assert set(verdicts.values()) <= {"equivalent", "better", "worse", "inconclusive"}
     kept = fresh.output_of(*check[1:], cwd=home)

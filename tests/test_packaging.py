@@ -112,8 +112,8 @@ def test_start_checks_every_declared_dependency() -> None:
 def test_lock_pins_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
-    wanted = [requirement for group in groups for requirement in group]
-    names = {w.split(">")[0].split("=")[0].split("[")[0] for w in wanted}
+    expected = [requirement for group in groups for requirement in group]
+    names = {w.split(">")[0].split("=")[0].split("[")[0] for w in expected}
     lock = (ROOT / "requirements.lock").read_text()
     assert [n for n in sorted(names) if f"\n{n}==" not in lock] == []
     assert "://" not in lock, "the lock names no index and no download address"

@@ -82,8 +82,8 @@ def test_script_uses_existing_targets_and_options(script):
         assert {word for word in words if word.startswith("--")} <= known
     for line in re.findall(r"-m asv (.+)", joined):
         name, *words = re.split(r"\||>", line)[0].split()
-        told = asv_help(name)
-        assert all(word in told for word in words if word.startswith("--"))
+        message = asv_help(name)
+        assert all(word in message for word in words if word.startswith("--"))
 
 
 def asv_help(name):
@@ -129,10 +129,10 @@ def chosen(tmp_path):
             for subject in subjects:
                 commit(subject.format(*commits))
             git("checkout", "--quiet", "main")
-        told = tmp_path / "env"
-        environment = {**os.environ, "RESULTS": "kept", "GITHUB_ENV": str(told)}
+        message = tmp_path / "env"
+        environment = {**os.environ, "RESULTS": "kept", "GITHUB_ENV": str(message)}
         subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
-        return told.read_text().removeprefix("RANGE=").strip(), commits
+        return message.read_text().removeprefix("RANGE=").strip(), commits
 
     return choose
 
@@ -142,10 +142,10 @@ def test_without_results_the_newest_commit_is_measured(chosen):
 
 
 def test_commits_since_the_last_measured_one_are_measured(chosen):
-    found, commits = chosen("Results of {0}", "Results of {1}")
-    assert found == f"{commits[1]}..HEAD"
+    result, commits = chosen("Results of {0}", "Results of {1}")
+    assert result == f"{commits[1]}..HEAD"
 
 
 def test_results_of_other_histories_and_of_the_newest_commit_are_ignored(chosen):
-    found, commits = chosen("Results of {2}", "Results of 0123abcd", "Results of {3}", "by hand")
-    assert found == f"{commits[2]}..HEAD"
+    result, commits = chosen("Results of {2}", "Results of 0123abcd", "Results of {3}", "by hand")
+    assert result == f"{commits[2]}..HEAD"

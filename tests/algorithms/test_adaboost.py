@@ -37,7 +37,7 @@ def test_pruned_trees_can_be_base_learners():
 
 def share_wrong(model, X, y, weight):
     """Return the weighted error rate of the ensemble after each round."""
-    return np.array([weight[found != y].sum() for found in model.staged_predict(X)])
+    return np.array([weight[result != y].sum() for result in model.staged_predict(X)])
 
 
 @given(
@@ -107,13 +107,13 @@ def test_margin_is_true_class_share_minus_next_largest(n_classes):
     X, y, _ = labelled(2, n_classes=n_classes)
     model = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
     votes = model.estimator_weights_ / model.estimator_weights_.sum()
-    told = np.array([member.predict(X) for member in model])
-    found = model.margins(X, y)
+    values = np.array([member.predict(X) for member in model])
+    result = model.margins(X, y)
     for i in range(len(y)):
-        shares = {c: votes[told[:, i] == c].sum() for c in model.classes_}
+        shares = {c: votes[values[:, i] == c].sum() for c in model.classes_}
         right = shares.pop(y[i])
-        assert found[i] == pytest.approx(right - max(shares.values()), abs=1e-12)
-    assert ((found > 1e-12) <= (model.predict(X) == y)).all()
+        assert result[i] == pytest.approx(right - max(shares.values()), abs=1e-12)
+    assert ((result > 1e-12) <= (model.predict(X) == y)).all()
 
 
 def test_perfect_model_gets_one_vote_and_is_last():
@@ -209,8 +209,8 @@ def test_invalid_input_raises_scikit_learn_messages(kind):
 @settings(max_examples=100, deadline=None)
 def test_two_class_softmax_equals_scikit_learn(score):
     score = np.array(score)
-    wanted = softmax(np.column_stack([-score, score]) / 2.0)
-    assert np.array_equal(softmax_of_two(score), wanted)
+    expected = softmax(np.column_stack([-score, score]) / 2.0)
+    assert np.array_equal(softmax_of_two(score), expected)
 
 
 def test_two_class_softmax_does_not_depend_on_batches():
@@ -239,10 +239,10 @@ def test_overridden_predict_of_a_tree_subclass_is_called():
 def test_our_classifier_can_be_base_model_of_values():
     X, y = datasets.load_iris(return_X_y=True)
     model = AdaBoostRegressor(DecisionTreeClassifier(max_depth=2), n_estimators=4, random_state=0)
-    found = model.fit(X, y).predict(X)
+    predictions = model.fit(X, y).predict(X)
     *_, last = model.staged_predict(X)
-    assert np.isin(found, [0.0, 1.0, 2.0]).all()
-    assert np.array_equal(found, last)
+    assert np.isin(predictions, [0.0, 1.0, 2.0]).all()
+    assert np.array_equal(predictions, last)
 
 
 def test_trees_lacking_a_class_vote_for_known_classes():

@@ -91,8 +91,8 @@ def test_classifier_samples_and_trees_equal_scikit_learn(seed, draws, weighted, 
     assert np.array_equal(ours.ensemble_.predict(new), ours.predict_proba(new))
     if oob:
         assert ours.oob_score_ == theirs.oob_score_
-        wanted = theirs.oob_decision_function_
-        assert np.array_equal(ours.oob_decision_function_, wanted, equal_nan=True)
+        expected = theirs.oob_decision_function_
+        assert np.array_equal(ours.oob_decision_function_, expected, equal_nan=True)
 
 
 @given(seed=seeds, draws=DRAWS)

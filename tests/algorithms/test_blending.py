@@ -96,17 +96,19 @@ def out_of_fold_error(weights, told, y):
 
 def test_learned_weights_minimise_out_of_fold_loss():
     folds = KFold(4, shuffle=True, random_state=1)
-    told = np.stack([cross_val_predict(m, XR, YR, cv=folds) for _, m in regressors()], axis=1)
+    message = np.stack([cross_val_predict(m, XR, YR, cv=folds) for _, m in regressors()], axis=1)
     linear = VotingRegressor(regressors(), weights="linear", cv=folds).fit(XR, YR)
     kept = VotingRegressor(regressors(), weights="nonnegative", cv=folds).fit(XR, YR)
-    best = out_of_fold_error(linear.weights_, told, YR)
+    best = out_of_fold_error(linear.weights_, message, YR)
     assert (kept.weights_ >= 0).all()
     random = np.random.default_rng(0)
     for _ in range(200):
         step = random.normal(0, 0.05, 3)
-        assert out_of_fold_error(linear.weights_ + step, told, YR) >= best
+        assert out_of_fold_error(linear.weights_ + step, message, YR) >= best
         feasible = np.maximum(kept.weights_ + step, 0.0)
-        assert out_of_fold_error(feasible, told, YR) >= out_of_fold_error(kept.weights_, told, YR)
+        assert out_of_fold_error(feasible, message, YR) >= out_of_fold_error(
+            kept.weights_, message, YR
+        )
     predicted = np.stack([m.predict(XR) for m in linear.estimators_], axis=1)
     assert linear.predict(XR) == pytest.approx(predicted @ linear.weights_, rel=1e-12)
 

@@ -27,9 +27,9 @@ def table(n=60):
 def refusal(model, error, **given):
     """Return the error message of a fit."""
     X, y = table()
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as message:
         model.fit(X, y, **given)
-    return str(told.value)
+    return str(message.value)
 
 
 @every_kind
@@ -63,8 +63,8 @@ def test_invalid_monotone_signs(kind, signs, told):
     ],
 )
 def test_invalid_interaction_groups(kind, lists, told):
-    found = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
-    assert re.match(told, found)
+    message = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
+    assert re.match(told, message)
 
 
 @every_kind
@@ -79,9 +79,9 @@ def test_invalid_interaction_groups(kind, lists, told):
     ],
 )
 def test_evaluation_sets_that_are_not_pairs(kind, shape, told):
-    found = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
-    assert found.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
-    assert found.endswith(f"; it is {told}")
+    message = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
+    assert message.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
+    assert message.endswith(f"; it is {told}")
 
 
 def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
@@ -89,8 +89,8 @@ def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0)
     alone, listed = (model.fit(X, y, eval_set=t).evals_result_ for t in ((X, y), [(X, y)]))
     assert alone == listed
-    found = refusal(NewtonBoostingRegressor(n_estimators=2), TypeError, eval_set=(X, y))
-    assert found.endswith("it is a tuple of DataFrame, ndarray")
+    message = refusal(NewtonBoostingRegressor(n_estimators=2), TypeError, eval_set=(X, y))
+    assert message.endswith("it is a tuple of DataFrame, ndarray")
     listed = NewtonBoostingRegressor(n_estimators=2).fit(X, y, eval_set=[[X, y], (X, y)])
     assert len(listed.evals_result()) == 2
 
@@ -108,9 +108,9 @@ def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
     ],
 )
 def test_objective_with_invalid_result(kind, objective, told):
-    found = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
-    assert found.startswith("the objective ")
-    assert re.search(told, found)
+    message = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
+    assert message.startswith("the objective ")
+    assert re.search(told, message)
 
 
 @every_kind
@@ -121,8 +121,8 @@ def test_objective_with_nonfinite_result(kind, what, odd):
         h = np.ones_like(y)
         return (h * odd, h) if what == "gradients" else (raw - y, h * odd)
 
-    found = refusal(kind(n_estimators=2, objective=objective), ValueError)
-    assert found == f"{what} of the loss are not finite: the objective returned such numbers"
+    message = refusal(kind(n_estimators=2, objective=objective), ValueError)
+    assert message == f"{what} of the loss are not finite: the objective returned such numbers"
 
 
 @pytest.mark.parametrize(
@@ -188,24 +188,26 @@ def test_negative_class_weights_are_allowed_for_trees_only():
 def test_evaluation_weights_must_be_a_list():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2)
-    told = "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
-    assert refusal(model, TypeError, eval_set=[(X, y)], eval_sample_weight=np.ones(60)) == told
-    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[None, None])
-    assert found == "eval_sample_weight has 2 entries for 1 tables of eval_set"
-    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[-np.ones(60)])
-    assert "Negative values" in found
+    reported = (
+        "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
+    )
+    assert refusal(model, TypeError, eval_set=[(X, y)], eval_sample_weight=np.ones(60)) == reported
+    message = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[None, None])
+    assert message == "eval_sample_weight has 2 entries for 1 tables of eval_set"
+    message = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[-np.ones(60)])
+    assert "Negative values" in message
 
 
 @pytest.mark.parametrize(("said", "told"), [(0.5, "a float"), ((0.5, True), "a tuple of float")])
 def test_metric_with_invalid_result(said, told):
     X, y = table()
-    found = refusal(
+    message = refusal(
         HistogramBoostingRegressor(n_estimators=2),
         TypeError,
         eval_set=[(X, y)],
         eval_metric=lambda _y, _found: said,
     )
-    assert found.startswith(
+    assert message.startswith(
         "eval_metric must return its name, the value, and whether higher is better; it returned "
         + told
     )
@@ -221,12 +223,14 @@ def test_invalid_numbers_of_rounds(rounds):
 
 
 def test_objectives_of_another_task():
-    found = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
-    assert found.startswith("objective 'binary' is not one for regression: these are cross_entropy")
-    assert "multiclass" not in found
+    message = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
+    assert message.startswith(
+        "objective 'binary' is not one for regression: these are cross_entropy"
+    )
+    assert "multiclass" not in message
     for name in ("regression", "nope"):
-        found = refusal(HistogramBoostingClassifier(objective=name), ValueError)  # y of values
-        assert "Unknown label type" in found
+        message = refusal(HistogramBoostingClassifier(objective=name), ValueError)  # y of values
+        assert "Unknown label type" in message
         X, y = table()
         with pytest.raises(
             ValueError,

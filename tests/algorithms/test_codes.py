@@ -21,9 +21,9 @@ LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 @given(y=st.sampled_from(LABELS).flatmap(lambda dtype: hnp.arrays(dtype, st.integers(1, 50))))
 def test_classes_equal_numpy_unique(y):
     labels, codes = code_classes(y)
-    wanted, places = np.unique(y, return_inverse=True)
-    assert labels.dtype == wanted.dtype
-    np.testing.assert_array_equal(labels, wanted)
+    expected, places = np.unique(y, return_inverse=True)
+    assert labels.dtype == expected.dtype
+    np.testing.assert_array_equal(labels, expected)
     np.testing.assert_array_equal(codes, places)
 
 
@@ -32,10 +32,10 @@ def test_values_map_to_the_bins_of_their_codes(largest, monkeypatch):
     monkeypatch.setattr(category_bins, "LARGEST_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
     values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
-    wanted = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off
-    assert bins_of_codes(values, codes).tolist() == wanted
+    expected = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off
+    assert bins_of_codes(values, codes).tolist() == expected
     strided = np.stack([values, values], axis=1)[:, 0].astype(np.float32)
-    assert bins_of_codes(strided, codes).tolist() == wanted
+    assert bins_of_codes(strided, codes).tolist() == expected
     assert bins_of_codes(values, codes[:0]).tolist() == [0] * len(values)
 
 
@@ -53,8 +53,8 @@ def test_sampled_rows_are_transposed(dtype, columns):
     rows = np.arange(0, 9001, 2)
     table = split_columns(X, bundles=False)
     with Workers(2) as workers:
-        found = take_columns(table, np.arange(columns), rows, workers)
+        result = take_columns(table, np.arange(columns), rows, workers)
         some = take_columns(table, np.arange(columns)[1::2], rows, workers)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, X[rows].T)
-    np.testing.assert_array_equal(some, found[1::2])
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, X[rows].T)
+    np.testing.assert_array_equal(some, result[1::2])

@@ -217,8 +217,8 @@ def test_category_set_shared_by_two_nodes_is_refused(tmp_path):
         "internal_weight": "3 2",
     }
     for name, value in tree.items():
-        before, found, rest = text.partition(f"\n{name}=")
-        if found:
+        before, result, rest = text.partition(f"\n{name}=")
+        if result:
             text = f"{before}\n{name}={value}\n{rest.partition(chr(10))[2]}"
     (tmp_path / "m.txt").write_text(text)
     with pytest.raises(ModelFileError, match="same set"):
@@ -229,13 +229,13 @@ def peak_of(task):
     """Return the peak memory of a call, and its result or exception."""
     tracemalloc.start()
     try:
-        found = task()
+        result = task()
     except ModelFileError as error:
-        found = error
+        result = error
     finally:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    return peak, found
+    return peak, result
 
 
 @pytest.mark.parametrize("form", ["own", "xgboost", "lightgbm"])
@@ -251,11 +251,11 @@ def test_many_features_need_no_memory_for_names(form, tmp_path):
         return None
 
     path = write_damaged(tmp_path / "m.json", form, change)
-    peak, found = peak_of(lambda: read_model(path))
+    peak, result = peak_of(lambda: read_model(path))
     assert peak < MOST_MEMORY
-    assert isinstance(found, ModelFileError if form == "lightgbm" else TreeEnsemble)
+    assert isinstance(result, ModelFileError if form == "lightgbm" else TreeEnsemble)
     regressor = HistogramBoostingRegressor()
-    peak, found = peak_of(lambda: regressor.load_model(path))
+    peak, result = peak_of(lambda: regressor.load_model(path))
     assert peak < MOST_MEMORY
 
 
@@ -297,8 +297,8 @@ def test_text_in_a_list_of_numbers_needs_no_room_for_each(tmp_path):
         document["trees"]["gain"] = ["NaN"] * 5000 + ["x" * 20_000]
 
     path = write_damaged(tmp_path / "m.json", "own", change)
-    peak, found = peak_of(lambda: read_model(path))
-    assert isinstance(found, ModelFileError)
+    peak, result = peak_of(lambda: read_model(path))
+    assert isinstance(result, ModelFileError)
     assert peak < MOST_MEMORY
 
 

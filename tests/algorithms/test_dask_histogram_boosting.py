@@ -65,13 +65,13 @@ PARTS = [(150, 150, 150, 150), (1, 0, 399, 200), (60,) * 10]
 def test_model_equals_local_model(client, count, learner):
     X, y, weight = table()
     params = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
-    wanted = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
+    expected = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
     own = {"workers": workers_of(client, count), "tree_learner": learner}
     model = DaskHistogramBoostingRegressor(**own, **params)
     for chunks in PARTS:
         arrays = [da.from_array(X, chunks=(chunks, 5))]
         arrays += [da.from_array(one, chunks=chunks) for one in (y, weight)]
-        assert digest_of(model.fit(*arrays).ensemble_) == wanted
+        assert digest_of(model.fit(*arrays).ensemble_) == expected
         assert model.communication_["workers"] == min(count, sum(n > 0 for n in chunks) + 1, count)
     sent = model.communication_["sent"]
     assert ("histograms" in sent) == (learner != "feature" and count > 1)
@@ -104,9 +104,9 @@ def test_arrays_are_predicted_blockwise(client):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     rows = da.from_array(X, chunks=(200, 3))
     model.fit(rows, da.from_array(y, chunks=77))
-    found = model.predict(rows)
-    assert found.chunks == ((200, 200, 200),)
-    assert np.array_equal(found.compute(), model.to_local().predict(X))
+    predictions = model.predict(rows)
+    assert predictions.chunks == ((200, 200, 200),)
+    assert np.array_equal(predictions.compute(), model.to_local().predict(X))
 
 
 def test_evaluation_set_controls_early_stopping(client):
@@ -207,8 +207,8 @@ def told_of(model, n_features=2):
     X, y = np.zeros((3, n_features)), np.arange(3.0)
     local = model._describe_columns(da.from_array(X))
     facts = [inspect_part((X, y), local)]
-    told, _ = model._prepare(local, facts, None, None, None)
-    return told, model._key(told, facts)
+    message, _ = model._prepare(local, facts, None, None, None)
+    return message, model._key(message, facts)
 
 
 def test_resume_needs_equal_estimator_and_long_parameters():
@@ -216,8 +216,8 @@ def test_resume_needs_equal_estimator_and_long_parameters():
     other = signs.copy()
     other[1000] = 1  # where the text of an array has an ellipsis
     model = DaskHistogramBoostingRegressor(random_state=1, monotone_constraints=signs)
-    told, key = told_of(model, 2000)
-    model._unfinished = (key, told.seed, [])
+    message, key = told_of(model, 2000)
+    model._unfinished = (key, message.seed, [])
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
         with pytest.raises(ValueError, match="not those of the last fit"):
@@ -227,18 +227,18 @@ def test_resume_needs_equal_estimator_and_long_parameters():
 
 def test_resume_with_fewer_rounds_keeps_only_those():
     model = DaskHistogramBoostingRegressor(n_estimators=3, random_state=1)
-    told, key = told_of(model)
-    model._unfinished = (key, told.seed, ["first", "second", "third"])
-    told, key = told_of(model.set_params(n_estimators=2))
-    model._resume(told, key)
-    assert told.rounds == ["first", "second"]
+    message, key = told_of(model)
+    model._unfinished = (key, message.seed, ["first", "second", "third"])
+    message, key = told_of(model.set_params(n_estimators=2))
+    model._resume(message, key)
+    assert message.rounds == ["first", "second"]
 
 
 def test_parameters_may_be_numpy_numbers():
     own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
     plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
-    found = DaskHistogramBoostingRegressor(random_state=1, **own)
-    assert told_of(found)[1] == told_of(plain)[1]
+    result = DaskHistogramBoostingRegressor(random_state=1, **own)
+    assert told_of(result)[1] == told_of(plain)[1]
 
 
 def lose(*_):
@@ -304,7 +304,7 @@ def test_invalid_tables_are_refused_with_a_message(client):
 def test_parameters_extend_those_of_the_local_model():
     own = {"client", "tree_learner", "top_k", "workers", "patience"}
     local = HistogramBoostingRegressor(max_bin=63).get_params()
-    found = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
-    assert {name: found[name] for name in local} == local
-    assert found.keys() - local.keys() == own
+    result = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
+    assert {name: result[name] for name in local} == local
+    assert result.keys() - local.keys() == own
     assert clone(DaskHistogramBoostingRegressor(num_leaves=5)).num_leaves == 5

@@ -45,9 +45,9 @@ def collections(seed=0):
 
 def frame(seed=0):
     X, y, weight = table(seed)
-    found = pd.DataFrame(X, columns=list("abcd"))
-    found["c"] = pd.Categorical(np.random.default_rng(seed).choice(["u", "v", "w"], N))
-    return found, pd.Series(np.where(y > 0.0, "yes", "no")), pd.Series(weight)
+    result = pd.DataFrame(X, columns=list("abcd"))
+    result["c"] = pd.Categorical(np.random.default_rng(seed).choice(["u", "v", "w"], N))
+    return result, pd.Series(np.where(y > 0.0, "yes", "no")), pd.Series(weight)
 
 
 def test_two_workers_in_one_process_train_together(client):

@@ -113,8 +113,8 @@ def test_worker_without_the_package_is_named_in_an_error(client):
     *_, last = workers_of(client)
     client.run(hide_package, workers=[last])
     try:
-        said = rf"{last} cannot train: ModuleNotFoundError\(.No module named .algorithms"
-        with pytest.raises(VersionError, match=said):
+        message = rf"{last} cannot train: ModuleNotFoundError\(.No module named .algorithms"
+        with pytest.raises(VersionError, match=message):
             DaskHistogramBoostingRegressor().fit(*collections())
     finally:
         client.run(show_package, workers=[last])
@@ -184,7 +184,7 @@ def test_workers_replying_with_an_error_are_lost_or_unable():
     broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
     with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
         placement.open_listeners(broken, "training", ["tcp://a"])
-    older = {what: said for what, said in worker_tasks.versions().items() if what != "code"}
+    older = {what: reported for what, reported in worker_tasks.versions().items() if what != "code"}
     broken.answers = {"tcp://a": older}
     with pytest.raises(VersionError, match="code is unknown at tcp://a"):
         placement.compare_versions(broken, ["tcp://a"])

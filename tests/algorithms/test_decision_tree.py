@@ -357,8 +357,8 @@ def test_exported_trees_predict_the_same(estimator, missing):
         X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     model = estimator(random_state=0).fit(X, y)
     common = model.ensemble_
-    wanted = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
-    assert np.array_equal(common.predict(X), wanted)
+    expected = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+    assert np.array_equal(common.predict(X), expected)
     assert np.array_equal(common.leaves(X)[:, 0], model.apply(X))
     assert common.classes == ((0, 1, 2) if hasattr(model, "classes_") else ())
     assert common.gain.sum() > 0

@@ -49,8 +49,8 @@ def test_defaults_are_deterministic_if_the_library_is(name, params):
 @pytest.mark.parametrize("name", DRAWS)
 def test_defaults_draw_new_seeds_if_scikit_learn_does(name):
     X, y = table(name)
-    found = [said(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
-    assert not all(np.array_equal(found[0], other) for other in found[1:])
+    results = [said(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
+    assert not all(np.array_equal(results[0], other) for other in results[1:])
 
 
 def test_default_seed_on_dask_equals_the_local_one():

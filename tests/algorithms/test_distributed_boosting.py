@@ -95,8 +95,8 @@ def test_model_equals_local_model(name, size, learner):
         results = train_ranks(
             CASES[name], X, y, weight, parts=parts, size=size, tree_learner=learner
         )
-        found = ensemble_of(results[0], local)
-        assert digest_of(found) == digest_of(local.ensemble_)
+        actual = ensemble_of(results[0], local)
+        assert digest_of(actual) == digest_of(local.ensemble_)
         assert [result.lost for result in results] == [""] * size
 
 
@@ -134,12 +134,14 @@ def test_voting_selects_important_features_and_reduces_traffic():
     parts = {"parts": [(0, 300), (2, 250), (1, 350)], "size": 3}
     some = {"tree_learner": "voting", "top_k": 2}
     kinds = {"all": {}, "some": some, "again": some}
-    found = {what: train_ranks(case, X, y, **parts, **how)[0] for what, how in kinds.items()}
+    results = {what: train_ranks(case, X, y, **parts, **how)[0] for what, how in kinds.items()}
     local = case.fit(X, y)
-    ensembles = {what: ensemble_of(result, local) for what, result in found.items()}
+    ensembles = {what: ensemble_of(result, local) for what, result in results.items()}
     assert digest_of(ensembles["some"]) == digest_of(ensembles["again"])
     assert digest_of(ensembles["some"]) != digest_of(ensembles["all"])
-    sent = {what: sum(count for count, _ in result.sent.values()) for what, result in found.items()}
+    sent = {
+        what: sum(count for count, _ in result.sent.values()) for what, result in results.items()
+    }
     assert sent["some"] < sent["all"] / 3
     scores = (FastPredictor(ensembles[what]).raw(X).ravel() for what in ("some", "all"))
     some, whole = (np.mean((score - y) ** 2) for score in scores)
@@ -223,10 +225,10 @@ def test_lost_rank_ends_training_and_other_ranks_keep_their_rounds():
 def test_slow_link_does_not_change_the_model(size):
     X, y, _ = table()
     case = model(HistogramBoostingRegressor, n_estimators=2, num_leaves=6)
-    wanted = digest_of(case.fit(X, y).ensemble_)
+    expected = digest_of(case.fit(X, y).ensemble_)
     for parts in partitionings(N, size, np.random.default_rng(size)):
         results = train_ranks(case, X, y, parts=parts, size=size, delay=0.003)
-        assert digest_of(ensemble_of(results[0], case)) == wanted
+        assert digest_of(ensemble_of(results[0], case)) == expected
 
 
 def test_invalid_targets_are_an_error_on_every_rank():

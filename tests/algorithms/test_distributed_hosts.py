@@ -67,19 +67,19 @@ def hosts(record_property):
             why = getattr(error, "stderr", "") or error
             pytest.skip(f"network namespaces cannot be made here: {why}")
         why = slow_down(names[1], ends[0])
-        told = f"no link could be slowed down: {why}" if why else "one link is slow"
-        record_property("slow link", told)
-        sys.stdout.write(f"{told}\n")
+        message = f"no link could be slowed down: {why}" if why else "one link is slow"
+        record_property("slow link", message)
+        sys.stdout.write(f"{message}\n")
         yield names[1:]
 
 
 @pytest.mark.slow
 def test_ranks_on_three_hosts_give_the_same_model(hosts, tmp_path):
     path = os.pathsep.join([str(ROOT), str(SCRIPT.parent), os.environ.get("PYTHONPATH", "")])
-    told = [",".join(HOSTS), "4711", str(tmp_path)]
+    messages = [",".join(HOSTS), "4711", str(tmp_path)]
     running = [
         subprocess.Popen(
-            ["ip", "netns", "exec", name, sys.executable, str(SCRIPT), str(rank), *told],
+            ["ip", "netns", "exec", name, sys.executable, str(SCRIPT), str(rank), *messages],
             env={**os.environ, "PYTHONPATH": path},
         )
         for rank, name in enumerate(hosts)
@@ -87,5 +87,5 @@ def test_ranks_on_three_hosts_give_the_same_model(hosts, tmp_path):
     assert [one.wait(120) for one in running] == [0, 0, 0]
     parts = [(0, length) for length in LENGTHS]
     alone = train_ranks(MODEL, *table(), parts=parts, size=1, seed=5)[0]
-    wanted = join_trees(alone.rounds, alone.binner, alone.base)
-    assert (tmp_path / "digest").read_text() == digest_of(wanted)
+    expected = join_trees(alone.rounds, alone.binner, alone.base)
+    assert (tmp_path / "digest").read_text() == digest_of(expected)

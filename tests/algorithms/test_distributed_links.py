@@ -20,8 +20,8 @@ from algorithms.distributed.sockets import LinkError
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
 def test_allgather_returns_all_values_on_every_rank(size):
-    found = together(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
-    assert found == [[b"x" * rank for rank in range(size)]] * size
+    results = together(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
+    assert results == [[b"x" * rank for rank in range(size)]] * size
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
@@ -29,9 +29,9 @@ def test_reduce_scatter_returns_the_sum_of_each_block(size):
     rng = np.random.default_rng(size)
     lengths = [3 * rank % 5 for rank in range(size)]
     numbers = [[rng.integers(-(2**30), 2**30, (2, n)) for n in lengths] for _ in range(size)]
-    found = together(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
+    results = together(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
     for rank in range(size):
-        assert np.array_equal(found[rank], sum(numbers[other][rank] for other in range(size)))
+        assert np.array_equal(results[rank], sum(numbers[other][rank] for other in range(size)))
 
 
 def test_sent_bytes_are_counted_and_minimal():
@@ -49,8 +49,8 @@ def test_sent_bytes_are_counted_and_minimal():
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6])
 def test_every_rank_receives_the_best_of_all(size):
     given = [b"%d" % (rank * 7 % size) for rank in range(size)]
-    found = together(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
-    assert found == [max(given)] * size
+    results = together(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
+    assert results == [max(given)] * size
 
 
 def test_tables_of_all_ranks_are_compressed():
@@ -65,8 +65,8 @@ def test_tables_of_all_ranks_are_compressed():
 
 
 def test_totals_cover_all_ranks():
-    found = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
-    assert [total.tolist() for total in found] == [[[3, 3]]] * 3
+    results = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
+    assert [total.tolist() for total in results] == [[[3, 3]]] * 3
 
 
 @given(st.integers(0, 2**62), st.integers(0, 40), st.integers(0, 2**32 - 1))
@@ -75,8 +75,8 @@ def test_numbers_survive_compression(largest, count, seed):
     rng = np.random.default_rng(seed)
     block = rng.integers(-largest, largest, (2, count), endpoint=True)
     widths = (width_of(largest), 8)
-    (found,) = decode(encode(block, widths), [count], widths)
-    assert np.array_equal(found, block)
+    (result,) = decode(encode(block, widths), [count], widths)
+    assert np.array_equal(result, block)
     assert width_of(127) == 1
     assert width_of(128) == 2
     assert [width_of(2**bits) for bits in (22, 38, 54, 62)] == [4, 5, 8, 8]
@@ -86,9 +86,9 @@ def test_numbers_survive_compression(largest, count, seed):
 def test_wrong_secret_is_an_error_on_all_ranks_within_seconds(size):
     began = time.monotonic()
     secrets = [SECRET] * (size - 1) + [b"another"]
-    found = together(size, lambda ranks: None, secrets, joining=20.0)
-    assert all(isinstance(one, LinkError) for one in found)
-    assert any("secret" in str(one) for one in found)
+    results = together(size, lambda ranks: None, secrets, joining=20.0)
+    assert all(isinstance(one, LinkError) for one in results)
+    assert any("secret" in str(one) for one in results)
     assert time.monotonic() - began < 15.0
 
 
@@ -179,9 +179,9 @@ def test_lost_rank_ends_all_other_ranks():
             ranks.gather(b"here", "test")
         return "done"
 
-    found = together(4, task)
-    assert found[2] == "gone"
-    assert all(isinstance(found[rank], LinkError) for rank in (0, 1, 3))
+    results = together(4, task)
+    assert results[2] == "gone"
+    assert all(isinstance(results[rank], LinkError) for rank in (0, 1, 3))
 
 
 def test_silent_neighbour_is_given_up():
@@ -191,8 +191,8 @@ def test_silent_neighbour_is_given_up():
             return None
         return ranks.gather(b"", "test")
 
-    found = together(2, task, patience=0.2)
-    assert "silent for 0.2 s" in str(found[0])
+    results = together(2, task, patience=0.2)
+    assert "silent for 0.2 s" in str(results[0])
 
 
 def test_oversized_frame_is_refused():
@@ -206,8 +206,8 @@ def test_oversized_frame_is_refused():
 
 def test_large_frames_are_sent():
     data = np.random.default_rng(0).bytes(3_000_000)
-    found = together(2, lambda ranks: ranks.gather(data, "test"))
-    assert found == [[data, data]] * 2
+    results = together(2, lambda ranks: ranks.gather(data, "test"))
+    assert results == [[data, data]] * 2
 
 
 def test_joined_frame_is_split_again():

@@ -52,14 +52,14 @@ def test_regression_values(model):
 @pytest.mark.parametrize("labels", [NAMES, NAMES == "high"], ids=["three", "two"])
 def test_probabilities_follow_the_order_of_classes(model, labels):
     model.fit(X, labels)
-    found = serve(trees_of(model)).predict(X)
-    assert np.allclose(found, model.predict_proba(X), rtol=1e-6, atol=1e-7)
+    predictions = serve(trees_of(model)).predict(X)
+    assert np.allclose(predictions, model.predict_proba(X), rtol=1e-6, atol=1e-7)
 
 
 def test_booster_without_estimator():
     booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(X, Y), 8)
-    found = serve(trees_of(booster)).predict(X)
-    assert np.allclose(found, booster.inplace_predict(X), rtol=1e-6)
+    predictions = serve(trees_of(booster)).predict(X)
+    assert np.allclose(predictions, booster.inplace_predict(X), rtol=1e-6)
     booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, Y), 8)
     assert np.allclose(serve(trees_of(booster)).predict(X), booster.predict(X))
 

@@ -27,10 +27,10 @@ MODELS = [
 @given(seed=seeds, power=st.integers(-1000, 1000), n=st.integers(1, 20))
 def test_only_the_scale_changes(seed, power, n):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n)
-    scaled, found = bring_near_one(np.ldexp(weight, power))
-    assert np.array_equal(np.ldexp(scaled, found - power), weight)
+    scaled, result = bring_near_one(np.ldexp(weight, power))
+    assert np.array_equal(np.ldexp(scaled, result - power), weight)
     assert 2.0**-33 <= scaled.max() <= 2.0**33
-    assert (found == 0) == (abs(np.frexp(np.ldexp(weight, power).max())[1]) <= 32)
+    assert (result == 0) == (abs(np.frexp(np.ldexp(weight, power).max())[1]) <= 32)
 
 
 @pytest.mark.parametrize("weight", [None, np.zeros(3), np.array([1.0, np.inf]), np.array([-2.0])])
@@ -49,8 +49,8 @@ def test_model_does_not_depend_on_the_scale(model, seed, power):
     far = clone(model).fit(X, y, sample_weight=np.ldexp(weight, power))
     assert np.array_equal(near.predict(X), far.predict(X))
     if hasattr(near, "tree_"):
-        told = near.tree_.weighted_n_node_samples
-        assert np.array_equal(far.tree_.weighted_n_node_samples, np.ldexp(told, power))
+        message = near.tree_.weighted_n_node_samples
+        assert np.array_equal(far.tree_.weighted_n_node_samples, np.ldexp(message, power))
         assert np.array_equal(far.feature_importances_, near.feature_importances_)
 
 

@@ -211,11 +211,11 @@ def test_tree_walk_reports_out_of_range_values(kind, dtype, monkeypatch):
     model = kind(n_estimators=20, n_jobs=2, random_state=0).fit(X, Y)
     many = np.tile(X.astype(dtype), (60, 1))
     many[5, 1] = np.nan
-    wanted = model.ensemble_.predict(many)
+    expected = model.ensemble_.predict(many)
     with monkeypatch.context() as patch:
         patch.setattr(kind, "_read_rows", None)  # nothing looks at X but the walk
         patch.setattr(newton_fitted, "read_rows", None)
-        assert_allclose(model.predict_proba(many), wanted, rtol=1e-14)
+        assert_allclose(model.predict_proba(many), expected, rtol=1e-14)
     outside = [np.inf, -np.inf] + ([1e39] if kind is NewtonBoostingClassifier else [])
     for place in (0, 7000, len(many) - 1):
         for value in outside:
@@ -254,15 +254,15 @@ def test_numeric_frames_are_read_like_scikit_learn(kinds, is_read):
     frame = pd.DataFrame({f"c{j}": values[:, j] for j in range(4)})
     frame = frame.astype({f"c{j}": kinds[j % len(kinds)] for j in range(4)})
     model = HistogramBoostingClassifier(n_estimators=3).fit(frame, np.arange(50) % 2)
-    found = plain_frame(model, frame)
-    assert (found is not None) == is_read
+    result = plain_frame(model, frame)
+    assert (result is not None) == is_read
     if is_read:
         asked = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
         expected = validate_data(model, frame, **asked)
-        assert found.dtype == expected.dtype
-        assert np.array_equal(found, expected)
-        assert found.flags.c_contiguous
-        assert not np.shares_memory(found, frame.to_numpy())
+        assert result.dtype == expected.dtype
+        assert np.array_equal(result, expected)
+        assert result.flags.c_contiguous
+        assert not np.shares_memory(result, frame.to_numpy())
     before = frame.copy()
     alone = [model.predict_proba(frame.iloc[[i]])[0] for i in range(len(frame))]
     assert np.array_equal(alone, model.predict_proba(frame))

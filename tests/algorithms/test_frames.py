@@ -65,13 +65,13 @@ def test_classes_are_read_from_polars_frames(kind, enum):
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_polars_frames_work_for_evaluation_and_init_model(kind, enum):
     X, same, y = frames(enum)
-    found, wanted = [], []
-    for frame, kept in ((X, found), (same, wanted)):
+    results, expected = [], []
+    for frame, kept in ((X, results), (same, expected)):
         first = kind(n_estimators=3, random_state=0).fit(frame, y, eval_set=[(frame[:99], y[:99])])
         more = kind(n_estimators=3, random_state=0).fit(frame, y, **{GOES_ON[kind]: first})
         histories = getattr(first, "evals_result_", None) or first.evals_result()
         kept += [more.predict(frame), *(v for t in histories.values() for v in t.values())]
-    assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
 
 
 def test_warm_start_works_with_polars_frames():
@@ -102,8 +102,8 @@ def test_column_name_check_can_be_disabled():
 def test_lightgbm_mode_reads_an_enum_as_categories():
     X, same, y = frames(enum=True)
     params = {"n_estimators": 5, "parity": "lightgbm"}
-    found, wanted = (HistogramBoostingRegressor(**params).fit(one, y) for one in (X, same))
-    assert np.array_equal(found.predict(X), wanted.predict(same))
+    result, expected = (HistogramBoostingRegressor(**params).fit(one, y) for one in (X, same))
+    assert np.array_equal(result.predict(X), expected.predict(same))
 
 
 def test_text_that_is_not_categorical_is_refused():

@@ -155,15 +155,15 @@ def test_exponential_loss_on_signs_equals_adaboost():
     ).fit(X, y)
     sign, weight, score = 2.0 * y - 1.0, np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for member, step in zip(model.estimators_[:, 0], model.steps_[:, 0], strict=True):
-        said = member.predict(X)
+        predictions = member.predict(X)
         gradient = np.exp(-sign * score)
         np.testing.assert_allclose(gradient / gradient.sum(), weight, rtol=1e-12)
-        wrong = weight[said != sign].sum()
+        wrong = weight[predictions != sign].sum()
         alpha = 0.5 * np.log((1 - wrong) / wrong)
         assert step == pytest.approx(alpha, rel=1e-12)
-        weight = weight * np.exp(-alpha * sign * said)
+        weight = weight * np.exp(-alpha * sign * predictions)
         weight /= weight.sum()
-        score += alpha * said
+        score += alpha * predictions
     np.testing.assert_allclose(model.decision_function(X), score, rtol=1e-12)
 
 
@@ -175,10 +175,10 @@ def test_global_step_minimises_the_loss(loss):
     other = GradientBoostingRegressor(loss=SquaredError(), n_estimators=1, init="zero", max_depth=2)
     loss = model._loss
     other.fit(X, loss.negative_gradient(y, np.zeros((len(y), 1)))[:, 0])
-    said = other.estimators_[0, 0].predict(X)
-    found = minimize_scalar(lambda step: loss(y, step * said[:, None]), tol=1e-12)
-    assert model.train_score_[0] <= found.fun + 1e-9 * abs(found.fun)
-    ratio = model.estimators_[0, 0].predict(X) / said
+    predictions = other.estimators_[0, 0].predict(X)
+    result = minimize_scalar(lambda step: loss(y, step * predictions[:, None]), tol=1e-12)
+    assert model.train_score_[0] <= result.fun + 1e-9 * abs(result.fun)
+    ratio = model.estimators_[0, 0].predict(X) / predictions
     assert ratio == pytest.approx(np.full(len(y), ratio[0]))
 
 
@@ -323,12 +323,12 @@ def test_rounds_are_chosen_by_cross_validation():
     X = rng.normal(size=(150, 4))
     y = X[:, 0] + 2 * rng.normal(size=150)
     model = GradientBoostingRegressor(n_estimators=60, learning_rate=0.3)
-    found = choose_rounds(model, X, y, cv=3, sample_weight=np.ones(150))
-    assert found.losses.shape == (3, 60)
-    assert found.n_estimators == found.losses.mean(axis=0).argmin() + 1 < 30
+    result = choose_rounds(model, X, y, cv=3, sample_weight=np.ones(150))
+    assert result.losses.shape == (3, 60)
+    assert result.n_estimators == result.losses.mean(axis=0).argmin() + 1 < 30
     y = np.where(y > 0, "yes", "no")
-    found = choose_rounds(GradientBoostingClassifier(n_estimators=5), X, y, cv=3)
-    assert found.losses.shape == (3, 5)
+    result = choose_rounds(GradientBoostingClassifier(n_estimators=5), X, y, cv=3)
+    assert result.losses.shape == (3, 5)
 
 
 def test_invalid_input_is_reported():
@@ -400,8 +400,8 @@ def test_custom_loss_keeps_its_attributes():
     loss = Pull()
     model = GradientBoostingRegressor(loss=loss, n_estimators=5, random_state=0).fit(X, y)
     assert loss.share == 0.5
-    wanted = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y).predict(X)
-    np.testing.assert_allclose(model.predict(X), wanted, rtol=1e-6)
+    expected = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y).predict(X)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def trees(model):
 def arrays_of(model):
     ensemble = model.ensemble_
     names = ("feature", "threshold", "left", "right", "default_left", "base")
-    found = {name: getattr(ensemble, name) for name in names}
-    return {**found, "value": np.nan_to_num(ensemble.value)}
+    results = {name: getattr(ensemble, name) for name in names}
+    return {**results, "value": np.nan_to_num(ensemble.value)}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -65,8 +65,8 @@ def test_bin_then_fit_equals_fit_also_when_repeated(case):
         driven.fit(native)
         assert trees(driven.model) == trees(whole)
         assert driven.model is not native.model
-        told = whole.predict_proba(rows) if spec.n_classes else whole.predict(rows)
-        assert np.array_equal(driven.predict(rows), told)
+        message = whole.predict_proba(rows) if spec.n_classes else whole.predict(rows)
+        assert np.array_equal(driven.predict(rows), message)
     assert not hasattr(native.model, "ensemble_")
 
 

@@ -88,8 +88,8 @@ def test_drop_rate_is_respected():
 
 def test_result_does_not_depend_on_threads():
     X, y = table(20_000)
-    found = [dart(8, n_jobs=n, drop_rate=0.5, skip_drop=0.0).fit(X, y).predict(X) for n in (1, 3)]
-    assert np.array_equal(*found)
+    results = [dart(8, n_jobs=n, drop_rate=0.5, skip_drop=0.0).fit(X, y).predict(X) for n in (1, 3)]
+    assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

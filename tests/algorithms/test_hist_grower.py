@@ -60,7 +60,7 @@ def test_slow_starting_threads_give_the_same_steps(monkeypatch):
     g = rng.normal(size=400_000).astype(np.float32)
     h = rng.random(400_000).astype(np.float32)
     g[399_999] = 1e6
-    found, write = [], hist_records.write_records
+    results, write = [], hist_records.write_records
 
     def write_late(team, rank, *given):
         time.sleep(0.01 * rank)
@@ -70,6 +70,6 @@ def test_slow_starting_threads_give_the_same_steps(monkeypatch):
         records = np.empty(len(g), np.int64)
         with Workers(size) as workers:
             scale = hist_records.pack_rows(g, h, np.uint32(3), records, workers)
-        found.append((scale, records.tobytes()))
+        results.append((scale, records.tobytes()))
         monkeypatch.setattr(hist_records, "write_records", write_late)
-    assert found[0] == found[1] == found[2]
+    assert results[0] == results[1] == results[2]

@@ -80,9 +80,9 @@ def test_row_count_of_a_category_is_estimated_from_its_hessians():
 @given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40), st.integers(1, 20))
 @few
 def test_groups_begin_at_their_share_of_the_weight(weight, parts):
-    found = cut_evenly(np.array(weight, np.int64), parts)
+    result = cut_evenly(np.array(weight, np.int64), parts)
     total = max(sum(weight), 1)
-    for i, part in enumerate(found.tolist()):
+    for i, part in enumerate(result.tolist()):
         share = sum(weight[:i]) / total * parts
         assert part == parts - 1 or part - 1e-9 <= share < part + 1 + 1e-9
         assert 0 <= part < parts
@@ -153,12 +153,12 @@ def test_high_cardinality_columns_do_not_depend_on_bundles_or_ranks():
     X = np.hstack([X, np.arange(len(X))[:, None] % 40 == np.arange(30)])
     X[::2, 0] = 0.0  # mostly one code, as columns that are bundled are mostly 0
     params = {"n_estimators": 9, "categorical_feature": [0], "cat_smooth": 1.0, "random_state": 0}
-    wanted, other = (
+    expected, other = (
         HistogramBoostingRegressor(enable_bundle=bundle, **params).fit(X, y).ensemble_
         for bundle in (True, False)
     )
-    assert digest_of(wanted) == digest_of(other)
-    assert len(np.unique(wanted.set_codes)) > 254
+    assert digest_of(expected) == digest_of(other)
+    assert len(np.unique(expected.set_codes)) > 254
 
 
 def test_frames_with_many_and_unseen_categories():

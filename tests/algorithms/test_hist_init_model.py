@@ -34,8 +34,8 @@ def test_continued_model_equals_boosting_from_its_scores(n_classes):
     raw = first.ensemble_.raw(X)
     longer = kind(n_estimators=4, random_state=1).fit(X, y, init_model=first)
     beside = kind(n_estimators=4, random_state=1).fit(X, y, init_score=raw)
-    found = longer.ensemble_.raw(X) - raw
-    np.testing.assert_allclose(found, beside.ensemble_.raw(X), atol=ROUNDED)
+    result = longer.ensemble_.raw(X) - raw
+    np.testing.assert_allclose(result, beside.ensemble_.raw(X), atol=ROUNDED)
     assert longer.n_estimators_ == longer.n_iter_ == 9
     assert longer.ensemble_.n_trees == 9 * max(1, n_classes if n_classes > 2 else 1)
     staged = list(getattr(longer, "staged_predict_proba", longer.staged_predict)(X))
@@ -82,8 +82,8 @@ def test_training_continues_from_lightgbm_files_and_models(tmp_path):
     booster.save_model(tmp_path / "model.txt")
     model = regressor(5).fit(X, y, init_model=tmp_path / "model.txt")
     beside = regressor(5).fit(X, y, init_score=booster.predict(X))
-    found = model.predict(X) - booster.predict(X)
-    np.testing.assert_allclose(found, beside.predict(X), atol=ROUNDED)
+    result = model.predict(X) - booster.predict(X)
+    np.testing.assert_allclose(result, beside.predict(X), atol=ROUNDED)
     write_model(model.ensemble_, tmp_path / "longer.txt")
     again = lightgbm.Booster(model_file=tmp_path / "longer.txt")
     assert np.array_equal(again.predict(X), model.predict(X))
@@ -112,8 +112,8 @@ def test_evaluation_sets_start_from_the_init_model():
 def test_result_is_bitwise_equal_for_any_number_of_threads():
     X, y = table(20_000)
     first = regressor(3).fit(X, y)
-    found = [regressor(3, n_jobs=n).fit(X, y, init_model=first).predict(X) for n in (1, 3)]
-    assert np.array_equal(*found)
+    results = [regressor(3, n_jobs=n).fit(X, y, init_model=first).predict(X) for n in (1, 3)]
+    assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize(

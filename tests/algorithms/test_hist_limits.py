@@ -51,21 +51,21 @@ def misses(model, X, y, weight=None):
     """
     trees = model.ensemble_
     is_logistic, rate = trees.link == "sigmoid", model.learning_rate
-    score, found, sizes = np.full(len(y), trees.base[0]), [], []
+    score, results, sizes = np.full(len(y), trees.base[0]), [], []
     for t in range(trees.n_trees):
         one = trees.tree(t)
         leaf = leaves_of(model, X, t)
         g, h = slopes(score, y, weight, is_logistic)
         G, H, m = (np.bincount(leaf, w, len(one.left)) for w in (g, h, None))
         ends = np.flatnonzero(one.left < 0)
-        G, H, m, told = G[ends], H[ends], m[ends], one.value[ends, 0] / rate
+        G, H, m, message = G[ends], H[ends], m[ends], one.value[ends, 0] / rate
         step_g = largest_step(np.abs(g))
         step_h = largest_step(h) if is_logistic or weight is not None else 0.0
-        noise = np.sqrt(m) / 2.0 * np.hypot(step_g, told * step_h) / H
-        found.append((told + G / H) / noise)
+        noise = np.sqrt(m) / 2.0 * np.hypot(step_g, message * step_h) / H
+        results.append((message + G / H) / noise)
         sizes.append(m)
         score += one.value[leaf, 0]
-    return np.concatenate(found), np.concatenate(sizes)
+    return np.concatenate(results), np.concatenate(sizes)
 
 
 def leaves_of(model, X, number):
@@ -142,8 +142,8 @@ def test_rare_positives_are_predicted_as_well_as_by_lightgbm():
         (HistogramBoostingClassifier, {"random_state": 0}),
         (lightgbm.LGBMClassifier, {"verbose": -1}),
     ):
-        found = kind(**params, **options).fit(X, y).predict_proba(X_test)[:, 1]
-        losses.append(log_loss(y_test, found))
+        probabilities = kind(**params, **options).fit(X, y).predict_proba(X_test)[:, 1]
+        losses.append(log_loss(y_test, probabilities))
     plain = log_loss(y_test, np.full(len(y_test), y.mean()))
     assert losses[0] < 0.97 * plain
     assert losses[0] < 1.01 * losses[1]
@@ -161,6 +161,6 @@ def test_weights_over_six_orders_of_magnitude_are_as_accurate_as_lightgbm():
         (HistogramBoostingRegressor, {"random_state": 0}),
         (lightgbm.LGBMRegressor, {"verbose": -1}),
     ):
-        found = kind(**params, **options).fit(X, y, weight).predict(X_test)
-        losses.append(np.average((y_test - found) ** 2, weights=test_weight))
+        predictions = kind(**params, **options).fit(X, y, weight).predict(X_test)
+        losses.append(np.average((y_test - predictions) ** 2, weights=test_weight))
     assert losses[0] < 1.005 * losses[1]

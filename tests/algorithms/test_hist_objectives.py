@@ -114,7 +114,7 @@ def test_pseudo_huber_loss_never_rises_and_is_robust_to_outliers(spread):
 def test_gradient_changes_sign_at_the_loss_minimum():
     X, y = table()
     y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third lies far off, on one side
-    found = {
+    results = {
         (name, size): HistogramBoostingRegressor(
             objective=name, n_estimators=60, **{parameter: size}
         ).fit(X, y)
@@ -123,7 +123,7 @@ def test_gradient_changes_sign_at_the_loss_minimum():
     }
     mean = np.abs(y - y.mean()).mean()
     for name in ("pseudo_huber", "fair"):
-        near, wide = (found[name, size].predict(X) for size in (0.5, 1e4))
+        near, wide = (results[name, size].predict(X) for size in (0.5, 1e4))
         assert near.mean() < wide.mean() - 5.0
         assert wide.mean() == pytest.approx(y.mean(), rel=0.05)
         assert np.abs(near - y).mean() < mean
@@ -133,11 +133,11 @@ def test_cross_entropy_predicts_probabilities():
     X, y = table()
     share = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(objective="xentropy", n_estimators=40).fit(X, share)
-    found = model.predict(X)
-    assert ((found > 0.0) & (found < 1.0)).all()
+    predictions = model.predict(X)
+    assert ((predictions > 0.0) & (predictions < 1.0)).all()
     assert model._base[0] == pytest.approx(np.log(share.mean() / (1.0 - share.mean())))
-    assert np.array_equal(found, model.ensemble_.predict(X))
-    assert np.array_equal(found, list(model.staged_predict(X))[-1])
+    assert np.array_equal(predictions, model.ensemble_.predict(X))
+    assert np.array_equal(predictions, list(model.staged_predict(X))[-1])
     for wrong in (share + 1e-9 + 1.0, share - 1.0):
         with pytest.raises(ValueError, match="y between 0 and 1"):
             model.fit(X, wrong)
@@ -278,11 +278,11 @@ def test_auc_equals_scikit_learn(is_weighted):
         eval_sample_weight=None if weight is None else [weight],
         eval_metric="auc",
     )
-    told = model.evals_result_["valid_0"]["auc"][-1]
-    found = model.predict_proba(X_test)[:, 1]
-    assert len(np.unique(found)) < 30
-    assert told == pytest.approx(
-        roc_auc_score(y_test > 2.0, found, sample_weight=weight), rel=1e-12
+    values = model.evals_result_["valid_0"]["auc"][-1]
+    probabilities = model.predict_proba(X_test)[:, 1]
+    assert len(np.unique(probabilities)) < 30
+    assert values == pytest.approx(
+        roc_auc_score(y_test > 2.0, probabilities, sample_weight=weight), rel=1e-12
     )
 
 
@@ -302,16 +302,16 @@ def test_each_objective_has_its_metric(objective):
     params = {"objective": objective, "n_estimators": 3, "fair_c": 0.5, "huber_slope": 2.0}
     model = HistogramBoostingRegressor(**params)
     model.fit(X, y, eval_set=[(X, y)], eval_sample_weight=[weight])
-    found = model.predict(X)
-    left = np.abs(y - found)
+    predictions = model.predict(X)
+    left = np.abs(y - predictions)
     expected = {
         "fair": lambda: 0.5 * left - 0.25 * np.log1p(left / 0.5),
         "pseudo_huber": lambda: 4.0 * (np.sqrt(1.0 + left**2 / 4.0) - 1.0),
         "mape": lambda: left / np.maximum(1.0, np.abs(y)),
-        "cross_entropy": lambda: -y * np.log(found) - (1.0 - y) * np.log(1.0 - found),
+        "cross_entropy": lambda: -y * np.log(predictions) - (1.0 - y) * np.log(1.0 - predictions),
     }[objective]()
-    told = model.evals_result_["training"][objective][-1]
-    assert told == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
+    values = model.evals_result_["training"][objective][-1]
+    assert values == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -41,25 +41,25 @@ def table(n_classes=0):
 def digest(model):
     """Return a digest of all fields of the model's trees."""
     arrays = model.ensemble_.to_arrays()
-    told = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
-    return hashlib.sha256(b"".join(told)).hexdigest()
+    messages = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
+    return hashlib.sha256(b"".join(messages)).hexdigest()
 
 
 @pytest.fixture
 def few_are_enough(monkeypatch):
     """Reorder small tables too; return a list that grows with every reordering."""
-    found, find = [], hist_order.find_order
+    results, find = [], hist_order.find_order
 
     def note(*given):
         order = find(*given)
-        found.append(order)
+        results.append(order)
         return order
 
     for name in ("FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
         monkeypatch.setattr(hist_order, name, 1)
     monkeypatch.setattr(hist_order, "SAMPLE", 2000)
     monkeypatch.setattr(base_histogram, "find_order", note)
-    return found
+    return results
 
 
 CASES = {
@@ -155,8 +155,8 @@ def test_reordered_model_equals_model_on_two_ranks(few_are_enough):
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, y)
     assert len(few_are_enough[0][0]) == N
     result = train_ranks(model, X, y, parts=[(0, 9000), (1, N - 9000)], size=2)[0]
-    found = join_trees(result.rounds, result.binner, result.base, "identity", None)
-    assert digest_of(found) == digest_of(model.ensemble_)
+    actual = join_trees(result.rounds, result.binner, result.base, "identity", None)
+    assert digest_of(actual) == digest_of(model.ensemble_)
 
 
 def test_kernel_tables_are_row_major(few_are_enough, monkeypatch):

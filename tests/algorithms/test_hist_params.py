@@ -164,8 +164,8 @@ def test_no_interaction_groups_are_no_constraint_as_in_lightgbm():
     params = {"interaction_constraints": [], "verbose": -1, "num_threads": 1}
     theirs = lightgbm.train(params, lightgbm.Dataset(X, y), 10)
     free, empty = (
-        HistogramBoostingRegressor(n_estimators=10, interaction_constraints=wanted).fit(X, y)
-        for wanted in (None, [])
+        HistogramBoostingRegressor(n_estimators=10, interaction_constraints=expected).fit(X, y)
+        for expected in (None, [])
     )
     assert np.array_equal(empty.predict(X), free.predict(X))
     used = empty.feature_importances_ > 0
@@ -175,8 +175,8 @@ def test_no_interaction_groups_are_no_constraint_as_in_lightgbm():
 def test_empty_interaction_groups_forbid_interactions_in_newton_boosting():
     X, y = table()
     free, empty, alone = (
-        NewtonBoostingRegressor(n_estimators=10, interaction_constraints=wanted).fit(X, y)
-        for wanted in (None, [], [[0], [1], [2]])
+        NewtonBoostingRegressor(n_estimators=10, interaction_constraints=expected).fit(X, y)
+        for expected in (None, [], [[0], [1], [2]])
     )
     assert np.array_equal(empty.predict(X), alone.predict(X))
     assert not np.array_equal(empty.predict(X), free.predict(X))
@@ -198,8 +198,8 @@ def test_unlimited_rounds_use_all_rounds(rounds):
     model = HistogramBoostingRegressor(n_estimators=4).fit(X, y)
     assert np.array_equal(model.predict(X, num_iteration=rounds), model.predict(X))
     assert not np.array_equal(model.predict(X, num_iteration=3), model.predict(X))
-    told = model.predict(X, num_iteration=rounds, pred_contrib=True)
-    assert np.array_equal(told, model.predict(X, pred_contrib=True))
+    predictions = model.predict(X, num_iteration=rounds, pred_contrib=True)
+    assert np.array_equal(predictions, model.predict(X, pred_contrib=True))
 
 
 # ------------------------------------------------------------------ extra trees
@@ -239,5 +239,7 @@ def test_extra_trees_take_a_category_set_of_the_drawn_size_only():
         ).fit(X, y)  # fmt: skip
         return model.ensemble_.feature[0]
 
-    found = np.array([asked(seed) for seed in range(40)])
-    assert 4 < np.count_nonzero(found == 1) < 36  # the number is asked where the draw was too small
+    values = np.array([asked(seed) for seed in range(40)])
+    assert (
+        4 < np.count_nonzero(values == 1) < 36
+    )  # the number is asked where the draw was too small

@@ -49,8 +49,8 @@ def tree_of(grower, records, **how):
     """Return the content of a tree: nodes, leaves without split fields, the leaf of every row."""
     nodes = grower.grow(records, STEP, 0, **how).nodes
     asked = [nodes[name][nodes["left"] >= 0] for name in ("feature", "bin", "missing_left", "gain")]
-    told = [nodes[name] for name in ("left", "right", "value", "count", "h")]
-    return [one.tobytes() for one in (*asked, *told, grower.leaf_of)]
+    messages = [nodes[name] for name in ("left", "right", "value", "count", "h")]
+    return [one.tobytes() for one in (*asked, *messages, grower.leaf_of)]
 
 
 @pytest.mark.parametrize("looks", [PATIENT, SLEEPY])
@@ -124,8 +124,8 @@ def test_two_growers_alternate_on_the_same_threads():
     with Workers(2) as workers:
         growers = [make_grower(X, workers) for X, _ in tables]
         for _ in range(3):
-            found = [tree_of(g, own) for g, (_, own) in zip(growers, tables, strict=True)]
-            assert found == alone
+            results = [tree_of(g, own) for g, (_, own) in zip(growers, tables, strict=True)]
+            assert results == alone
 
 
 def test_replaced_rules_and_bins_apply_to_the_next_tree():
@@ -162,9 +162,9 @@ def test_small_trees_of_a_round_have_separate_growers(
     X, _ = small_table(n_columns=n_columns)
     with Workers(threads) as workers:
         one = make_grower(X, workers)
-        found = make_growers(binned_of(one), workers, n_trees)
-        assert len(found) == n_growers
-        assert all(grower.size == 1 for grower in found) or n_growers == 1
+        result = make_growers(binned_of(one), workers, n_trees)
+        assert len(result) == n_growers
+        assert all(grower.size == 1 for grower in result) or n_growers == 1
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_model_does_not_depend_on_rows_per_thread(monkeypatch):
         model = HistogramBoostingRegressor(n_estimators=8, random_state=0, n_jobs=n_jobs)
         return model.fit(X, y).predict(X).tobytes()
 
-    found = [fit(n_jobs) for n_jobs in (1, 2, 3)]
+    results = [fit(n_jobs) for n_jobs in (1, 2, 3)]
     for module, name in ((growing, "ROWS_TO_MARK"), (boosting, "ROWS_TO_PACK")):
         monkeypatch.setattr(module, name, 1)
-    assert set(found) == {fit(2)}
+    assert set(results) == {fit(2)}

@@ -27,8 +27,8 @@ def means(scale, n=2000, seed=0):
 
 def miss(model, X, y, scale):
     """Return the root mean square error of predictions, in logarithms."""
-    found = np.log(model.fit(X, y).predict(X) / scale) - table()[1]
-    return np.sqrt(np.mean(found**2))
+    result = np.log(model.fit(X, y).predict(X) / scale) - table()[1]
+    return np.sqrt(np.mean(result**2))
 
 
 # ------------------------------------------------------------------ small means
@@ -118,8 +118,8 @@ def test_weights_that_underflow_float32_train_like_scaled_weights(power):
 )
 def test_constant_tiny_targets_are_accepted(y, weight):
     X = np.arange(50.0)[:, None]
-    found = HistogramBoostingRegressor(n_estimators=3).fit(X, y, weight).predict(X)
-    np.testing.assert_allclose(found, y, rtol=1e-6)
+    predictions = HistogramBoostingRegressor(n_estimators=3).fit(X, y, weight).predict(X)
+    np.testing.assert_allclose(predictions, y, rtol=1e-6)
 
 
 def test_init_scores_may_explain_the_whole_target():

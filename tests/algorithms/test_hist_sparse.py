@@ -90,10 +90,10 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
         fit(form(X), y, is_enable_sparse=False, n_jobs=2, **params),
     ]
     assert len({digest(model) for model in models}) == 1
-    wanted = models[0].predict(X)
+    expected = models[0].predict(X)
     for model in models[1:]:
-        assert np.array_equal(model.predict(form(X)), wanted)
-    np.testing.assert_array_equal(models[0].ensemble_.predict(form(X)), wanted)
+        assert np.array_equal(model.predict(form(X)), expected)
+    np.testing.assert_array_equal(models[0].ensemble_.predict(form(X)), expected)
 
 
 # ------------------------------------------------------------------ second-order boosting
@@ -235,8 +235,8 @@ def test_column_sampling_with_sparse_columns_grows_the_dense_trees(share):
     params = {"colsample_bytree": share, "n_estimators": 12, "enable_bundle": False}
     dense = fit(X.toarray(), y, HistogramBoostingClassifier, **params)
     for n_jobs in (1, 2):
-        found = fit(X, y, HistogramBoostingClassifier, n_jobs=n_jobs, **params)
-        assert digest(found) == digest(dense)
+        fitted = fit(X, y, HistogramBoostingClassifier, n_jobs=n_jobs, **params)
+        assert digest(fitted) == digest(dense)
 
 
 @pytest.mark.parametrize(

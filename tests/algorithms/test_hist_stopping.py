@@ -105,9 +105,9 @@ def test_metric_improves_from_nan_with_its_first_number(kind, patience):
 def test_metric_that_is_always_nan_is_reported():
     X, y = table(mean=0.0)
     model = HistogramBoostingClassifier(n_estimators=30, early_stopping_round=4, metric="auc")
-    with pytest.warns(UserWarning, match="NaN in all of 4 rounds") as told:  # of one class alone
+    with pytest.warns(UserWarning, match="NaN in all of 4 rounds") as message:  # of one class alone
         model.fit(X, y > 0, eval_set=[(X[y > 0], y[y > 0] > 0)])
-    assert told[0].filename == __file__
+    assert message[0].filename == __file__
     assert model.n_estimators_ == 4
 
 

@@ -101,8 +101,8 @@ def test_frame_categories_without_names_are_found_by_position(kind):
     X, y = frame(("c", "x"))
     model = rounds(kind).fit(X, y)
     with pytest.warns(UserWarning, match="valid feature names"):
-        found = model.predict(X.set_axis([0, 1], axis=1))
-    assert np.array_equal(found, model.predict(X))
+        predictions = model.predict(X.set_axis([0, 1], axis=1))
+    assert np.array_equal(predictions, model.predict(X))
 
 
 # ------------------------------------------------------------------ columns that hold no numbers
@@ -122,13 +122,13 @@ ODD = {
 @pytest.mark.parametrize("kind", REGRESSORS)
 @pytest.mark.parametrize("odd", ODD)
 def test_non_numeric_columns_are_named(kind, odd):
-    values, told = ODD[odd]
+    values, message = ODD[odd]
     numbers = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60) % 7, "c": np.ones(60)})
     X, y = numbers.assign(c=values), numbers["a"]
-    with pytest.raises(ValueError, match=f"^column 'c' {told}"):
+    with pytest.raises(ValueError, match=f"^column 'c' {message}"):
         rounds(kind).fit(X, y)
     model = rounds(kind).fit(numbers, y)
-    with pytest.raises(ValueError, match=f"^column 'c' {told.split(':')[0]}"):
+    with pytest.raises(ValueError, match=f"^column 'c' {message.split(':')[0]}"):
         model.predict(X)
     with pytest.raises(ValueError, match="The feature names should match"):
         model.predict(X.rename(columns={"a": "z"}))
@@ -178,12 +178,12 @@ def batches():
     """Return two tables whose categories are in different order, some in only one of them."""
     rng = np.random.default_rng(1)
     effect = dict(zip("abcdefgh", [3.0, -2.0, 1.0, 0.0, 2.0, -1.0, 5.0, -4.0], strict=True))
-    found = []
+    results = []
     for letters in ("fedcba", "hgca"):
         own = rng.choice(list(letters), 300)
         X = pd.DataFrame({"c": pd.Categorical(own, categories=list(letters)), "x": 0.0})
-        found.append((X, np.array([effect[c] for c in own])))
-    return found
+        results.append((X, np.array([effect[c] for c in own])))
+    return results
 
 
 def go_on(model, X, y):

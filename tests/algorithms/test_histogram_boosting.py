@@ -93,13 +93,13 @@ def fit_both(kind, X, y, weight=None, **params):
     ours = getattr(__import__("algorithms"), f"HistogramBoosting{kind}")
     theirs = getattr(lightgbm, f"LGBM{kind}")
     name = "predict_proba" if kind == "Classifier" else "predict"
-    found = []
+    results = []
     for estimator in (ours(random_state=0, **params), theirs(verbose=-1, n_jobs=1, **params)):
         model = estimator.fit(X[:n], y[:n], sample_weight=part)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            found.append(getattr(model, name)(X[n:]))
-    return *found, y[n:], None if weight is None else weight[n:]
+            results.append(getattr(model, name)(X[n:]))
+    return *results, y[n:], None if weight is None else weight[n:]
 
 
 def test_log_loss_with_rare_positives_equals_lightgbm():
@@ -202,8 +202,8 @@ def test_missing_values_unseen_in_training_go_to_the_larger_side():
     heavier = (
         root.left[0] if root.cover[root.left[0]] >= root.cover[root.right[0]] else root.right[0]
     )
-    found = model.predict(np.full((1, X.shape[1]), np.nan))
-    assert found[0] == root.base[0] + root.value[heavier, 0]
+    predictions = model.predict(np.full((1, X.shape[1]), np.nan))
+    assert predictions[0] == root.base[0] + root.value[heavier, 0]
 
 
 # ------------------------------------------------------------------ constraints and categories
@@ -294,9 +294,9 @@ def test_evaluation_metric_may_be_custom():
 
     model = HistogramBoostingClassifier(n_estimators=5, early_stopping_round=5, metric="None")
     model.fit(X, y, eval_set=[(X.copy(), y)], eval_metric=accuracy)
-    told = model.evals_result_["valid_0"]
-    assert list(told) == ["accuracy"]
-    assert model.best_score_ == {"valid_0": {"accuracy": max(told["accuracy"])}}
+    values = model.evals_result_["valid_0"]
+    assert list(values) == ["accuracy"]
+    assert model.best_score_ == {"valid_0": {"accuracy": max(values["accuracy"])}}
 
 
 @pytest.mark.parametrize(
@@ -328,8 +328,8 @@ def test_row_sample_has_at_least_one_row(objective, params):
             model = HistogramBoostingRegressor(
                 n_estimators=12, objective=objective, random_state=seed, min_child_samples=1
             )
-            found = model.set_params(**params).fit(X[:n], y[:n]).predict(X)
-            assert np.isfinite(found).all()
+            predictions = model.set_params(**params).fit(X[:n], y[:n]).predict(X)
+            assert np.isfinite(predictions).all()
 
 
 def test_custom_objective_is_used():
@@ -401,8 +401,8 @@ def test_goss_ranks_rows_by_gradient_and_hessian(rank, monkeypatch):
     seen, real = [], hist_boosting.take_one_side
 
     def watched(sizes, rule, g, h, *rest):
-        told = np.abs(g if rank == "g" else g * h).sum(axis=0, dtype=np.float32)
-        seen.append(np.array_equal(sizes, told))
+        message = np.abs(g if rank == "g" else g * h).sum(axis=0, dtype=np.float32)
+        seen.append(np.array_equal(sizes, message))
         return real(sizes, rule, g, h, *rest)
 
     monkeypatch.setattr(hist_boosting, "take_one_side", watched)

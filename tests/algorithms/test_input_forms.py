@@ -81,9 +81,9 @@ def strided(X):
 
 def locked(X):
     """Return a read-only copy."""
-    found = X.copy()
-    found.flags.writeable = False
-    return found
+    result = X.copy()
+    result.flags.writeable = False
+    return result
 
 
 def mapped(X):
@@ -186,17 +186,17 @@ def outputs(model, X):
 
 def forms_of(kind, name):
     """Return the forms of a table that an estimator accepts, and whether columns have names."""
-    found = {**ARRAYS, **FRAMES}
+    results = {**ARRAYS, **FRAMES}
     if kind != "gaps":
-        found |= WHOLE
+        results |= WHOLE
     if kind == "logical":
-        found |= LOGICAL
+        results |= LOGICAL
     takes_gaps = kind != "gaps" or name not in NO_GAPS_SPARSE
     if takes_gaps and not name.startswith(ABSENT_IS_MISSING):
-        found |= MATRICES
+        results |= MATRICES
     if name in WRAPPED:
-        found.pop("list")
-    return found
+        results.pop("list")
+    return results
 
 
 CASES = [
@@ -211,15 +211,15 @@ CASES = [
 def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
     model, X = MODELS[name], draw_table(kind)
     y = target_of(model, X)
-    wanted = outputs(model.fit(X, y), X)
+    expected = outputs(model.fit(X, y), X)
     wrong = []
     for form, make in forms_of(kind, name).items():
         table = make(X)
-        found = {"fitted and predicted": outputs(model.fit(table, y), table)}
-        found["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
+        results = {"fitted and predicted": outputs(model.fit(table, y), table)}
+        results["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
         model.fit(frame(X) if hasattr(table, "columns") else X, y)
-        found["predicted"] = outputs(model, table)
-        wrong += [(form, what) for what, own in found.items() if not same(own, wanted)]
+        results["predicted"] = outputs(model, table)
+        wrong += [(form, what) for what, own in results.items() if not same(own, expected)]
     assert not wrong
 
 
@@ -235,8 +235,8 @@ def test_newton_boosting_treats_absent_matrix_entries_as_missing(kind):
     gaps = np.where(X == 0.0, np.nan, X)
     model = MODELS["Newton"].fit(gaps, y)
     assert np.array_equal(model.predict(MATRICES[kind](X)), model.predict(gaps))
-    wanted = model.predict(gaps)
-    assert np.array_equal(model.fit(MATRICES[kind](X), y).predict(gaps), wanted)
+    expected = model.predict(gaps)
+    assert np.array_equal(model.fit(MATRICES[kind](X), y).predict(gaps), expected)
 
 
 def test_trees_read_every_form_of_a_frame():
@@ -267,14 +267,14 @@ def test_categories_are_the_same_in_every_form(name):
     tables = {form: frame(X).assign(a=make(letters)) for form, make in WORDS.items()}
     trained = [form for form in tables if tables[form]["a"].dtype == "category"]
     model = MODELS[name]
-    wanted = model.fit(tables["category"], y).predict(tables["category"])
+    expected = model.fit(tables["category"], y).predict(tables["category"])
     for fitted in trained:
         model.fit(tables[fitted], y)
         for form, table in tables.items():
-            assert np.array_equal(model.predict(table), wanted), (fitted, form)
+            assert np.array_equal(model.predict(table), expected), (fitted, form)
     theirs = pl.DataFrame({**{n: X[:, j] for j, n in enumerate(NAMES)}, "a": letters})
     model.fit(theirs.with_columns(pl.col("a").cast(pl.Categorical)), y)
-    assert np.array_equal(model.predict(tables["category"]), wanted)
+    assert np.array_equal(model.predict(tables["category"]), expected)
 
 
 REFUSED = {

@@ -147,18 +147,18 @@ def test_flag_is_cleared_before_reuse():
 
 
 def test_other_threads_of_a_program_are_not_interrupted():
-    found = []
+    results = []
 
     def work():
         with Workers(1) as workers:
-            found.append(interrupt_flag.interrupt_flag())
+            results.append(interrupt_flag.interrupt_flag())
             workers.check()
 
     with interrupt_flag.watch_interrupts():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert found == [NEVER]
+    assert results == [NEVER]
 
 
 def test_user_signal_handler_does_not_interrupt_kernels():

@@ -113,12 +113,16 @@ def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
     assert isinstance(model.categories_, list)
     both = frame.astype({"k": "category"})
     numbers = frame.astype(np.float64)  # of categories, not codes
-    for odd, told in ((both, r"\['o', 'k'\]"), (numbers, r"\[\]"), (numbers.astype(int), r"\[\]")):
+    for odd, message in (
+        (both, r"\['o', 'k'\]"),
+        (numbers, r"\[\]"),
+        (numbers.astype(int), r"\[\]"),
+    ):
         with pytest.raises(
-            ValueError, match=f"in the columns {told}; .* lists of categories are 1,"
+            ValueError, match=f"in the columns {message}; .* lists of categories are 1,"
         ):
             model.predict(odd)
-        with pytest.raises(ValueError, match=f"in the columns {told}; .* to go on from are 1"):
+        with pytest.raises(ValueError, match=f"in the columns {message}; .* to go on from are 1"):
             HistogramBoostingRegressor(n_estimators=1).fit(odd, columns()[2], init_model=model)
 
 
@@ -173,8 +177,8 @@ def test_our_files_name_the_categorical_columns(tmp_path):
 def test_categorical_columns_are_inferred_if_unambiguous(infos, sizes, wanted):
     lists = [list(range(size)) for size in sizes]
     names = list("abcd"[: infos.count(" ") + 1])
-    found = categories_of({"feature_infos": infos}, names, lists)
-    assert found == (lists if wanted is None else dict(zip(wanted, lists, strict=True)))
+    result = categories_of({"feature_infos": infos}, names, lists)
+    assert result == (lists if wanted is None else dict(zip(wanted, lists, strict=True)))
 
 
 @pytest.mark.parametrize("line", ['"abc"', "[1]", '{"a": [1]}', "5"])

@@ -66,8 +66,8 @@ def test_alias_means_the_same_as_the_name(alias, name, value):
     if alias != "seed":
         by_alias.set_params(random_state=0)
         by_name.set_params(random_state=0)
-    found, expected = (m.fit(X, Y).predict_proba(X) for m in (by_alias, by_name))
-    assert np.array_equal(found, expected)
+    result, expected = (m.fit(X, Y).predict_proba(X) for m in (by_alias, by_name))
+    assert np.array_equal(result, expected)
     assert by_alias.get_params()[alias] == value
 
 
@@ -195,19 +195,19 @@ def test_early_stopping_follows_lightgbm(first_metric_only):
 
 
 def test_lightgbm_callbacks_work(capsys):
-    told, rates = {}, []
+    messages, rates = {}, []
     callbacks = [
         lightgbm.early_stopping(3, verbose=False),
         lightgbm.log_evaluation(1),
-        lightgbm.record_evaluation(told),
+        lightgbm.record_evaluation(messages),
         lightgbm.reset_parameter(learning_rate=lambda k: 0.3 * 0.9**k),
         lambda env: rates.append(env.params["learning_rate"]),
     ]
     model = classifier(n_estimators=80, learning_rate=0.3)
     model.fit(X, Y, eval_set=[(X, Y), (X_VALID, Y_VALID)], callbacks=callbacks)
-    assert told == model.evals_result_
-    assert len(rates) == len(told["valid_1"]["binary_logloss"]) < 80
-    assert model.best_iteration_ == int(np.argmin(told["valid_1"]["binary_logloss"])) + 1
+    assert messages == model.evals_result_
+    assert len(rates) == len(messages["valid_1"]["binary_logloss"]) < 80
+    assert model.best_iteration_ == int(np.argmin(messages["valid_1"]["binary_logloss"])) + 1
     assert "[1]\ttraining's binary_logloss" in capsys.readouterr().out
     assert model.learning_rate == 0.3  # training changed a copy
 
@@ -259,9 +259,9 @@ def test_predictions_of_round_ranges_add_up(n_classes):
         for s, n in ((0, 4), (4, None))
     )
     np.testing.assert_allclose(first + rest, model.predict(X, raw_score=True), atol=1e-12)
-    told = model.predict(X, pred_contrib=True, start_iteration=2, num_iteration=3)
+    predictions = model.predict(X, pred_contrib=True, start_iteration=2, num_iteration=3)
     raw = model.predict(X, raw_score=True, start_iteration=2, num_iteration=3)
-    sums = told.reshape(len(X), -1, 5).sum(axis=2)
+    sums = predictions.reshape(len(X), -1, 5).sum(axis=2)
     np.testing.assert_allclose(sums.reshape(raw.shape), raw, atol=1e-9)
 
 
@@ -276,9 +276,9 @@ def test_leaves_are_numbered_within_their_tree():
 
 def test_contributions_of_sparse_rows_are_sparse():
     model = classifier().fit(X, Y)
-    told = model.predict(sparse.csr_matrix(X), pred_contrib=True)
-    assert sparse.issparse(told)
-    np.testing.assert_allclose(told.toarray(), model.predict(X, pred_contrib=True))
+    predictions = model.predict(sparse.csr_matrix(X), pred_contrib=True)
+    assert sparse.issparse(predictions)
+    np.testing.assert_allclose(predictions.toarray(), model.predict(X, pred_contrib=True))
 
 
 @pytest.mark.parametrize("strategy", ["rf", "goss"])
@@ -292,8 +292,8 @@ def test_other_boosting_types(strategy):
     watched = classifier(boosting_type=strategy, **params)
     watched.fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
     proba = watched.predict_proba(X_VALID)[np.arange(len(Y_VALID)), Y_VALID]
-    told = watched.evals_result_["valid_0"]["binary_logloss"][-1]
-    assert told == pytest.approx(-np.log(proba).mean())
+    values = watched.evals_result_["valid_0"]["binary_logloss"][-1]
+    assert values == pytest.approx(-np.log(proba).mean())
 
 
 def test_forest_of_identical_trees_is_refused():

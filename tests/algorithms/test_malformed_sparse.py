@@ -26,23 +26,23 @@ KINDS = [
 
 def damaged(how, form="csr"):
     """Return a sparse matrix that is damaged after scipy's checks."""
-    found = sparse.csr_matrix(X).asformat(form)
+    result = sparse.csr_matrix(X).asformat(form)
     match how:
         case "too large":
-            found.indices[5] = found.shape[1 if form == "csr" else 0]
+            result.indices[5] = result.shape[1 if form == "csr" else 0]
         case "negative":
-            found.indices[5] = -1
+            result.indices[5] = -1
         case "far":
-            found.indices[5] = 2**31 - 1
+            result.indices[5] = 2**31 - 1
         case "decreasing":
-            found.indptr[2] = found.indptr[1] - 1
+            result.indptr[2] = result.indptr[1] - 1
         case "beyond the end":
-            found.indptr[-1] = 10 * N_ROWS * WIDTH
+            result.indptr[-1] = 10 * N_ROWS * WIDTH
         case "wrapping":
-            found.indptr[1:3] = 2**31 - 1, -(2**31)
+            result.indptr[1:3] = 2**31 - 1, -(2**31)
         case "short":
-            found.indptr = found.indptr[:-1]
-    return found
+            result.indptr = result.indptr[:-1]
+    return result
 
 
 def refused():
@@ -68,10 +68,10 @@ def test_valid_matrices_of_any_format_pass(form):
 def test_out_of_bounds_coordinates_are_detected():
     for name in ("row", "col"):
         for value in (-1, N_ROWS, 2**31 - 1):
-            found = sparse.coo_matrix(X)
-            getattr(found, name)[3] = value
+            result = sparse.coo_matrix(X)
+            getattr(result, name)[3] = value
             with refused():
-                check_sparse(found)
+                check_sparse(result)
 
 
 @pytest.mark.parametrize("how", DAMAGE)

@@ -43,17 +43,17 @@ def trained(value, **params):
 @pytest.mark.parametrize("format_", ["harness", "xgboost"])
 def test_files_keep_missing_value(value, format_, tmp_path):
     model, X, _ = trained(value)
-    wanted, path = model.predict(X), tmp_path / "model.json"
-    assert np.array_equal(serve(model.ensemble_).predict(X), wanted)
-    assert np.array_equal(model.ensemble_.predict(X), wanted)
+    expected, path = model.predict(X), tmp_path / "model.json"
+    assert np.array_equal(serve(model.ensemble_).predict(X), expected)
+    assert np.array_equal(model.ensemble_.predict(X), expected)
     model.save_model(path, format=format_)
-    assert np.array_equal(serve(read_model(path)).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path)).predict(X), expected)
     loaded = NewtonBoostingRegressor(missing=5.0).load_model(path)
     assert loaded.missing == value
-    assert np.array_equal(loaded.predict(X), wanted)
+    assert np.array_equal(loaded.predict(X), expected)
     write_model(model.ensemble_, path, format=format_)
-    assert np.array_equal(serve(read_model(path)).predict(X), wanted)
-    assert np.array_equal(NewtonBoostingRegressor().load_model(path).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path)).predict(X), expected)
+    assert np.array_equal(NewtonBoostingRegressor().load_model(path).predict(X), expected)
     with pytest.raises(ModelFileError, match="is read as a missing value"):
         write_model(model.ensemble_, tmp_path / "model.txt")
 
@@ -72,25 +72,25 @@ def test_early_stopped_model_keeps_missing_value(tmp_path):
     model = NewtonBoostingRegressor(n_estimators=60, missing=-999.0, early_stopping_rounds=2)
     model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])])
     model.save_model(tmp_path / "model.json", format="xgboost")
-    found = read_model(tmp_path / "model.json")
-    assert found.n_trees == model.best_iteration + 1 < model.n_iter_
-    assert np.array_equal(serve(found).predict(X), model.predict(X))
+    result = read_model(tmp_path / "model.json")
+    assert result.n_trees == model.best_iteration + 1 < model.n_iter_
+    assert np.array_equal(serve(result).predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("value", VALUES[:2])
 def test_missing_value_is_read_from_xgboost_estimators_and_passed_for_files(value, tmp_path):
     X, y = table(value)
     theirs = xgboost.XGBRegressor(n_estimators=4, missing=value).fit(X, y)
-    wanted = theirs.predict(X)
-    assert np.array_equal(serve(trees_of(theirs)).predict(X), wanted)
+    expected = theirs.predict(X)
+    assert np.array_equal(serve(trees_of(theirs)).predict(X), expected)
     booster = trees_of(theirs.get_booster(), missing=value)
-    assert np.array_equal(serve(booster).predict(X), wanted)
+    assert np.array_equal(serve(booster).predict(X), expected)
     path = tmp_path / "model.json"
     theirs.save_model(path)
     assert np.isnan(read_model(path).missing_value)
-    assert np.array_equal(serve(read_model(path, missing=value)).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path, missing=value)).predict(X), expected)
     ours = NewtonBoostingRegressor(missing=value).load_model(path)
-    assert np.array_equal(ours.predict(X), wanted)
+    assert np.array_equal(ours.predict(X), expected)
     assert ours.ensemble_.missing_value == value
 
 
@@ -104,8 +104,8 @@ def test_our_files_are_read_by_xgboost_with_the_same_missing_value(tmp_path):
 
 def test_parameter_set_after_fit_does_not_change_predictions():
     model, X, _ = trained(-999.0)
-    wanted = model.predict(X)
-    assert np.array_equal(model.set_params(missing=0.5).predict(X), wanted)
+    expected = model.predict(X)
+    assert np.array_equal(model.set_params(missing=0.5).predict(X), expected)
 
 
 def test_category_codes_are_not_missing_values():

@@ -59,8 +59,8 @@ def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
     X[np.isneginf(X)] = np.nan  # x <= −∞ cannot say that nothing goes left
     types = np.array(column_types(trees)) == "c"
     X[:, types] = np.floor(X[:, types])  # LightGBM takes −0.5 for the category 0
-    found = booster.predict(X, raw_score=True, num_threads=1).reshape(len(X), -1)
-    assert np.array_equal(found, trees.raw(X))
+    predictions = booster.predict(X, raw_score=True, num_threads=1).reshape(len(X), -1)
+    assert np.array_equal(predictions, trees.raw(X))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS[:1] + FORMS[2:]))
@@ -77,8 +77,8 @@ def test_xgboost_predicts_with_any_single_precision_sum(seed, form):
     X[:, :] = np.where(np.isnan(X) | (X >= 0), X, -X)  # and negative categories too
     types = column_types(trees)
     data = xgboost.DMatrix(X, feature_types=types, enable_categorical=True, nthread=1)
-    found = booster.predict(data, output_margin=True).reshape(len(X), -1)
-    assert np.array_equal(found, trees.raw(X))
+    predictions = booster.predict(data, output_margin=True).reshape(len(X), -1)
+    assert np.array_equal(predictions, trees.raw(X))
 
 
 def column_types(trees):
@@ -91,11 +91,13 @@ def column_types(trees):
 def test_own_format_holds_every_field(seed):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, values=3, combination="vote", against=-0.5, temperature=2.0)
-    found, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
+    result, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
     assert about == {"a": 1}
     for name, array in trees.to_arrays().items():
-        assert np.array_equal(getattr(found, name, array), array, equal_nan=array.dtype.kind == "f")
-    assert str(found.to_arrays()["header"]) == str(trees.to_arrays()["header"])
+        assert np.array_equal(
+            getattr(result, name, array), array, equal_nan=array.dtype.kind == "f"
+        )
+    assert str(result.to_arrays()["header"]) == str(trees.to_arrays()["header"])
 
 
 def trained_by_xgboost(objective="reg:squarederror", **params):
@@ -150,13 +152,13 @@ def test_writing_an_xgboost_model_returns_its_trees(tmp_path):
     assert ours["learner"].keys() == theirs["learner"].keys()
     assert ours["learner"]["learner_model_param"] == theirs["learner"]["learner_model_param"]
     assert ours["learner"]["objective"] == theirs["learner"]["objective"]
-    found, expected = (m["learner"]["gradient_booster"]["model"] for m in (ours, theirs))
-    for one, other in zip(found.pop("trees"), expected.pop("trees"), strict=True):
+    result, expected = (m["learner"]["gradient_booster"]["model"] for m in (ours, theirs))
+    for one, other in zip(result.pop("trees"), expected.pop("trees"), strict=True):
         assert one.keys() == other.keys()
         assert one["tree_param"] == other["tree_param"]
         for name in other.keys() - {"tree_param"}:
             assert np.array_equal(np.float32(one[name]), np.float32(other[name])), name
-    assert found == expected
+    assert result == expected
 
 
 def test_lightgbm_file_is_read_and_written_back(tmp_path):
@@ -212,8 +214,8 @@ def test_category_list_is_assigned_to_the_only_possible_column(tmp_path):
 
 @given(st.floats(-15, 15, width=32), st.sampled_from(["sigmoid", "exp", "identity", "softmax"]))
 def test_base_score_has_the_margin_it_is_computed_from(margin, link):
-    found = base_score(np.float32(margin), link)
-    assert found is None or xgboost_reader.margin(found, link) == np.float32(margin)
+    result = base_score(np.float32(margin), link)
+    assert result is None or xgboost_reader.margin(result, link) == np.float32(margin)
     score = np.float32(1 / (1 + np.exp(-margin))) if link == "sigmoid" else np.float32(0.7)
     if 0 < score < 1:
         assert base_score(xgboost_reader.margin(score, link), link) is not None

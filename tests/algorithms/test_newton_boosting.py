@@ -104,7 +104,7 @@ def test_model_does_not_depend_on_threads(params, missing):
 
 def same_nodes(ours, theirs):
     """Return the share of our splits that the library's trees have at the same nodes."""
-    found = []
+    results = []
     for t, text in enumerate(theirs.get_booster().get_dump(dump_format="json")):
         tree = ours.ensemble_.tree(t)
         names = [f"f{f}" for f in range(ours.n_features_in_)]
@@ -112,16 +112,16 @@ def same_nodes(ours, theirs):
         while waiting:
             node, other = waiting.pop()
             if tree.left[node] < 0 or "split" not in other:
-                found.append(tree.left[node] < 0 and "split" not in other)
+                results.append(tree.left[node] < 0 and "split" not in other)
                 continue
             same = names[tree.feature[node]] == other["split"]
             same &= np.isclose(tree.threshold[node], other["split_condition"], atol=1e-6)
-            found.append(same)
+            results.append(same)
             if same:
                 by_id = {child["nodeid"]: child for child in other["children"]}
                 waiting += [(tree.left[node], by_id[other["yes"]])]
                 waiting += [(tree.right[node], by_id[other["no"]])]
-    return np.mean(found)
+    return np.mean(results)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -370,10 +370,12 @@ def test_few_leaves_of_categories_need_little_memory(method, leaves, depth, monk
     frame["c"] = pd.Categorical(np.round(2 * X[:, 2]).astype(int).astype(str))
     params = {"max_leaves": leaves, "max_depth": depth, "tree_method": method}
     model = NewtonBoostingRegressor(n_estimators=4, random_state=0, **params)
-    wanted = model.fit(frame, y).predict(frame)
+    expected = model.fit(frame, y).predict(frame)
     sizes = np.diff(model.ensemble_.offsets)
     monkeypatch.setattr(newton_hist, "MOST_BYTES", 1 << 21)
-    assert np.array_equal(model.fit(frame, y).predict(frame), wanted)  # nodes may be in other order
+    assert np.array_equal(
+        model.fit(frame, y).predict(frame), expected
+    )  # nodes may be in other order
     assert np.array_equal(np.diff(model.ensemble_.offsets), sizes)
     with pytest.raises(ValueError, match="set max_depth or a small max_leaves"):
         model.set_params(max_leaves=0).fit(frame, y)
@@ -547,11 +549,11 @@ def test_rounds_are_added_to_a_file_or_an_ensemble(tmp_path):
     params = {"tree_method": "exact", "n_estimators": 4}
     first = NewtonBoostingRegressor(**params).fit(X, y)
     first.save_model(tmp_path / "first.json")
-    wanted = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=first)
+    expected = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=first)
     for earlier in (tmp_path / "first.json", first.ensemble_):
-        found = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=earlier)
-        assert found.n_iter_ == 8
-        assert np.array_equal(found.predict(X), wanted.predict(X))
+        fitted = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=earlier)
+        assert fitted.n_iter_ == 8
+        assert np.array_equal(fitted.predict(X), expected.predict(X))
 
 
 @pytest.mark.parametrize("base_score", [-1.0, 0.0])

@@ -50,8 +50,8 @@ def test_candidates_follow_the_weight(n):
     heavy = weight > 1
     for method in METHODS:
         model = NewtonBoostingRegressor(tree_method=method, n_estimators=40, min_child_weight=0)
-        found = model.fit(X[:, :1], y, sample_weight=weight).predict(X[heavy, :1])
-        np.testing.assert_allclose(found, y[heavy], atol=0.05)
+        predictions = model.fit(X[:, :1], y, sample_weight=weight).predict(X[heavy, :1])
+        np.testing.assert_allclose(predictions, y[heavy], atol=0.05)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
@@ -61,11 +61,11 @@ def test_weighted_bins_do_not_depend_on_threads_or_sparsity(method, missing):
     params = {"tree_method": method, "n_estimators": 4, "random_state": 0}
     listed = sparse.csr_matrix(np.where(np.isnan(X), 0.0, X))
     wholes = [X, X, listed, listed] if missing else [X, X]
-    found = set()
+    results = set()
     for rows, n_jobs in zip(wholes, [1, 3, 1, 3], strict=False):
         model = NewtonBoostingRegressor(**params, n_jobs=n_jobs)
-        found.add(digest(model.fit(rows, y, sample_weight=weight)))
-    assert len(found) == 1
+        results.add(digest(model.fit(rows, y, sample_weight=weight)))
+    assert len(results) == 1
 
 
 @pytest.mark.parametrize("weight", [None, 2.0])
@@ -94,6 +94,6 @@ def test_columns_are_not_sketched_again_for_even_weights(digits, monkeypatch):
     X = np.round(X, digits)
     weight = np.random.default_rng(0).uniform(0.5, 1.0, len(y))
     model = NewtonBoostingRegressor(tree_method="approx", n_estimators=5, random_state=0)
-    found = digest(model.fit(X, y, sample_weight=weight))
+    result = digest(model.fit(X, y, sample_weight=weight))
     monkeypatch.setattr(Cells, "weigh_finely", lambda cells, f, h, room: cells.weigh(f, h))
-    assert digest(model.fit(X, y, sample_weight=weight)) == found
+    assert digest(model.fit(X, y, sample_weight=weight)) == result

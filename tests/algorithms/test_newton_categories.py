@@ -19,11 +19,11 @@ def frame_of(codes, n_codes, **others):
 
 def codes_of(X):
     """Return a frame's values as in XGBoost's files: categories by their codes."""
-    found = X.to_numpy(dtype=object, copy=True)
+    result = X.to_numpy(dtype=object, copy=True)
     for j, kind in enumerate(X.dtypes):
         if kind == "category":
-            found[:, j] = X.iloc[:, j].cat.codes.replace(-1, np.nan)
-    return pd.DataFrame(found.astype(np.float32), columns=X.columns)
+            result[:, j] = X.iloc[:, j].cat.codes.replace(-1, np.nan)
+    return pd.DataFrame(result.astype(np.float32), columns=X.columns)
 
 
 def error_of(model, X, y):
@@ -32,19 +32,19 @@ def error_of(model, X, y):
 
 def travels(model, X, path):
     """Assert that the files of a model predict like the model, in XGBoost too."""
-    wanted = model.predict(X)
+    expected = model.predict(X)
     model.save_model(path / "own.json", format="harness")
     own = type(model)().load_model(path / "own.json")
-    assert np.array_equal(own.predict(X), wanted)
+    assert np.array_equal(own.predict(X), expected)
     assert np.array_equal(own.ensemble_.default_left, model.ensemble_.default_left)
     model.save_model(path / "model.json")
     booster = xgboost.Booster(model_file=path / "model.json")
     types = ["c" if kind == "category" else "float" for kind in X.dtypes]
     coded = codes_of(X)
     data = xgboost.DMatrix(coded, feature_types=types, enable_categorical=True)
-    assert np.array_equal(booster.predict(data), wanted.astype(np.float32))
+    assert np.array_equal(booster.predict(data), expected.astype(np.float32))
     again = type(model)().load_model(path / "model.json")
-    assert np.array_equal(again.predict(X), wanted)
+    assert np.array_equal(again.predict(X), expected)
 
 
 @pytest.mark.parametrize("own", [{}, {"max_cat_to_onehot": 100}])

@@ -66,7 +66,7 @@ def test_training_starts_from_base_margin_like_xgboost(method, n_classes, capsys
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else signal
     shape = (300, 3) if n_classes == 3 else 300
     margin = np.random.default_rng(1).normal(size=shape)
-    found = []
+    results = []
     for model in twins(CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method):
         model.fit(
             X[:200],
@@ -81,13 +81,13 @@ def test_training_starts_from_base_margin_like_xgboost(method, n_classes, capsys
         other = model.predict(X, output_margin=True)
         part = {"base_margin": margin, "iteration_range": (0, 2)}
         some = model.predict_proba(X, **part) if n_classes else model.predict(X, **part)
-        found.append((raw, other, some, model.intercept_, capsys.readouterr().out))
-    (*ours, some, base, told), (*theirs, other_some, other_base, other_told) = found
+        results.append((raw, other, some, model.intercept_, capsys.readouterr().out))
+    (*ours, some, base, message), (*theirs, other_some, other_base, other_told) = results
     for mine, other in zip(ours, theirs, strict=True):
         assert np.array_equal(mine, other)
     np.testing.assert_allclose(some, other_some, rtol=1e-5)
     np.testing.assert_allclose(base, other_base, rtol=1e-6)
-    assert told == other_told
+    assert message == other_told
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
@@ -98,8 +98,8 @@ def test_trees_do_not_fit_what_the_margin_explains(method):
     margin = X[:, 2]
     moved = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
     plain = NewtonBoostingRegressor(**params).fit(X, y - margin, weight)
-    found = moved.predict(X, base_margin=margin)
-    np.testing.assert_allclose(found, plain.predict(X) + margin, atol=1e-4)
+    predictions = moved.predict(X, base_margin=margin)
+    np.testing.assert_allclose(predictions, plain.predict(X) + margin, atol=1e-4)
     first = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
     more = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin, xgb_model=first)
     error, later = (np.mean((m.predict(X, base_margin=margin) - y) ** 2) for m in (first, more))
@@ -131,8 +131,8 @@ def test_column_names_may_differ_from_training():
     assert list(other.columns) == list("wxyz")
     frames = pl.DataFrame(X, schema=list("abcd")), pl.DataFrame(X, schema=list("wxyz"))
     ours = NewtonBoostingClassifier(n_estimators=3).fit(frames[0], y > 0)
-    found = ours.predict_proba(frames[1], validate_features=False)
-    assert np.array_equal(found, ours.predict_proba(frames[0]))
+    probabilities = ours.predict_proba(frames[1], validate_features=False)
+    assert np.array_equal(probabilities, ours.predict_proba(frames[0]))
     assert frames[1].columns == list("wxyz")
 
 
@@ -198,16 +198,18 @@ def test_metrics_equal_xgboost(n_classes, metrics, params, weighted):
     X, signal, weight = table()
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else np.exp(signal)
     weights = [weight, None] if weighted else None
-    found = []
+    results = []
     for model in twins(CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params):
         model.set_params(eval_metric=metrics)
         tables = [(X, y), (X[:60], y[:60])]
         model.fit(X, y, eval_set=tables, sample_weight_eval_set=weights, verbose=False)
-        found.append(model.evals_result())
-    assert {name: list(own) for name, own in found[0].items()} == dict.fromkeys(found[1], metrics)
-    for name, own in found[1].items():
+        results.append(model.evals_result())
+    assert {name: list(own) for name, own in results[0].items()} == dict.fromkeys(
+        results[1], metrics
+    )
+    for name, own in results[1].items():
         for metric, values in own.items():
-            np.testing.assert_allclose(found[0][name][metric], values, rtol=1e-5, err_msg=metric)
+            np.testing.assert_allclose(results[0][name][metric], values, rtol=1e-5, err_msg=metric)
 
 
 def test_auc_of_one_class_is_nan():
@@ -240,9 +242,9 @@ def test_importances_equal_xgboost(kind, method):
     ours, theirs = twins(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
     ours.fit(X, y, sample_weight=weight)
     theirs.fit(X, y, sample_weight=weight)
-    found = ours.feature_importances_
-    assert found[4] == 0.0
-    np.testing.assert_allclose(found, theirs.feature_importances_, rtol=2e-6)
+    result = ours.feature_importances_
+    assert result[4] == 0.0
+    np.testing.assert_allclose(result, theirs.feature_importances_, rtol=2e-6)
 
 
 def test_early_stopped_importances_cover_all_rounds():
@@ -320,12 +322,12 @@ def test_categories_without_opt_in_are_refused_as_by_xgboost():
         with pytest.raises(ValueError, match="enable_categorical"):
             kind(n_estimators=2, enable_categorical=False).fit(frame, y)
         model = kind(n_estimators=2, enable_categorical=True).fit(frame, y)
-        found = model.predict(frame)
-        assert found.shape == (300,)
+        predictions = model.predict(frame)
+        assert predictions.shape == (300,)
         model.set_params(enable_categorical=False)  # it knows them: they are only coded
-        assert np.array_equal(model.predict(frame), found)
+        assert np.array_equal(model.predict(frame), predictions)
         other_order = frame.assign(c=frame["c"].cat.reorder_categories(["y", "x"]))
-        assert np.array_equal(model.predict(other_order), found)
+        assert np.array_equal(model.predict(other_order), predictions)
     both = NewtonBoostingRegressor(n_estimators=2, enable_categorical=False)
     assert both.fit(frame[["a"]], y).predict(frame[["a"]]).shape == (300,)
 
@@ -340,14 +342,14 @@ def test_several_quantiles_equal_xgboost(shares, method, weighted):
     X, y, weight = table()
     weight = weight if weighted else None
     params = {"objective": "reg:quantileerror", "quantile_alpha": shares, "n_estimators": 4}
-    found = []
+    results = []
     for model in twins(VALUES, tree_method=method, **params):
         model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
         history = model.evals_result()["validation_0"]["quantile"]
-        found.append((model.predict(X), model.intercept_, history))
-    for mine, other in zip(*found, strict=True):
+        results.append((model.predict(X), model.intercept_, history))
+    for mine, other in zip(*results, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-6)
-    assert found[0][0].shape == (300, len(shares))
+    assert results[0][0].shape == (300, len(shares))
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
@@ -355,18 +357,18 @@ def test_each_of_several_quantiles_equals_its_single_fit(method, tmp_path):
     X, y, weight = table()
     params = {"objective": "reg:quantileerror", "n_estimators": 5, "random_state": 0}
     model = NewtonBoostingRegressor(tree_method=method, quantile_alpha=[0.1, 0.5, 0.9], **params)
-    found = model.fit(X, y, weight).predict(X)
-    below = [np.average(y < found[:, k], weights=weight) for k in range(3)]
+    predictions = model.fit(X, y, weight).predict(X)
+    below = [np.average(y < predictions[:, k], weights=weight) for k in range(3)]
     np.testing.assert_allclose(below, [0.1, 0.5, 0.9], atol=0.12)
     alone = clone(model).set_params(quantile_alpha=0.1, tree_method=method).fit(X, y, weight)
     assert alone.predict(X).shape == (300,)
-    assert np.array_equal(found[:, 0], alone.predict(X))  # the first draws as one alone does
+    assert np.array_equal(predictions[:, 0], alone.predict(X))  # the first draws as one alone does
     model.save_model(tmp_path / "model.json")
     again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
-    assert np.array_equal(again.predict(X), found)
+    assert np.array_equal(again.predict(X), predictions)
     library = xgboost.XGBRegressor()
     library.load_model(tmp_path / "model.json")
-    assert np.array_equal(library.predict(X), found.astype(np.float32))
+    assert np.array_equal(library.predict(X), predictions.astype(np.float32))
 
 
 @pytest.mark.parametrize("alpha", [[], [0.5, 1.0], [[0.1, 0.2]], [0.0, 0.5]])
@@ -389,8 +391,8 @@ def test_several_quantiles_have_their_own_metric():
         return np.mean(found[:, 1] - found[:, 0])
 
     model.set_params(eval_metric=width).fit(X, y, eval_set=[(X, y)])
-    told = model.evals_result()["validation_0"]["width"]
-    assert told[-1] == pytest.approx(width(y, model.predict(X)))
+    message = model.evals_result()["validation_0"]["width"]
+    assert message[-1] == pytest.approx(width(y, model.predict(X)))
 
 
 @pytest.mark.parametrize("parity", [None, "xgboost"])
@@ -406,15 +408,15 @@ def test_probability_targets_are_fitted_as_by_xgboost(method, parity, scale):
     theirs = xgboost.XGBRegressor(**params, n_jobs=1)
     for model in (ours, theirs):
         model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
-    found, wanted = ours.predict(X), theirs.predict(X)
+    predictions, expected = ours.predict(X), theirs.predict(X)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-5)
     if parity is None:
-        assert ((found > 0.0) & (found < 1.0)).all()
-        assert np.mean((found - y) ** 2) < 1.1 * np.mean((wanted - y) ** 2)
+        assert ((predictions > 0.0) & (predictions < 1.0)).all()
+        assert np.mean((predictions - y) ** 2) < 1.1 * np.mean((expected - y) ** 2)
     else:
-        np.testing.assert_allclose(found, wanted, rtol=1e-6)
-        told, other = (m.evals_result()["validation_0"]["rmse"] for m in (ours, theirs))
-        np.testing.assert_allclose(told, other, rtol=1e-5)
+        np.testing.assert_allclose(predictions, expected, rtol=1e-6)
+        message, other = (m.evals_result()["validation_0"]["rmse"] for m in (ours, theirs))
+        np.testing.assert_allclose(message, other, rtol=1e-5)
 
 
 def test_targets_outside_0_and_1_are_refused():

@@ -38,10 +38,10 @@ def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_p
     usual, large = model_of(way).fit(X, 2.0**59 * y), model_of(way).fit(X, size * y)
     np.testing.assert_allclose(large.predict(X) / size, usual.predict(X) / 2.0**59, rtol=1e-3)
     for kind in ("gain", "total_gain", "weight"):
-        found, wanted = (
+        result, expected = (
             model.set_params(importance_type=kind).feature_importances_ for model in (large, usual)
         )
-        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-5)
     large.save_model(tmp_path / "model.json")
     again = NewtonBoostingRegressor()
     again.load_model(tmp_path / "model.json")
@@ -53,13 +53,13 @@ def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_p
 @pytest.mark.parametrize("power", [-20, -40, -100])
 def test_predictions_do_not_depend_on_the_unit_of_small_targets(way, power):
     X, y = table()
-    found = []
+    results = []
     for unit in (2.0**-10, 2.0**power):
         gamma = WAYS[way].get("gamma", 0.0) * unit**2
         model = model_of(way).set_params(gamma=gamma).fit(X, unit * y)
         assert model.score(X, unit * y) > 0.85
-        found.append((model.predict(X) / unit, model.feature_importances_))
-    for one, other in zip(*found, strict=True):
+        results.append((model.predict(X) / unit, model.feature_importances_))
+    for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 

@@ -85,18 +85,18 @@ def test_xgboost_model_becomes_an_estimator(booster, tmp_path):
     trained.save_model(tmp_path / "model.json")
     model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
     margin = trained.predict(data, output_margin=True)
-    found = model.predict(X, output_margin=True)
+    result = model.predict(X, output_margin=True)
     if booster == "gbtree":
-        assert np.array_equal(found, margin)
-    np.testing.assert_allclose(found, margin, atol=1e-7)  # DART subtracts the base of each tree
+        assert np.array_equal(result, margin)
+    np.testing.assert_allclose(result, margin, atol=1e-7)  # DART subtracts the base of each tree
     np.testing.assert_allclose(model.predict(X), trained.predict(data), rtol=1e-6)
     assert model.objective == "count:poisson"
     expected = trained.predict(data, pred_contribs=True)
-    found = model.predict_contributions(X)
+    result = model.predict_contributions(X)
     if booster == "gbtree":
         scale = np.abs(expected).max()
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=2e-6 * scale)
-    np.testing.assert_allclose(found.sum(axis=1), margin, atol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=2e-6 * scale)
+    np.testing.assert_allclose(result.sum(axis=1), margin, atol=1e-5)
 
 
 def test_training_continues_from_a_file(tmp_path):
@@ -108,7 +108,7 @@ def test_training_continues_from_a_file(tmp_path):
     assert longer.ensemble_.n_trees == 25
     first = longer.predict(X, iteration_range=(0, 5))
     assert np.array_equal(first, loaded.predict(X))
-    errors = [np.mean((found - y) ** 2) for found in (first, longer.predict(X))]
+    errors = [np.mean((result - y) ** 2) for result in (first, longer.predict(X))]
     assert errors[1] < errors[0]
 
 
@@ -138,10 +138,10 @@ def test_early_stopped_model_saves_all_rounds_and_predicts_with_the_best(n_class
     library.load_model(tmp_path / "model.json")
     every = (0, model.n_iter_)
     for rounds in (None, every):
-        wanted = model.predict(X, output_margin=True, iteration_range=rounds)
+        expected = model.predict(X, output_margin=True, iteration_range=rounds)
         for other in (again, library):
-            found = other.predict(X, output_margin=True, iteration_range=rounds)
-            assert np.array_equal(found, wanted)
+            predictions = other.predict(X, output_margin=True, iteration_range=rounds)
+            assert np.array_equal(predictions, expected)
     assert again.n_iter_ == library.get_booster().num_boosted_rounds() == model.n_iter_
     assert again.best_iteration == library.best_iteration == model.best_iteration
     assert library.best_score == pytest.approx(model.best_score)
@@ -160,9 +160,9 @@ def test_contributions_of_classes_and_sparse_rows():
     from scipy import sparse
 
     model, X = trained(NewtonBoostingClassifier, n_classes=3)
-    found = model.predict_contributions(X)
-    assert found.shape == (len(X), 3, 6)
-    np.testing.assert_allclose(found.sum(axis=2), model._raw(X), atol=1e-5)
+    contributions = model.predict_contributions(X)
+    assert contributions.shape == (len(X), 3, 6)
+    np.testing.assert_allclose(contributions.sum(axis=2), model._raw(X), atol=1e-5)
     listed = sparse.csr_matrix(np.nan_to_num(X))
     dense = np.where(np.nan_to_num(X) == 0, np.nan, X)
     assert np.array_equal(model.predict_contributions(listed), model.predict_contributions(dense))
@@ -210,8 +210,8 @@ def test_early_stopped_library_model_predicts_with_its_best_rounds(tmp_path, n_c
     ours.load_model(tmp_path / "model.json")
     assert ours.n_iter_ > ours.best_iteration + 1 == trees * (theirs.best_iteration + 1)
     assert ours.best_score == pytest.approx(theirs.best_score)
-    wanted = again.predict(X, output_margin=True).reshape(len(X), -1)
-    assert np.array_equal(ours._raw(X), wanted)
+    expected = again.predict(X, output_margin=True).reshape(len(X), -1)
+    assert np.array_equal(ours._raw(X), expected)
     rounds = trees * (theirs.best_iteration + 3)
     margin = theirs.predict(X, output_margin=True, iteration_range=(0, theirs.best_iteration + 3))
     assert np.array_equal(ours._raw(X, (0, rounds)), margin.reshape(len(X), -1))

@@ -35,8 +35,8 @@ def test_levels_beyond_max_leaves_are_not_grown(method, depth, tails):
     _, whole = grow(X, y, 0, **params)
     grower, few = grow(X, y, MOST, **params)
     assert len(grower.leaves) <= 2 * MOST < whole.nodes["left"].max() / 2
-    wanted = keep_splits(whole, splits_by_depth(whole.nodes, MOST))
-    where = few.where[few.at], wanted.where[wanted.at]
+    expected = keep_splits(whole, splits_by_depth(whole.nodes, MOST))
+    where = few.where[few.at], expected.where[expected.at]
     for name in few.nodes.dtype.names:
-        np.testing.assert_array_equal(*(t.nodes[name][: 2 * MOST - 1] for t in (few, wanted)))
+        np.testing.assert_array_equal(*(t.nodes[name][: 2 * MOST - 1] for t in (few, expected)))
     np.testing.assert_array_equal(*where)

@@ -33,17 +33,17 @@ def negative_table(n=400):
 
 def questions(model):
     """Return the splits of each tree, from the root and from left to right."""
-    trees, found = model.ensemble_, []
+    trees, results = model.ensemble_, []
 
     def walk(at):
-        found.append((trees.feature[at], trees.threshold[at], trees.default_left[at]))
+        results.append((trees.feature[at], trees.threshold[at], trees.default_left[at]))
         if trees.left[at] >= 0:
             walk(trees.left[at])
             walk(trees.right[at])
 
     for root in trees.offsets[:-1].tolist():
         walk(root)
-    return found
+    return results
 
 
 def fitted(X, y, **params):
@@ -55,10 +55,10 @@ def fitted(X, y, **params):
 def test_exact_trees_of_negative_values_equal_dense_levels(way):
     X, y = negative_table()
     depth = LISTS[way].get("max_depth", 4)
-    wanted = questions(fitted(X, y, max_depth=min(depth, 10)))
-    assert (np.array([t for f, t, _ in wanted if f >= 0]) > 0.0).any()  # above all values
-    assert questions(fitted(X, y, **LISTS[way])) == wanted
-    assert questions(fitted(listed(X), y, **LISTS[way])) == wanted
+    expected = questions(fitted(X, y, max_depth=min(depth, 10)))
+    assert (np.array([t for f, t, _ in expected if f >= 0]) > 0.0).any()  # above all values
+    assert questions(fitted(X, y, **LISTS[way])) == expected
+    assert questions(fitted(listed(X), y, **LISTS[way])) == expected
 
 
 def test_sparse_exact_trees_equal_dense_ones_with_row_sampling():
@@ -89,10 +89,10 @@ def test_sorted_column_bins_split_missing_values_like_histograms(monkeypatch):
     def thresholds(rows):
         return [float(t) for feature, t, _ in questions(fitted(rows, y, **given)) if feature == 1]
 
-    wanted = thresholds(X)
-    assert np.isclose(wanted, 2.5).any()  # above the values of its node
+    expected = thresholds(X)
+    assert np.isclose(expected, 2.5).any()  # above the values of its node
     monkeypatch.setattr(newton_hist, "histograms_fit", lambda *_: False)
-    assert thresholds(X) == thresholds(listed(X)) == wanted
+    assert thresholds(X) == thresholds(listed(X)) == expected
 
 
 @pytest.mark.parametrize(

@@ -135,13 +135,13 @@ WHYS = (
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("method", ["exact", "hist"])
 def test_harness_names_the_node_and_reason_where_default_trees_differ(method, task):
-    found = compared(task, method)
-    assert found.differences
-    for one in found.differences:
+    result = compared(task, method)
+    assert result.differences
+    for one in result.differences:
         assert one.sentence.startswith((f"Tree {one.tree}, ", "The scores start from"))
         assert any(why in one.sentence for why in WHYS), one.sentence
     if method == "exact":  # nothing but ties and rounding parts them: see the page on decisions
-        structure = [one.cause for one in found.differences if one.level == "structure"]
+        structure = [one.cause for one in result.differences if one.level == "structure"]
         assert set(structure) <= {"tie", "rounding"}
 
 
@@ -154,8 +154,8 @@ def test_nonfinite_leaves_of_the_library_are_reported(rounds):
     theirs = xgboost.XGBRegressor(n_jobs=1, **params).fit(X, y).predict(X, output_margin=True)
     ours = NewtonBoostingRegressor(parity="xgboost", **params)
     if rounds == 1:
-        found = ours.fit(X, y).predict(X, output_margin=True)
-        np.testing.assert_array_equal(found, theirs)
+        predictions = ours.fit(X, y).predict(X, output_margin=True)
+        np.testing.assert_array_equal(predictions, theirs)
         return
     assert np.isnan(theirs).any()
     with pytest.raises(ValueError, match="has come to a leaf whose value is NaN, as the library's"):

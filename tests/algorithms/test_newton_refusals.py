@@ -27,19 +27,19 @@ def test_invalid_round_ranges(rounds, n_classes):
     kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
     codes = np.digitize(y, np.linspace(-0.5, 0.5, n_classes - 1)) if n_classes else y
     model = kind(n_estimators=3).fit(X, codes)
-    told = r"iteration_range=.* is not \(first, last\) with 0 <= first < last <= 3"
+    message = r"iteration_range=.* is not \(first, last\) with 0 <= first < last <= 3"
     asks = [model.predict, model.apply] + ([model.predict_proba] if n_classes else [])
     for ask in asks:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             ask(X, iteration_range=rounds)
 
 
 def test_valid_rounds_may_be_any_sequence():
     X, y = table()
     model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)
-    wanted = list(model.staged_predict(X))[1]
+    expected = list(model.staged_predict(X))[1]
     for rounds in [(0, 2), [0, 2], np.array([0, 2])]:
-        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), wanted)
+        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), expected)
     for rounds in [None, (0, 0), (0, 3), (1, 0)]:
         np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), model.predict(X))
 
@@ -158,18 +158,18 @@ def test_infinity_may_mark_missing_values(own):
     X, y = table()
     X[::7, 0] = X[::5, 1] = np.inf
     there = np.where(np.isinf(X), np.nan, X)
-    wanted = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own).fit(there, y)
+    expected = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own).fit(there, y)
     model = NewtonBoostingRegressor(n_estimators=3, random_state=0, missing=np.inf, **own)
     for rows in (X, pd.DataFrame(X), sparse.csr_array(X)):
         model.fit(rows, y)
-        np.testing.assert_array_equal(model.predict(rows), wanted.predict(there))
-        np.testing.assert_array_equal(model.predict(rows[:1]), wanted.predict(there[:1]))
+        np.testing.assert_array_equal(model.predict(rows), expected.predict(there))
+        np.testing.assert_array_equal(model.predict(rows[:1]), expected.predict(there[:1]))
     if own:
         method = {"tree_method": own.get("tree_method", "hist"), "missing": np.inf, "n_jobs": 1}
         theirs = xgboost.XGBRegressor(n_estimators=3, **method).fit(X, y)
         np.testing.assert_allclose(model.predict(X), theirs.predict(X), atol=0.2)
     X[3, 2] = -np.inf
-    for ask in (lambda: model.fit(X, y), lambda: wanted.set_params(missing=np.inf).predict(X)):
+    for ask in (lambda: model.fit(X, y), lambda: expected.set_params(missing=np.inf).predict(X)):
         with pytest.raises(ValueError, match="Input X contains infinity"):
             ask()
 
@@ -188,8 +188,8 @@ def test_diverging_steps_are_reported_and_can_be_bounded(method):
     with pytest.raises(ValueError, match=r"has diverged: after \d+ rounds .* max_delta_step=0.7"):
         model.fit(X, y, sample_weight=weight)
     model.set_params(max_delta_step=0.7, n_estimators=20).fit(X, y, sample_weight=weight)
-    found = np.log(model.predict(X))
-    assert np.average(y / np.exp(found) + found, weights=weight) < 20.0
+    result = np.log(model.predict(X))
+    assert np.average(y / np.exp(result) + result, weights=weight) < 20.0
 
 
 # ------------------------------------------------------------------ derivatives, metrics and files

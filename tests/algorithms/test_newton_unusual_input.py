@@ -102,8 +102,8 @@ def test_all_missing_column_changes_nothing(form, kind, way):
 def test_table_without_values_predicts_from_the_target_only(form, kind, way):
     X, y = np.full((50, 2), np.nan), table(50)[1]
     model = model_of(kind, way, n_estimators=3).fit(FORMS[form](X), target_of(kind, y))
-    wanted = [(y > 0).mean(), (y <= 0).mean()] if kind == "classifier" else y.mean()
-    np.testing.assert_allclose(answers(model, X[:1])[0], wanted, rtol=1e-5)
+    expected = [(y > 0).mean(), (y <= 0).mean()] if kind == "classifier" else y.mean()
+    np.testing.assert_allclose(answers(model, X[:1])[0], expected, rtol=1e-5)
 
 
 @every_way
@@ -118,8 +118,8 @@ def test_single_row_predicts_its_target(form, way):
 @every_form
 def test_constant_target_is_predicted(form, way):
     X, _ = table()
-    found = model_of("regressor", way).fit(FORMS[form](X), np.full(200, 7.5)).predict(X)
-    np.testing.assert_allclose(found, 7.5, rtol=1e-6)
+    predictions = model_of("regressor", way).fit(FORMS[form](X), np.full(200, 7.5)).predict(X)
+    np.testing.assert_allclose(predictions, 7.5, rtol=1e-6)
 
 
 @every_way
@@ -149,8 +149,8 @@ def test_values_as_large_as_31_bits_are_split(form, kind, way):
 def test_target_as_large_as_31_bits_is_predicted(way):
     X, y = table()
     large = 2.0**31 * (1.0 + y)
-    found = model_of("regressor", way, n_estimators=30).fit(X, large).predict(X)
-    assert np.corrcoef(found, large)[0, 1] > 0.98
+    predictions = model_of("regressor", way, n_estimators=30).fit(X, large).predict(X)
+    assert np.corrcoef(predictions, large)[0, 1] > 0.98
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in PARITY])
@@ -162,9 +162,9 @@ def test_objective_with_nonfinite_result_is_reported(value, which, form, kind, w
     X, y = table(60)
 
     def spoilt(y, score):
-        found = {"gradients": score - 0.5, "hessians": np.ones_like(score)}
-        found[which][5] = value
-        return found["gradients"], found["hessians"]
+        results = {"gradients": score - 0.5, "hessians": np.ones_like(score)}
+        results[which][5] = value
+        return results["gradients"], results["hessians"]
 
     with pytest.raises(ValueError, match=f"{which} of the loss are not finite"):
         model_of(kind, way, objective=spoilt).fit(FORMS[form](X), target_of(kind, y))

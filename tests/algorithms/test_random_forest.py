@@ -61,9 +61,9 @@ def assert_same_answers(ours, theirs, X):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     assert np.array_equal(ours.apply(X), theirs.apply(X))
     path, ends = ours.decision_path(X)
-    wanted, wanted_ends = theirs.decision_path(X)
+    expected, wanted_ends = theirs.decision_path(X)
     assert np.array_equal(ends, wanted_ends)
-    assert (path != wanted).nnz == 0
+    assert (path != expected).nnz == 0
     assert np.array_equal(ours.feature_importances_, theirs.feature_importances_, equal_nan=True)
 
 
@@ -289,9 +289,9 @@ def test_permutation_importance_finds_the_relevant_feature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, X[:, 2])
-    found = permutation_importance(model, X, X[:, 2], n_repeats=3, random_state=0)
-    assert found.importances_mean.argmax() == 2
-    assert found.importances_mean[2] > 10 * np.delete(found.importances_mean, 2).max()
+    result = permutation_importance(model, X, X[:, 2], n_repeats=3, random_state=0)
+    assert result.importances_mean.argmax() == 2
+    assert result.importances_mean[2] > 10 * np.delete(result.importances_mean, 2).max()
 
 
 def test_names_and_defaults_equal_scikit_learn():

@@ -50,9 +50,9 @@ def test_no_file_is_written(tmp_path, monkeypatch):
 
 def test_frames_are_passed_as_codes_with_a_code_for_missing():
     frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [0.5, np.nan, 1.0]})
-    found = coded(frame)
-    assert found["a"].tolist() == [0, -1, 1]
-    assert found["a"].dtype == np.int32
+    result = coded(frame)
+    assert result["a"].tolist() == [0, -1, 1]
+    assert result["a"].dtype == np.int32
     assert frame["a"].dtype == "category"
 
 
@@ -66,9 +66,9 @@ def test_category_hashes_equal_the_library(tmp_path, codes):
     model.fit(catboost.Pool(column[:, None], target, cat_features=[0]))
     model.save_model(str(tmp_path / "model.json"), format="json")
     saved = json.loads((tmp_path / "model.json").read_text())
-    found = set(saved["features_info"]["categorical_features"][0]["values"])
-    assert found
-    assert found <= {category_hash(c) for c in codes}
+    results = set(saved["features_info"]["categorical_features"][0]["values"])
+    assert results
+    assert results <= {category_hash(c) for c in codes}
 
 
 def test_codes_are_recovered_from_hashes():

@@ -55,12 +55,12 @@ def numbers(rng, n, *, missing):
 
 def frame(rng, n, *, missing, unseen):
     """Return numbers and two categorical columns of 40 and of 4 levels."""
-    found = pd.DataFrame(numbers(rng, n, missing=missing)).add_prefix("c")
+    result = pd.DataFrame(numbers(rng, n, missing=missing)).add_prefix("c")
     low = -1 if missing else 0
     for name, levels in (("c5", 40), ("c6", 4)):
         codes = rng.integers(low, levels + unseen, n)
-        found[name] = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(levels + 3))
-    return found
+        result[name] = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(levels + 3))
+    return result
 
 
 def target(rng, X, task):
@@ -110,11 +110,11 @@ def compare(adapter, task, X):
     trees = adapter.export_trees()
     theirs, ours = scores(adapter, trees, X)
     np.testing.assert_array_equal(ours, theirs)
-    found = trees.predict(X)
+    result = trees.predict(X)
     if task.is_classification:
-        found = spread(found, np.array(trees.classes), N_CLASSES[task])
+        result = spread(result, np.array(trees.classes), N_CLASSES[task])
     eps = np.finfo(trees.sum_dtype).eps
-    np.testing.assert_allclose(found, adapter.predict(X), rtol=4 * eps, atol=2 * eps)
+    np.testing.assert_allclose(result, adapter.predict(X), rtol=4 * eps, atol=2 * eps)
     return trees
 
 

@@ -31,13 +31,13 @@ def test_misspelt_param_is_named_in_an_error():
 
 
 def test_three_boosting_variants_grow_different_trees():
-    found = {}
+    results = {}
     for name in ("gbdt", "goss", "quantised"):
         adapter, native = prepared(name)
         adapter.fit(native)
-        found[name] = adapter.predict(X)
-    assert (found["gbdt"] != found["goss"]).any()
-    assert (found["gbdt"] != found["quantised"]).any()
+        results[name] = adapter.predict(X)
+    assert (results["gbdt"] != results["goss"]).any()
+    assert (results["gbdt"] != results["quantised"]).any()
 
 
 def test_warning_about_no_further_splits_is_silenced(capfd):

@@ -49,10 +49,10 @@ CLASS_TREES += [("b", GradientBoostingClassifier(n_estimators=3, random_state=0)
 
 def all_models():
     """Return the estimators for which the three properties hold, by name."""
-    found = {}
+    results = {}
 
     def add(kind, name, **params):
-        found[f"{kind.__name__} {name}"] = kind(**params)
+        results[f"{kind.__name__} {name}"] = kind(**params)
 
     tree = {"max_depth": 4, "random_state": 0}
     for criterion in ("squared_error", "absolute_error", "poisson"):
@@ -91,7 +91,7 @@ def all_models():
     add_histogram(add)
     add(VotingRegressor, "trees", estimators=TREES)
     add(VotingClassifier, "trees", estimators=CLASS_TREES, voting="soft")
-    return found
+    return results
 
 
 def add_newton(add):
@@ -285,8 +285,8 @@ def test_exceptions_equal_the_documented_list(kind, params, property_):
     model = kind(**{**free, **{n: v for n, v in SMALL.items() if n in known}, **params})
     name = "categories" if "categorical_feature" in params else ""
     table = draw_table(name, model, 3)
-    found = list(pairs_of(property_, model, table, 3))
-    assert any(not np.allclose(second, first, **CLOSE) for first, second in found)
+    results = list(pairs_of(property_, model, table, 3))
+    assert any(not np.allclose(second, first, **CLOSE) for first, second in results)
 
 
 def test_stacking_is_scale_invariant_if_the_final_model_is():
@@ -323,8 +323,8 @@ def test_metrics_and_early_stopping_use_weights(kind, argument, metric):
 
     def history(X, y, weight):
         model.fit(table.X, table.y, eval_set=[(X, y)], **{argument: [weight]}, **given)
-        found = model.evals_result_ if is_hist else model.evals_result()
-        return next(iter(next(iter(found.values())).values()))
+        result = model.evals_result_ if is_hist else model.evals_result()
+        return next(iter(next(iter(result.values())).values()))
 
     plain = history(held.X, held.y, weight)
     np.testing.assert_allclose(history(X, y, zeros), plain, rtol=1e-9)
@@ -363,8 +363,8 @@ def test_quantiles_are_weighted(last):
     model = HistogramBoostingRegressor(
         objective="quantile", alpha=0.9, n_estimators=1, min_child_samples=1
     )
-    found = model.fit(X, y, sample_weight=[1.0, 1.0, last]).predict(X)
-    np.testing.assert_allclose(found, 0.9, atol=1e-6)
+    predictions = model.fit(X, y, sample_weight=[1.0, 1.0, last]).predict(X)
+    np.testing.assert_allclose(predictions, 0.9, atol=1e-6)
 
 
 def test_init_scores_use_weighted_rows():
@@ -373,9 +373,9 @@ def test_init_scores_use_weighted_rows():
     y, weight = X[:, 0] + X[:, 1], (np.arange(150) % 3 > 0).astype(float)
     start, kept = 5.0 * X[:, 0], weight > 0.0
     model = HistogramBoostingRegressor(n_estimators=3, random_state=0)
-    found = model.fit(X, y, sample_weight=weight, init_score=start).predict(X)
-    wanted = model.fit(X[kept], y[kept], init_score=start[kept]).predict(X)
-    assert np.array_equal(found, wanted)
+    predictions = model.fit(X, y, sample_weight=weight, init_score=start).predict(X)
+    expected = model.fit(X[kept], y[kept], init_score=start[kept]).predict(X)
+    assert np.array_equal(predictions, expected)
     with pytest.raises(ValueError, match="init_score has shape"):
         model.fit(X, y, sample_weight=weight, init_score=start[kept])
 

@@ -112,8 +112,8 @@ def test_lightgbm_model_becomes_an_estimator(objective, tmp_path):
     booster.save_model(tmp_path / "model.txt")
     kind = HistogramBoostingClassifier if objective == "binary" else HistogramBoostingRegressor
     model = kind().load_model(tmp_path / "model.txt")
-    found = model.predict_proba(X)[:, 1] if objective == "binary" else model.predict(X)
-    np.testing.assert_allclose(found, booster.predict(X), rtol=1e-14)
+    result = model.predict_proba(X)[:, 1] if objective == "binary" else model.predict(X)
+    np.testing.assert_allclose(result, booster.predict(X), rtol=1e-14)
     expected = booster.predict(X, pred_contrib=True)
     np.testing.assert_allclose(model.predict(X, pred_contrib=True), expected, rtol=1e-6, atol=1e-9)
     assert model.n_features_in_ == 5
@@ -197,8 +197,8 @@ def test_classes_of_custom_objectives_keep_probabilities(n_classes, tmp_path):
         return p - np.eye(n_classes)[y.astype(int)], 2 * p * (1 - p)
 
     model = HistogramBoostingClassifier(objective=log_loss, n_estimators=5).fit(X, y)
-    wanted = model.ensemble_.predict(X)
-    np.testing.assert_allclose(model.predict_proba(X), wanted, rtol=1e-14)
+    expected = model.ensemble_.predict(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-14)
     assert model.score(X, y) > 0.6
     for name in ("model.json", "model.txt"):
         model.save_model(tmp_path / name)
@@ -282,6 +282,6 @@ def test_frame_is_refused_if_the_file_lacks_category_names(tmp_path):
 def test_unwritable_path_is_named_as_given(tmp_path):
     model, _ = trained(HistogramBoostingRegressor)
     path = tmp_path / "nowhere" / "model.json"
-    with pytest.raises(FileNotFoundError) as told:
+    with pytest.raises(FileNotFoundError) as error:
         model.save_model(path)
-    assert told.value.filename == str(path)
+    assert error.value.filename == str(path)

@@ -267,11 +267,13 @@ def test_all_trees_of_a_library_file_predict_like_its_booster(tmp_path):
 def test_input_that_is_no_ensemble_is_refused_with_advice(tmp_path):
     path = tmp_path / "model.json"
     for model in (RandomForestClassifier(), str(path), path):
-        told = f"not a {type(model).__name__}: give a fitted estimator's ensemble_, or "
+        message = f"not a {type(model).__name__}: give a fitted estimator's ensemble_, or "
         with pytest.raises(
-            TypeError, match=f"serve takes a TreeEnsemble, {told}read the file.*trees_of"
+            TypeError, match=f"serve takes a TreeEnsemble, {message}read the file.*trees_of"
         ):
             serve(model)
-        with pytest.raises(TypeError, match=f"write_model writes a TreeEnsemble, {told}call its"):
+        with pytest.raises(
+            TypeError, match=f"write_model writes a TreeEnsemble, {message}call its"
+        ):
             write_model(model, path)
     assert not path.exists()

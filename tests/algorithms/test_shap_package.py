@@ -83,8 +83,8 @@ def test_xgboost_models(shap, task, missing, tmp_path):
     kinds = xgboost.XGBClassifier, xgboost.XGBRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, n_jobs=1).fit(X, y)
     model.save_model(tmp_path / "model.json")
-    found = contributions(read_model(tmp_path / "model.json"), X)
-    assert_agrees(shap, found, model, X, 1e-6)
+    result = contributions(read_model(tmp_path / "model.json"), X)
+    assert_agrees(shap, result, model, X, 1e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -94,8 +94,8 @@ def test_lightgbm_models(shap, task, missing, tmp_path):
     kinds = lightgbm.LGBMClassifier, lightgbm.LGBMRegressor
     model = estimator(kinds, task, n_estimators=6, n_jobs=1, verbose=-1).fit(X, y)
     model.booster_.save_model(tmp_path / "model.txt")
-    found = contributions(read_model(tmp_path / "model.txt"), X)
-    assert_agrees(shap, found, model, X, 1e-12)
+    result = contributions(read_model(tmp_path / "model.txt"), X)
+    assert_agrees(shap, result, model, X, 1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
@@ -132,8 +132,8 @@ def test_our_newton_boosters_in_xgboost_format(shap, own, task, tmp_path):
     kinds = NewtonBoostingClassifier, NewtonBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, random_state=0, **own).fit(X, y)
     model.save_model(tmp_path / "model.json")
-    found = model.predict_contributions(X).reshape(ROWS, -1, 7)
-    assert_agrees(shap, found, xgboost.Booster(model_file=tmp_path / "model.json"), X, 2e-6)
+    contributions = model.predict_contributions(X).reshape(ROWS, -1, 7)
+    assert_agrees(shap, contributions, xgboost.Booster(model_file=tmp_path / "model.json"), X, 2e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -142,9 +142,9 @@ def test_our_histogram_boosters_in_lightgbm_format(shap, task, tmp_path):
     kinds = HistogramBoostingClassifier, HistogramBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)
     model.save_model(tmp_path / "model.txt")
-    found = model.predict_contributions(X).reshape(ROWS, -1, 7)
+    contributions = model.predict_contributions(X).reshape(ROWS, -1, 7)
     booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
     if task == "multiclass":  # the package takes the trees of a lone booster for those of one score
-        assert_close(found, ask(shap, booster, X)[1], 1e-12)
+        assert_close(contributions, ask(shap, booster, X)[1], 1e-12)
     else:
-        assert_agrees(shap, found, booster, X, 1e-12)
+        assert_agrees(shap, contributions, booster, X, 1e-12)

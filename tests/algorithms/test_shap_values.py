@@ -115,8 +115,8 @@ def test_contributions_equal_lightgbm(objective):
     booster = lightgbm.train(params, data, 10)
     trees, _, _ = lightgbm_reader.read(booster.model_to_string())
     expected = booster.predict(X, pred_contrib=True)
-    found = contributions(trees, X, threads=2).reshape(expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    result = contributions(trees, X, threads=2).reshape(expected.shape)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic", "multi:softprob"])
@@ -131,9 +131,9 @@ def test_contributions_equal_xgboost(objective):
     booster = xgboost.train(params, data, 10)
     trees, _ = xgboost_reader.read(json.loads(booster.save_raw("json")))
     expected = booster.predict(data, pred_contribs=True)
-    found = contributions(trees, X).reshape(expected.shape)
+    result = contributions(trees, X).reshape(expected.shape)
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6 * scale)
 
 
 def test_rows_are_split_into_blocks(monkeypatch):

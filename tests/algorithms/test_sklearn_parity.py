@@ -107,11 +107,11 @@ def test_bagging_parity_with_limited_trees_and_threads():
     limits = {"max_depth": 4, "max_features": 3, "criterion": "absolute_error"}
     given_both = {"n_estimators": 4, "random_state": 2}
     theirs = ensemble.BaggingRegressor(tree.DecisionTreeRegressor(**limits), **given_both)
-    wanted = theirs.fit(X, y).predict(X)
+    expected = theirs.fit(X, y).predict(X)
     model = DecisionTreeRegressor(**limits)
     for threads in (1, 2):
         ours = BaggingRegressor(model, parity="scikit-learn", n_jobs=threads, **given_both)
-        assert np.array_equal(ours.fit(X, y).predict(X), wanted)
+        assert np.array_equal(ours.fit(X, y).predict(X), expected)
     assert model.parity is None
     assert ours.estimator_.parity == "scikit-learn"
 
@@ -163,11 +163,11 @@ def test_no_warning_without_parity_or_without_the_library(monkeypatch):
 )
 def test_poisson_needs_counts_as_in_scikit_learn(y, text):
     X = np.arange(3.0)[:, None]
-    with pytest.raises(ValueError, match=text) as wanted:
+    with pytest.raises(ValueError, match=text) as expected:
         tree.DecisionTreeRegressor(criterion="poisson").fit(X, y)
-    with pytest.raises(ValueError, match=text) as found:
+    with pytest.raises(ValueError, match=text) as error:
         DecisionTreeRegressor(criterion="poisson", parity="scikit-learn").fit(X, y)
-    assert str(found.value) == str(wanted.value)
+    assert str(error.value) == str(expected.value)
 
 
 def test_unknown_library_is_refused():

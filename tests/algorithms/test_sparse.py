@@ -37,12 +37,12 @@ def rows():
 def test_sparse_and_dense_rows_train_and_predict_equally(model, form, monkeypatch):
     monkeypatch.setattr(presorted_table, "BLOCK_VALUES", 60)
     X, y = rows()
-    wanted = model.fit(X, y).predict(X)
+    expected = model.fit(X, y).predict(X)
     score = getattr(model, "oob_score_", None)
     probability = model.predict_proba(X) if is_classifier(model) else None
     model.fit(form(X), y)
-    assert np.array_equal(model.predict(form(X)), wanted)
-    assert np.array_equal(model.predict(X), wanted)
+    assert np.array_equal(model.predict(form(X)), expected)
+    assert np.array_equal(model.predict(X), expected)
     assert getattr(model, "oob_score_", None) == score
     if probability is not None:
         assert np.array_equal(model.predict_proba(form(X)), probability)
@@ -54,8 +54,8 @@ def test_duplicate_entries_are_summed():
     data, at = [1.0, 2.0, 5.0], ([0, 0, 1], [0, 0, 0])
     twice = sparse.csc_matrix((data, at[0], [0, 3]), shape=(3, 1))
     assert not twice.has_canonical_format
-    found = presorted_table.fill_columns(twice, "test")
-    assert found.tolist() == [[3.0, 5.0, 0.0]]
+    result = presorted_table.fill_columns(twice, "test")
+    assert result.tolist() == [[3.0, 5.0, 0.0]]
     assert twice.nnz == 3
 
 

@@ -29,10 +29,10 @@ def test_absent_entries_are_read_by_the_meaning_of_absent(model, form, threads, 
     ensemble = fitted.ensemble_
     monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
-    found = FastPredictor(ensemble).raw(form(X), threads)
+    scores = FastPredictor(ensemble).raw(form(X), threads)
     monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", 0)
-    assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
-    assert len(np.unique(found)) > 5
+    assert np.array_equal(scores, FastPredictor(ensemble).raw(dense))
+    assert len(np.unique(scores)) > 5
 
 
 def test_stored_zeros_and_nans_are_values():
@@ -66,8 +66,8 @@ def test_only_columns_used_by_splits_are_expanded():
     columns.each_block(sparse, 1, keep)
     assert columns.is_one_block(sparse)
     assert np.array_equal(columns.lay_out(sparse), np.concatenate([part for _, part in seen]))
-    found = np.concatenate([part for _, part in seen])
-    assert np.array_equal(found[:, :-1], X[:, asked])
+    result = np.concatenate([part for _, part in seen])
+    assert np.array_equal(result[:, :-1], X[:, asked])
     assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)
 
 

@@ -80,8 +80,8 @@ def test_no_category_subset_is_better(seed, n, k, n_classes, criterion, kind, mi
         codes[np.isnan(x)] = np.nan
         left = codes_left(grown, codes)
         assert 0 < left.sum() < n
-        found = oracles.decrease(criterion, y, w, left)
-        assert found == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
+        result = oracles.decrease(criterion, y, w, left)
+        assert result == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
 
 
 @given(seed=seeds, k=st.integers(2, 7), missing=st.booleans())
@@ -155,8 +155,8 @@ def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing
     leaves = model.apply(X)
     assert leaves.tolist() == [twins.find_leaf(grown, x) for x in coded]
     assert np.array_equal(model.decision_path(X).sum(axis=0), grown.n_node_samples)
-    told = model.predict(X) if values else model.predict_proba(X)
-    assert np.array_equal(model.ensemble_.predict(coded), told)
+    message = model.predict(X) if values else model.predict_proba(X)
+    assert np.array_equal(model.ensemble_.predict(coded), message)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).apply(X), leaves)
     in_use = {int(grown.feature[node]) for node in grown.sets}
     asked = set(grown.feature[grown.children_left >= 0].tolist())
@@ -195,11 +195,11 @@ LABELS = [0, 1, 0, 1, 0, 1, 1, 0]
 
 def test_categories_are_chosen_by_dtype_name_and_index():
     X = pd.DataFrame({"size": np.arange(8.0), "fruit": pd.Categorical(FRUIT)})
-    told = [
-        DecisionTreeClassifier(categorical_features=wanted, random_state=0).fit(X, LABELS)
-        for wanted in ("from_dtype", ["fruit"], [1], [False, True])
+    messages = [
+        DecisionTreeClassifier(categorical_features=expected, random_state=0).fit(X, LABELS)
+        for expected in ("from_dtype", ["fruit"], [1], [False, True])
     ]
-    for model in told:
+    for model in messages:
         assert model.categories_.keys() == {1}
         assert model.categories_[1].tolist() == ["apple", "fig", "kiwi"]
         assert model.predict(X).tolist() == LABELS

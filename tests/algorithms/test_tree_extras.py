@@ -37,12 +37,12 @@ def gain_and_ratio(y, w, left):
 
 def offers(X, y, w):
     """Return (gain, ratio) of the best threshold, by gain, of every feature that has one."""
-    found = []
+    results = []
     for x in X.astype(np.float32).T:
         best = oracles.best_split("entropy", x, y, w)
         if best:
-            found.append(gain_and_ratio(y, w, (x <= best[1]) | (np.isnan(x) & best[2])))
-    return found
+            results.append(gain_and_ratio(y, w, (x <= best[1]) | (np.isnan(x) & best[2])))
+    return results
 
 
 @given(
@@ -178,8 +178,8 @@ def test_text_export_equals_scikit_learn(limits, classes):
     ours.fit(X, y)
     assert ours.export_text(**limits) == tree.export_text(theirs.fit(X, y), **limits)
     names = ["sepal", "petal", "long", "wide"]
-    wanted = tree.export_text(theirs, feature_names=names, **limits)
-    assert ours.export_text(names, **limits) == wanted
+    expected = tree.export_text(theirs, feature_names=names, **limits)
+    assert ours.export_text(names, **limits) == expected
     with pytest.raises(ValueError, match="must contain 4 elements, got 1"):
         ours.export_text(["one"])
 

@@ -22,14 +22,14 @@ SHORT = ["i1", "u1", "i2", "i4", "i8"]  # whole numbers that XGBoost 3.2 can tra
 def codes(n=400):
     """Return codes of four categories, and a target of them."""
     rng = np.random.default_rng(0)
-    found = rng.integers(0, 4, n)
-    return found, np.array([0.0, 5.0, 1.0, 3.0])[found] + 0.01 * rng.normal(size=n)
+    result = rng.integers(0, 4, n)
+    return result, np.array([0.0, 5.0, 1.0, 3.0])[result] + 0.01 * rng.normal(size=n)
 
 
 def column(categories, missing=0.0):
     """Return a categorical column with missing values."""
-    found = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
-    return pd.Categorical.from_codes(found, categories=pd.Index(categories))
+    result = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
+    return pd.Categorical.from_codes(result, categories=pd.Index(categories))
 
 
 def frame(missing=0.1):
@@ -77,8 +77,8 @@ def test_xgboost_predicts_frames_by_category_names(kind, tmp_path):
     some = some.assign(word=some["word"].cat.remove_unused_categories())
     for asked in (X, turned(X), turned(X).head(1), some):
         assert np.allclose(library.predict(asked), model.predict(asked), atol=1e-5)
-        found = library.apply(turned(asked))  # by DMatrix, which needs the types of columns
-        assert np.array_equal(found, library.apply(asked))
+        result = library.apply(turned(asked))  # by DMatrix, which needs the types of columns
+        assert np.array_equal(result, library.apply(asked))
     assert np.ptp(library.predict(X)) > 4.0
 
 
@@ -178,10 +178,10 @@ def test_frames_are_predicted_by_the_names_in_xgboost_files(kind, booster, tmp_p
     served = xgboost.XGBRegressor()
     served.load_model(tmp_path / "kept.json")
     kept, own = (kind().load_model(tmp_path / f"{name}.json") for name in ("kept", "own"))
-    wanted = library.predict(X)
+    expected = library.predict(X)
     for asked in (X, turned(X)):
         for one in (model, served, kept, own):
-            np.testing.assert_allclose(one.predict(asked), wanted, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(one.predict(asked), expected, rtol=1e-6, atol=1e-6)
     numbers = X.assign(**{n: X[n].cat.codes.replace(-1, np.nan) for n in X if n != "x"})
     assert np.array_equal(model.predict(turned(X)), model.ensemble_.predict(numbers.to_numpy()))
 
@@ -211,8 +211,8 @@ def test_frames_with_non_string_names_are_matched_by_position(kind, tmp_path):
     library.save_model(tmp_path / "model.json")  # it calls them "0" and "1"
     model = kind().load_model(tmp_path / "model.json")
     with pytest.warns(UserWarning, match="valid feature names"):
-        found = model.predict(X)
-    assert np.array_equal(found.astype(np.float32), library.predict(X))
+        predictions = model.predict(X)
+    assert np.array_equal(predictions.astype(np.float32), library.predict(X))
 
 
 def test_xgboost_continues_from_our_file(tmp_path):
@@ -221,8 +221,8 @@ def test_xgboost_continues_from_our_file(tmp_path):
     model.save_model(path)
     more = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True, n_jobs=1)
     more.fit(turned(X), codes()[1], xgb_model=str(path))
-    found = more.predict(X, iteration_range=(0, 5))
-    assert np.array_equal(found, model.predict(X).astype(np.float32))
+    predictions = more.predict(X, iteration_range=(0, 5))
+    assert np.array_equal(predictions, model.predict(X).astype(np.float32))
     more.save_model(path)
     again = NewtonBoostingRegressor().load_model(path)
     assert np.array_equal(again.predict(turned(X)), more.predict(X))
@@ -237,8 +237,8 @@ def test_columns_without_names_have_categories_too(tmp_path):
     model = NewtonBoostingRegressor().load_model(path)
     assert list(model.categories_) == [0, 2, 3]
     with pytest.warns(UserWarning, match="fitted without feature names"):
-        found = model.predict(turned(X))
-    assert np.array_equal(found, library.predict(X))
+        predictions = model.predict(turned(X))
+    assert np.array_equal(predictions, library.predict(X))
 
 
 def test_names_truncated_by_xgboost_are_not_used(tmp_path):

@@ -139,8 +139,8 @@ def test_boosting_continues_from_xgboost_models(given, tmp_path):
     first = {"estimator": theirs, "booster": theirs.get_booster(), "file": path}[given]
     model = classifier(n_estimators=3).fit(X, Y, xgb_model=first)
     assert model.n_iter_ == 8
-    found = model.predict_proba(X, iteration_range=(0, 5))
-    np.testing.assert_allclose(found, theirs.predict_proba(X), rtol=1e-5)
+    probabilities = model.predict_proba(X, iteration_range=(0, 5))
+    np.testing.assert_allclose(probabilities, theirs.predict_proba(X), rtol=1e-5)
 
 
 def test_booster_has_the_xgboost_formats(tmp_path):
@@ -152,11 +152,11 @@ def test_booster_has_the_xgboost_formats(tmp_path):
     assert ours.feature_names == theirs.feature_names == list("abcd")
     assert ours.num_boosted_rounds() == theirs.num_boosted_rounds() == 8
     for kind in ("weight", "gain", "total_cover"):
-        found, expected = (one.get_score(importance_type=kind) for one in (ours, theirs))
-        assert found == pytest.approx(expected, rel=1e-4)
-    found, expected = (one.trees_to_dataframe() for one in (ours, theirs))
-    assert list(found.columns) == list(expected.columns)
-    assert sorted(found["Feature"]) == sorted(expected["Feature"])
+        result, expected = (one.get_score(importance_type=kind) for one in (ours, theirs))
+        assert result == pytest.approx(expected, rel=1e-4)
+    result, expected = (one.trees_to_dataframe() for one in (ours, theirs))
+    assert list(result.columns) == list(expected.columns)
+    assert sorted(result["Feature"]) == sorted(expected["Feature"])
     lines, others = (one.get_dump()[0].splitlines() for one in (ours, theirs))
     assert len(lines) == len(others)
     assert ours.get_dump(dump_format="json", with_stats=True)[0].startswith("{")

@@ -221,11 +221,11 @@ def test_two_commits_of_a_new_clone_are_compared_and_published(small_clone: Path
     pytest.importorskip("virtualenv", reason="asv makes its environments with it")
     asv(small_clone, "machine", "--yes", "--machine", "ci")
     small = ("--bench", "Startup.timeraw_import", "-a", "rounds=1", "-a", "repeat=1")
-    told = asv(
+    message = asv(
         small_clone, "continuous", "--machine", "ci", "--factor", "100", *small, "HEAD~1", "HEAD"
     )
-    assert "startup.Startup.timeraw_import" in told
-    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED" in told
+    assert "startup.Startup.timeraw_import" in message
+    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED" in message
     asv(small_clone, "publish")
     pages = small_clone / ".asv" / "html"
     assert (pages / "index.html").is_file()

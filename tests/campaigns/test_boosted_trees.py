@@ -48,11 +48,13 @@ def compare(loss, X, y, weight, params):
     theirs = getattr(ensemble, ours.__name__)
     ours, theirs = ours(parity="scikit-learn", loss=loss, **params), theirs(loss=loss, **params)
     both = ours.fit(X, y, weight), theirs.fit(X, y, weight)
-    said = [model.predict(X) if regression else model.decision_function(X) for model in both]
+    messages = [model.predict(X) if regression else model.decision_function(X) for model in both]
     for a, b in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
-    np.testing.assert_allclose(*said, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(said[1]).max()))
+    np.testing.assert_allclose(
+        *messages, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(messages[1]).max())
+    )
 
 
 @pytest.mark.parametrize("number", range(COUNT))
@@ -81,12 +83,12 @@ def mirror_table_names():
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_boosters_equal_scikit_learn(name):
-    found = table_of(resolve(name, load_registry()))
-    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+    table = table_of(resolve(name, load_registry()))
+    X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = np.nan_to_num(X.to_numpy(np.float64), nan=-1.0)
     rows = np.random.default_rng(SEED).permutation(len(X))[:ROWS]
-    X, y = X[rows], np.asarray(found.y)[rows]
-    losses = ["log_loss"] if found.classes else REGRESSION
+    X, y = X[rows], np.asarray(table.y)[rows]
+    losses = ["log_loss"] if table.classes else REGRESSION
     for loss in losses:
         for params in ({}, {"subsample": 0.7, "max_features": "sqrt"}):
             compare(loss, X, y, None, {"n_estimators": 5, "random_state": SEED, **params})

@@ -60,8 +60,8 @@ class Campaign:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process):
-        told = process.communicate(timeout=300)
-        assert process.returncode == 0, told
+        output = process.communicate(timeout=300)
+        assert process.returncode == 0, output
         return self.outcomes()
 
     def done(self):
@@ -89,8 +89,8 @@ def kill_one(client):
 
 def busy_one(client):
     """Return the address and the process of a busy worker, or None."""
-    told = client.run(is_busy, on_error="ignore")
-    return next(((address, pid) for address, (works, pid) in told.items() if works), None)
+    result = client.run(is_busy, on_error="ignore")
+    return next(((address, pid) for address, (works, pid) in result.items() if works), None)
 
 
 def stored_in(results):
@@ -121,12 +121,12 @@ def test_long_run_survives_five_lost_workers_and_its_own_end(tmp_path):
                 process.communicate()
                 known = campaign.done()
                 process = campaign.start()
-        found = campaign.finish(process)
-    assert len({outcome.trial.id for outcome in found}) == len(found) == count
-    assert Counter(outcome.status for outcome in found) == {Status.DONE: count}
+        result = campaign.finish(process)
+    assert len({outcome.trial.id for outcome in result}) == len(result) == count
+    assert Counter(outcome.status for outcome in result) == {Status.DONE: count}
     assert known.items() <= campaign.done().items()
     assert len(known) > count * KILLS // 2 // (KILLS + 3)
-    lost = [address for outcome in found for address in outcome.facts["dask"]["lost"]]
+    lost = [address for outcome in result for address in outcome.facts["dask"]["lost"]]
     assert 1 <= len(set(lost)) <= KILLS
     sys.stdout.write(f"{count} trials, {KILLS} workers killed, {len(lost)} trials done again\n")
 
@@ -135,10 +135,10 @@ def test_long_run_survives_five_lost_workers_and_its_own_end(tmp_path):
 def test_run_and_duel_work_from_the_command_line(tmp_path):
     with cluster_of(1) as cluster:
         campaign = Campaign(tmp_path, cluster.scheduler_address, DUEL)
-        found = campaign.finish(campaign.start())
-    assert found
+        result = campaign.finish(campaign.start())
+    assert result
     with Store.open(campaign.results) as store:
         ((duel, _),) = store.duels()
-    for facts in (found[0].facts, duel.facts):
+    for facts in (result[0].facts, duel.facts):
         assert facts["dask"]["machine"] == machine.machine_id()
         assert facts["dask"]["worker"].startswith("tcp://")

@@ -62,8 +62,8 @@ def share(count, n):
 
 
 def bounds(count, n):
-    found = binomtest(count, n).proportion_ci(0.95, "exact")
-    return found.low, found.high
+    result = binomtest(count, n).proportion_ci(0.95, "exact")
+    return result.low, result.high
 
 
 def reaches(count, n, limit):
@@ -142,9 +142,9 @@ def test_slowdown_is_found_and_its_ratio_covered(tmp_path):
     outcomes = campaign(tmp_path, "planted", max(1, DUELS // 2), the_duel)
     n = len(outcomes)
     ratios = [speeds_of(outcome)[0].ratio for outcome in outcomes]
-    found = [r.low > 1 for r in ratios]
+    results = [r.low > 1 for r in ratios]
     in_time = sum(
-        yes and o.facts["seconds"] <= SECONDS for yes, o in zip(found, outcomes, strict=True)
+        yes and o.facts["seconds"] <= SECONDS for yes, o in zip(results, outcomes, strict=True)
     )
     covered = sum(holds(r, 1 + BURN) for r in ratios)
     eight = [[b for b in o.blocks if b.launch < INTERIM_LAUNCHES[0]] for o in outcomes]

@@ -107,8 +107,8 @@ def read_reply(content, folder):
     try:
         while channel.hear():
             with contextlib.suppress(GarbledError):
-                found = channel.reply()
-                assert found is None or isinstance(found["ok"], bool)
+                result = channel.reply()
+                assert result is None or isinstance(result["ok"], bool)
     except EOFError:
         pass
     finally:

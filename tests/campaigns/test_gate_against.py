@@ -141,8 +141,8 @@ def told(answer, seconds, *, real):
     """Log the result of one gate of the campaign."""
     if not LOG:
         return
-    found = {f"{d.gate.kind} of {d.gate.phase}": [d.state, d.reason] for d in answer.decisions}
-    line = {"state": answer.state, "seconds": round(seconds, 1), "real": real, "decisions": found}
+    results = {f"{d.gate.kind} of {d.gate.phase}": [d.state, d.reason] for d in answer.decisions}
+    line = {"state": answer.state, "seconds": round(seconds, 1), "real": real, "decisions": results}
     with Path(LOG).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 

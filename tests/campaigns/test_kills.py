@@ -167,10 +167,10 @@ def stored(campaign):
 def besiege(folder, chance, kills):
     """Run one experiment through its kills to its end, and check all of it."""
     campaign = Campaign(folder, kernels=folder.parent / "kernels")  # the first compiles them
-    told = run_under_fire(campaign, chance, kills)
+    message = run_under_fire(campaign, chance, kills)
     killed, broken = check_outcomes(campaign)
     planned = [len(campaign.planned), len(campaign.duels), len(campaign.comparisons)]
-    assert sum(told["outcomes"].values()) == planned[0]
+    assert sum(message["outcomes"].values()) == planned[0]
     assert stored(campaign) == planned, "each is stored once"
     hits = campaign.kills["worker"] + campaign.kills["both"]
     assert len(killed) + len(broken) <= hits
@@ -180,15 +180,15 @@ def besiege(folder, chance, kills):
     assert never <= {key_of(o) for o in killed if is_in_ledger(o)}, "stored, though never run"
     extra = executions.total() - len(executions)
     assert extra <= SIDE_BY_SIDE * (campaign.kills.total() - campaign.kills["worker"])
-    check_whole(campaign, told)
+    check_whole(campaign, message)
 
     for half in campaign.results.glob(".report-*.tmp"):
         os.utime(half, (time.time() - OLD,) * 2)
-    told = finished(campaign.start("--retry-failed"))
+    message = finished(campaign.start("--retry-failed"))
     assert check_outcomes(campaign) == ([], [])
     assert campaign.executions().total() <= executions.total() + len(killed) + 4
     assert sum(stored(campaign)[1:]) == sum(planned[1:]) + len(broken)
-    check_whole(campaign, told)
+    check_whole(campaign, message)
     assert not list(campaign.results.glob(".report-*.tmp"))
     return campaign, executions.total(), extra, len(killed) + len(broken)
 
@@ -196,12 +196,12 @@ def besiege(folder, chance, kills):
 @pytest.mark.slow
 def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
     chance = random.Random(int(os.environ.get("SOAK_SEED", "1")))
-    wanted = int(os.environ.get("SOAK_KILLS", "100"))
+    expected = int(os.environ.get("SOAK_KILLS", "100"))
     began, kills, hit, number = time.monotonic(), Counter(), Counter(), 0
-    while kills.total() < wanted:
+    while kills.total() < expected:
         folder = tmp_path / str(number := number + 1)
         folder.mkdir()
-        campaign, executions, extra, killed = besiege(folder, chance, wanted - kills.total())
+        campaign, executions, extra, killed = besiege(folder, chance, expected - kills.total())
         kills += campaign.kills
         hit += campaign.hit
         print(  # noqa: T201 - the figures of the campaign
@@ -211,7 +211,7 @@ def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
         )
     seconds = time.monotonic() - began
     print(f"{kills.total()} kills in {seconds:.0f} s: {dict(kills)}, {dict(hit)}")  # noqa: T201
-    if wanted >= MANY:
+    if expected >= MANY:
         short = {"start", "parity"}  # over within a second: whether they are hit is luck
         assert set(hit) >= set(STAGES) - short, "a stage had no kill"
 
@@ -219,12 +219,12 @@ def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
 @pytest.mark.slow
 def test_two_concurrent_runs_share_the_work(tmp_path):
     campaign = Campaign(tmp_path, numbers=40)
-    told = [finished(process) for process in [campaign.start(), campaign.start()]]
+    messages = [finished(process) for process in [campaign.start(), campaign.start()]]
     everything = sum(map(len, (campaign.planned, campaign.duels, campaign.comparisons)))
-    assert sorted(t["reused"] for t in told) == [0, everything]
+    assert sorted(t["reused"] for t in messages) == [0, everything]
     assert check_outcomes(campaign) == ([], [])
     assert set(campaign.executions().values()) == {1}
-    for one in told:
+    for one in messages:
         check_whole(campaign, one)
 
 
@@ -238,10 +238,10 @@ def test_waiting_run_takes_over_from_a_killed_one(tmp_path):
     campaign.note()
     first.kill()
     first.communicate()
-    told = finished(second)
-    assert told["reused"] >= len(campaign.noted) > 0
+    message = finished(second)
+    assert message["reused"] >= len(campaign.noted) > 0
     assert check_outcomes(campaign) == ([], [])
     executions = campaign.executions()
     assert {key: executions[key] for key in campaign.noted} == campaign.noted
     assert executions.total() <= len(executions) + SIDE_BY_SIDE
-    check_whole(campaign, told)
+    check_whole(campaign, message)

@@ -65,15 +65,15 @@ def run_suite(library, folder, *, ours):
 
 def read_outcomes(report):
     """Return each case of a pytest report: (outcome, estimators, rankers)."""
-    found = {}
+    results = {}
     for case in ET.parse(report).iter("testcase"):
         parts = {part.tag for part in case}
         made = {one.attrib["name"]: int(one.attrib["value"]) for one in case.iter("property")}
         outcome = "failed" if parts & {"failure", "error"} else "passed"
         outcome = "skipped" if "skipped" in parts else outcome
         name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"
-        found[without_names(name)] = outcome, made.get("made", 0), made.get("ranker", 0)
-    return found
+        results[without_names(name)] = outcome, made.get("made", 0), made.get("ranker", 0)
+    return results
 
 
 def without_names(case):
@@ -110,5 +110,5 @@ def test_failures_equal_the_listed_ones(library, tmp_path, capsys):
     assert cases
     reasons = FAILURES[library]
     listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
-    assert [key for key, found in listed.items() if not found] == [], "no case is meant by these"
+    assert [key for key, result in listed.items() if not result] == [], "no case is meant by these"
     assert failed == set().union(*listed.values())

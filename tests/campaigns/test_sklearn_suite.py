@@ -77,10 +77,10 @@ def run_file(name, folder):
 
 def outcome_of(case):
     """Return the result of a test: passed, failed, skipped, or foreign (without our estimators)."""
-    told = {part.tag for part in case}
-    if told & {"failure", "error"}:
+    messages = {part.tag for part in case}
+    if messages & {"failure", "error"}:
         return "failed"
-    if "skipped" in told:
+    if "skipped" in messages:
         return "skipped"
     made = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
     return "foreign" if made.get("made") == "0" else "passed"
@@ -89,20 +89,20 @@ def outcome_of(case):
 def is_meant(case, key):
     """Return True if a key of the list matches a test: its name, and words of its parameters."""
     name, *words = key.split()
-    found, _, parameters = case.partition("[")
-    return found == name and all(word in parameters for word in words)
+    result, _, parameters = case.partition("[")
+    return result == name and all(word in parameters for word in words)
 
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_failures_equal_the_listed_ones(name, tmp_path, capsys):
-    found, reasons = run_file(name, tmp_path), FAILURES[name]
-    failed = {case for case, outcome in found.items() if outcome == "failed"}
-    count = Counter(found.values())
+    result, reasons = run_file(name, tmp_path), FAILURES[name]
+    failed = {case for case, outcome in result.items() if outcome == "failed"}
+    count = Counter(result.values())
     with capsys.disabled():
-        told = f"{count['passed']} of {count['passed'] + len(failed)} passed"
+        message = f"{count['passed']} of {count['passed'] + len(failed)} passed"
         rest = ", ".join(f"{count[kind]} {kind}" for kind in ("skipped", "foreign") if count[kind])
-        sys.stdout.write(f"\n{name}: {', '.join(filter(None, [told, rest]))}\n")
-    assert found
-    told = {key: {case for case in found if is_meant(case, key)} for key in reasons}
-    assert [key for key, cases in told.items() if not cases] == [], "no test is meant by these"
-    assert failed == set().union(*told.values())
+        sys.stdout.write(f"\n{name}: {', '.join(filter(None, [message, rest]))}\n")
+    assert result
+    message = {key: {case for case in result if is_meant(case, key)} for key in reasons}
+    assert [key for key, cases in message.items() if not cases] == [], "no test is meant by these"
+    assert failed == set().union(*message.values())

@@ -85,15 +85,15 @@ def mirror_table_names():
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_trees_equal_scikit_learn(name):
-    found = table_of(resolve(name, load_registry()))
-    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+    table = table_of(resolve(name, load_registry()))
+    X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = X.to_numpy(np.float64)
-    kind = DecisionTreeClassifier if found.classes else DecisionTreeRegressor
+    kind = DecisionTreeClassifier if table.classes else DecisionTreeRegressor
     weights = (None, np.random.default_rng(SEED).uniform(0.1, 2, len(X)))
     for criterion in CRITERIA[kind]:
-        if criterion == "poisson" and (found.y < 0).any():
+        if criterion == "poisson" and (table.y < 0).any():
             continue
         for limits in ({}, {"max_features": "sqrt", "min_samples_leaf": 3}, {"max_leaf_nodes": 60}):
             for weight in weights:
                 both = {"criterion": criterion, "random_state": SEED, **limits}
-                assert difference(*fit_both(kind, X, found.y, weight, **both)) == ""
+                assert difference(*fit_both(kind, X, table.y, weight, **both)) == ""

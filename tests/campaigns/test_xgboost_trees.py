@@ -62,12 +62,12 @@ def numbers_of(X):
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
 @pytest.mark.parametrize("name", mirror_table_names() or ["none"])
 def test_real_tables_boosters_equal_xgboost(name):
-    found = table_of(resolve(name, load_registry()))
-    n, d = found.X.shape
+    table = table_of(resolve(name, load_registry()))
+    n, d = table.X.shape
     rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MOST_VALUES // d)]
-    X = numbers_of(found.X[rows] if sparse.issparse(found.X) else found.X.iloc[rows])
-    y = np.asarray(found.y, np.float64)[rows]
-    n_classes = len(found.classes or ())
+    X = numbers_of(table.X[rows] if sparse.issparse(table.X) else table.X.iloc[rows])
+    y = np.asarray(table.y, np.float64)[rows]
+    n_classes = len(table.classes or ())
     objective = OBJECTIVES[min(max(n_classes - 1, 0), 2)]
     for method in METHODS:
         params = {"objective": objective, "tree_method": method, "n_estimators": 5}

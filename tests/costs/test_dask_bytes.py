@@ -58,11 +58,11 @@ def test_all_three_libraries_are_counted_in_a_network_namespace():
     if tried.returncode:
         pytest.skip(f"no network of its own may be made here: {tried.stderr.strip()}")
     asked = [sys.executable, "-m", "costs.dask_bytes", *SMALL.split()]
-    told = subprocess.run(
+    completed = subprocess.run(
         [*command, "sh", *asked], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert told.returncode == 0, told.stderr
-    first, *lines = told.stdout.splitlines()
+    assert completed.returncode == 0, completed.stderr
+    first, *lines = completed.stdout.splitlines()
     assert first.startswith("Shape(rows=2000, columns=6, bins=15, leaves=7, ranks=2)")
     sent = {words[0]: float(words[1]) for words in map(str.split, lines)}
     assert list(sent) == ["ours", "lightgbm", "xgboost"]

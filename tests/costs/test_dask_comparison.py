@@ -24,15 +24,15 @@ def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch,
     asked = against.asked_for(SMALL.split())
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2)
-        found = against.measure(client, asked)
-    assert list(found) == ["ours", "lightgbm.dask", "xgboost.dask"]
-    for one in found.values():
+        result = against.measure(client, asked)
+    assert list(result) == ["ours", "lightgbm.dask", "xgboost.dask"]
+    for one in result.values():
         assert len(one.seconds) == len(one.wire) == 1
         assert one.loss < 0.69  # of who knows nothing
-    sent = found["ours"].sent
+    sent = result["ours"].sent
     assert sent["histograms"]["bytes"] > asked.trees * 6 * 6 * 15
-    assert found["ours"].wire[0] > sum(told["bytes"] for told in sent.values()) / asked.trees
-    assert found["xgboost.dask"].sent is None
+    assert result["ours"].wire[0] > sum(message["bytes"] for message in sent.values()) / asked.trees
+    assert result["xgboost.dask"].sent is None
     assert capsys.readouterr().out.count("MB a tree") == 3
 
 
@@ -41,11 +41,11 @@ def test_time_and_traffic_are_on_one_line(capsys):
         "histograms": {"bytes": 6_000, "messages": 9},
         "splits": {"bytes": 2_000, "messages": 9},
     }
-    found = {
+    results = {
         "ours": against.Found([1.0, 2.0, 3.0], [3e6, 2e6, 1e6], 0.5, sent),
         "other": against.Found([2.0, 4.0, 6.0], [4e6, 4e6, 4e6], 0.6),
     }
-    against.tell(found, trees=10)
+    against.tell(results, trees=10)
     _, ours, ranks, other = capsys.readouterr().out.splitlines()
     assert ours.split() == ["ours", "2.00", "0.5000", "2.00"]
     assert ranks.endswith("0.8 kB a tree: histograms 0.6, splits 0.2")

@@ -46,6 +46,8 @@ def test_table_and_partition_costs_are_printed(capsys):
     assert [(int(r[0]), int(r[1])) for r in rows] == [(3000, 1), (3000, 2), (6000, 1), (6000, 2)]
     for row in rows:
         assert float(row[3]) * 1e6 < int(row[0]) * 4 * 5
-    told = "\n".join(lines[5:])
-    assert len(re.findall(r"^\d+ rows, 1 to 2 threads: training", told, re.MULTILINE)) == 2
-    assert len(re.findall(r"^[12] threads, 3000 to 6000 rows: an update", told, re.MULTILINE)) == 2
+    message = "\n".join(lines[5:])
+    assert len(re.findall(r"^\d+ rows, 1 to 2 threads: training", message, re.MULTILINE)) == 2
+    assert (
+        len(re.findall(r"^[12] threads, 3000 to 6000 rows: an update", message, re.MULTILINE)) == 2
+    )

@@ -16,14 +16,14 @@ INSTALLED = {"examples.md"}  # its plugin is: tests/test_installed.py runs its c
 
 def commands():
     """Return each command with its page, as a shell would split it."""
-    found = []
+    results = []
     for page in pages():
         text = (DOCS / page).read_text().replace("\\\n", " ")
         shown = "\n".join([*blocks(text, "sh"), *blocks(text, "text")])
         for line in RUN.findall(shown) if str(page) not in INSTALLED else ():
             words = shlex.split(line, comments=True)
-            found.append(pytest.param(words, id=f"{page} {' '.join(words)[:60]}"))
-    return found
+            results.append(pytest.param(words, id=f"{page} {' '.join(words)[:60]}"))
+    return results
 
 
 @pytest.fixture

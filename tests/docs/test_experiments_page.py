@@ -29,8 +29,8 @@ WORDS = {"timeout": '"10m"', "name": None, "limit": None}  # written as people d
 
 def section(title):
     body = rf"^## {re.escape(title)}$\n(.*?)(?=^## |\Z)"
-    (found,) = re.findall(body, PAGE, re.DOTALL | re.MULTILINE)
-    return found
+    (result,) = re.findall(body, PAGE, re.DOTALL | re.MULTILINE)
+    return result
 
 
 def keys(title):
@@ -56,21 +56,21 @@ def test_every_key_is_in_its_table_with_its_default(title):
         for name, field in TABLES[title].model_fields.items()
         if not (TABLES[title] is Experiment and name in tables)
     }
-    told = keys(title)
-    assert list(told) == list(fields)
+    message = keys(title)
+    assert list(message) == list(fields)
     for name, field in fields.items():
         if field.is_required():
-            assert told[name] in ("needed", "the file's name"), name
+            assert message[name] in ("needed", "the file's name"), name
         elif name in WORDS:
-            assert WORDS[name] in (None, told[name].strip("`"))
+            assert WORDS[name] in (None, message[name].strip("`"))
         else:
             default = "" if field.default is None else json.dumps(field.default)
-            assert told[name].strip("`") == default, name
+            assert message[name].strip("`") == default, name
 
 
 def test_every_shipped_experiment_is_described():
-    told = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
-    assert set(told) == {name.partition("/")[0] for name in shipped_experiments()}
+    matches = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
+    assert set(matches) == {name.partition("/")[0] for name in shipped_experiments()}
 
 
 def test_schema_is_printed_and_complete():

@@ -138,8 +138,8 @@ def stored(results, experiment, registry, status="done", lacking="", **settings)
                 store.record_duel(run, DuelOutcome(duel, Status.TIMEOUT if ended else Status.DONE))
         for match in planned_matches(request, registry, plan):
             if (lacking, match.a.dataset.name) != ("comparison", LARGE):
-                found = {"splits": {}, "comparison": None, "split": "", "reason": "made up"}
-                store.record_parity(run, match.what, Status.SKIPPED, found)
+                result = {"splits": {}, "comparison": None, "split": "", "reason": "made up"}
+                store.record_parity(run, match.what, Status.SKIPPED, result)
         store.finish_run(run, status)
     return run
 

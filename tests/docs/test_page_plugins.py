@@ -18,6 +18,6 @@ def test_every_statement_holds(tmp_path, name):
     file = tmp_path / saved
     file.write_text(blocks(page, "python")[0])
     registry = load_registry([file], modules=[])
-    found = [check.run(subject) for check, subject in cases(registry, name)]
-    assert [one for one in found if one.state == "failed"] == []
-    assert [one.state for one in found].count("ok") > 12
+    results = [check.run(subject) for check, subject in cases(registry, name)]
+    assert [one for one in results if one.state == "failed"] == []
+    assert [one.state for one in results].count("ok") > 12

@@ -24,8 +24,8 @@ def headings(text):
 
 
 def test_every_page_is_in_exactly_one_toctree():
-    found = [page for parent in PAGES for page in listed(parent)]
-    assert sorted(found) == [page for page in PAGES if str(page) != "index.md"]
+    results = [page for parent in PAGES for page in listed(parent)]
+    assert sorted(results) == [page for page in PAGES if str(page) != "index.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -34,8 +34,8 @@ def test_every_page_exists(site):
 
 def test_no_page_loads_anything(site):
     for page in site.rglob("*.html"):
-        found = FOREIGN.findall(page.read_text(encoding="utf-8"))
-        assert found == [], page.name
+        matches = FOREIGN.findall(page.read_text(encoding="utf-8"))
+        assert matches == [], page.name
 
 
 def test_formulas_are_mathml_and_code_is_the_source(site):

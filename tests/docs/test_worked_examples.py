@@ -14,10 +14,10 @@ def test_every_session_on_the_page_gives_the_shown_output(page):
     session = "\n".join(blocks(text, "pycon"))
     assert session.count(">>>") == text.count(">>>"), "every session stands in a pycon block"
     test = doctest.DocTestParser().get_doctest(session, {}, str(page), str(page), 0)
-    told = []
+    messages = []
     runner = doctest.DocTestRunner(verbose=False)
-    failed = runner.run(test, out=told.append).failed
-    assert failed == 0, "".join(told)
+    failed = runner.run(test, out=messages.append).failed
+    assert failed == 0, "".join(messages)
 
 
 def test_pages_contain_sessions():

@@ -69,11 +69,11 @@ def run(options, frame):
 
 def test_run_of_a_table_in_memory(run, options, capfd):
     assert capfd.readouterr() == ("", "")  # no terminal, no noise
-    found = run.to_frame()
-    (name,) = set(found["dataset"])
+    result = run.to_frame()
+    (name,) = set(result["dataset"])
     assert name.startswith("table-")
-    assert set(found["algorithm"]) == {"mean", "prior", "fails"}
-    assert found[found["algorithm"] == "mean"]["status"].tolist() == ["done", "done"]
+    assert set(result["algorithm"]) == {"mean", "prior", "fails"}
+    assert result[result["algorithm"] == "mean"]["status"].tolist() == ["done", "done"]
     assert run.tally.ends["trial"] == {Status.DONE: 4, Status.FAILED: 2}
     judged = {v.dataset: v for v in run.verdicts}
     assert judged[name].verdict == "equivalent"
@@ -112,35 +112,35 @@ def test_run_has_an_escaped_and_coloured_notebook_display(run, options, frame):
 
 def test_duel_of_arrays(options):
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    found = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
-    assert (found.status, found.failure) == (Status.DONE, None)
-    table = found.to_frame().set_index("phase")
+    result = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
+    assert (result.status, result.failure) == (Status.DONE, None)
+    table = result.to_frame().set_index("phase")
     assert {"native", "fit", "train", "predict"} <= set(table.index)
     assert (table["low"] <= table["ratio"]).all()
-    assert [v.phase for v in found.verdicts] == list(table.index)
-    assert "mean (A) against prior (B) on table-" in found._repr_html_()
+    assert [v.phase for v in result.verdicts] == list(table.index)
+    assert "mean (A) against prior (B) on table-" in result._repr_html_()
     with Store.open(options["results"]) as store:
-        assert len(store.duels(found.run)) == 1
-    assert found.report().is_file()
+        assert len(store.duels(result.run)) == 1
+    assert result.report().is_file()
 
 
 def test_failing_duel_names_the_side(options):
-    found = harness.duel("mean", "fails", "diabetes", launches=1, **options)
-    assert found.status is Status.FAILED
-    assert "side b (fails)" in found.failure.message
-    assert "&lt;b&gt;this was planted&lt;/b&gt;" in found._repr_html_()
-    assert found.to_frame().empty
+    result = harness.duel("mean", "fails", "diabetes", launches=1, **options)
+    assert result.status is Status.FAILED
+    assert "side b (fails)" in result.failure.message
+    assert "&lt;b&gt;this was planted&lt;/b&gt;" in result._repr_html_()
+    assert result.to_frame().empty
 
 
 def test_parity_on_names_and_tables(options):
     plain = {"max_depth": 2}
-    found = harness.parity(
+    result = harness.parity(
         "sklearn.decision_tree", "sklearn.decision_tree", datasets=["iris"], folds=2,
         both_params=plain, **options
     )  # fmt: skip
-    assert found.reaches("L3")
-    assert found.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
-    assert "the same bits from raw data" in found._repr_html_()
+    assert result.reaches("L3")
+    assert result.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
+    assert "the same bits from raw data" in result._repr_html_()
     with pytest.raises(ConfigError, match="answers to no reference"):
         harness.parity("fails", **options)
 

@@ -64,26 +64,28 @@ def test_rows_are_reduced_if_they_do_not():
 
 
 def test_slowest_is_left_out_if_all_would_train_on_few_rows():
-    told = costs(slow=(30.0, 120.0), a=(0.1, 0.4), b=(0.1, 0.4))
-    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+    message = costs(slow=(30.0, 120.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), message, SIZES, 0.0, 2)
     assert list(left_out) == ["slow"]
     assert "would take about" in left_out["slow"]
     assert fitted.algorithms == ["a", "b"]
-    kept, none = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2, may_leave_out=False)
+    kept, none = fit_experiment(
+        experiment(budget="60s"), message, SIZES, 0.0, 2, may_leave_out=False
+    )
     assert none == {}
     assert kept.splits.most_train_rows is not None
 
 
 def test_rows_are_reduced_before_an_algorithm_is_left_out():
-    told = costs(slow=(5.0, 20.0), a=(0.1, 0.4), b=(0.1, 0.4))
-    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+    message = costs(slow=(5.0, 20.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), message, SIZES, 0.0, 2)
     assert left_out == {}
     assert fitted.splits.most_train_rows is not None
 
 
 def test_algorithm_too_slow_for_a_sample_is_left_out():
-    told = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
-    _, left_out = fit_experiment(experiment(budget="10m"), told, SIZES, 0.0, 2)
+    message = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
+    _, left_out = fit_experiment(experiment(budget="10m"), message, SIZES, 0.0, 2)
     assert left_out == {"slow": "one fit on 4,000 rows took longer than 1 min 40 s"}
 
 
@@ -111,7 +113,7 @@ def test_rounds_have_every_algorithm_on_one_split():
     rounds = rounds_of(plan)
     assert [[len(job.trials) for job in jobs] for jobs in rounds] == [[1, 1]] * 4
     labels = [{t.split.label for job in jobs for t in job.trials} for jobs in rounds]
-    assert all(len(found) == 1 for found in labels)
+    assert all(len(result) == 1 for result in labels)
     assert len(set.union(*labels)) == 4
 
 

@@ -97,9 +97,9 @@ def test_trees_of_other_bytes_are_grown_again(machine, tmp_path):
     pair = ["sklearn.decision_tree"] * 2
 
     def grown_on():
-        told = harness.parity(*pair, datasets=["mine"], folds=2, results=results, progress=False)
+        message = harness.parity(*pair, datasets=["mine"], folds=2, results=results, progress=False)
         with Store.open(results) as store:
-            return {outcome.facts["pins"][URL] for outcome, _ in store.outcomes(told.run)}
+            return {outcome.facts["pins"][URL] for outcome, _ in store.outcomes(message.run)}
 
     machine("one", "these")
     assert grown_on() == {SHA["these"]}

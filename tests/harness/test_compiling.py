@@ -23,8 +23,8 @@ def names(lanes):
 
 
 def test_algorithms_sharing_a_grower_compile_in_sequence_and_others_in_parallel():
-    wanted = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
-    lanes = lanes_of([named(f"algorithms.{name}") for name in wanted])
+    expected = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
+    lanes = lanes_of([named(f"algorithms.{name}") for name in expected])
     assert sorted(names(lanes)) == [
         ["bagging", "decision_tree", "random_forest"],
         ["histogram_boosting"],
@@ -62,11 +62,13 @@ def test_every_algorithm_is_compiled_once():
     registry = load_registry(())
     scratch = [n for n, e in registry.entries["algorithm"].items() if e.value.origin == "scratch"]
     jobs = [named(registry.entries["algorithm"][name].plugin) for name in scratch]
-    told = Told()
-    found = [compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], told, registry)]
-    assert sorted(found) == sorted(told.warmed) == sorted(scratch)
-    assert not told.closed
-    assert list(compile_kernels([], told, registry)) == []
+    message = Told()
+    results = [
+        compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], message, registry)
+    ]
+    assert sorted(results) == sorted(message.warmed) == sorted(scratch)
+    assert not message.closed
+    assert list(compile_kernels([], message, registry)) == []
 
 
 @pytest.mark.parametrize(
@@ -83,18 +85,18 @@ def test_every_algorithm_is_compiled_once():
 def test_kernels_are_compiled_for_table_kinds_that_a_dataset_may_have(datasets, expected):
     ours = named("algorithms.decision_tree")
     jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
-    told = Told()
-    list(compile_kernels(jobs, told, load_registry(())))
-    assert told.kinds == [expected]
+    message = Told()
+    list(compile_kernels(jobs, message, load_registry(())))
+    assert message.kinds == [expected]
 
 
 def test_closing_the_progress_ends_compilation():
-    told = Told()
-    compiling = compile_kernels([named("algorithms.bagging")], told, load_registry(()))
+    message = Told()
+    compiling = compile_kernels([named("algorithms.bagging")], message, load_registry(()))
     next(compiling)
     with pytest.raises(KeyboardInterrupt):
         compiling.throw(KeyboardInterrupt())
-    assert told.closed
+    assert message.closed
 
 
 def test_compile_time_is_recorded_and_a_view_has_the_latest():
@@ -109,7 +111,7 @@ def test_compile_time_is_recorded_and_a_view_has_the_latest():
     compile_and_tell(jobs, Slow(), load_registry(()), Progress(), noted.append)
     [data] = noted  # a reference compiles nothing
     older = {**data, "seconds": 99.0}
-    told = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
-    events = [{"kind": kind, "data": data} for kind, data in told]
+    messages = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
+    events = [{"kind": kind, "data": data} for kind, data in messages]
     expected = FirstUse("bagging", 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)
     assert first_uses_of(events) == (expected,)

@@ -52,21 +52,21 @@ def test_series_is_a_folder_of_experiments_shipped_or_user_made(tmp_path):
 def test_newton_boosting_is_compared_by_each_method_with_the_same_of_the_library():
     planned = set()
     for name in experiments_of("newton_speed"):
-        found = load_experiment(name)
-        ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in found.algorithms)
+        result = load_experiment(name)
+        ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in result.algorithms)
         method = ours.params["tree_method"]
-        assert found.duels.pairs == found.verdicts.pairs == [("newton_boosting", theirs.name)]
+        assert result.duels.pairs == result.verdicts.pairs == [("newton_boosting", theirs.name)]
         assert theirs.name == f"xgboost.{method}"
         assert theirs.params == {k: v for k, v in ours.params.items() if k != "tree_method"}
-        assert found.duels.datasets == found.datasets
-        assert found.duels.threads == found.run.threads == 2
-        size = (found.capacity.get("leaves"), found.capacity.get("depth"))
-        planned.add((method, *found.datasets, *size))
+        assert result.duels.datasets == result.datasets
+        assert result.duels.threads == result.run.threads == 2
+        size = (result.capacity.get("leaves"), result.capacity.get("depth"))
+        planned.add((method, *result.datasets, *size))
     higgs = [f"higgs_like:rows={rows}" for rows in (133_334, 1_333_334)]
     both = {(method, data) for method in ("exact", "approx", "hist") for data in higgs}
     deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
-    wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
-    assert planned == wanted | {("hist", "onehot_sparse:rows=666667", None, 6)}
+    expected = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
+    assert planned == expected | {("hist", "onehot_sparse:rows=666667", None, 6)}
 
 
 RIVALS = {  # of the histogram booster in every race

@@ -81,11 +81,11 @@ def test_every_diagnostic_has_a_result(told):
 
 
 def test_stages_are_scored_and_timed(told):
-    found = told["staged", "stumps", ""].found
-    assert found["stage"] == list(range(1, 13))
-    assert found["rows"] == [60, 20]
-    assert len(found["test"]) == len(found["train"]) == len(found["seconds"]) == 12
-    assert all(s > 0 for s in found["seconds"])
+    result = told["staged", "stumps", ""].found
+    assert result["stage"] == list(range(1, 13))
+    assert result["rows"] == [60, 20]
+    assert len(result["test"]) == len(result["train"]) == len(result["seconds"]) == 12
+    assert all(s > 0 for s in result["seconds"])
 
 
 def test_last_stage_equals_the_whole_model(whole, told):

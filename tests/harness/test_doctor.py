@@ -43,10 +43,10 @@ def test_quiet_machine_gets_no_advice() -> None:
     ],
 )
 def test_noise_sources_give_a_warning_with_advice(fact: dict, check: str) -> None:
-    found = by_name(doctor.timing(QUIET | fact))
-    assert found[check].state == "warn"
-    assert found[check].advice
-    assert [c.name for c in found.values() if c.state == "warn"] == [check]
+    result = by_name(doctor.timing(QUIET | fact))
+    assert result[check].state == "warn"
+    assert result[check].advice
+    assert [c.name for c in result.values() if c.state == "warn"] == [check]
 
 
 def test_unknown_system_facts_give_no_warning() -> None:

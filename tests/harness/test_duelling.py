@@ -115,25 +115,25 @@ class FakeDuel:
 
 def test_calls_interleave_within_and_across_blocks():
     fake_duel = FakeDuel()
-    found = fake_duel.run(duel(launches=1))
+    result = fake_duel.run(duel(launches=1))
     warm = "AABB"
     assert fake_duel.calls("fit") == warm + "ABBA" + "BAAB"
-    assert [b.order for b in found.blocks if b.phase == "fit"] == ["ABBA", "BAAB"]
+    assert [b.order for b in result.blocks if b.phase == "fit"] == ["ABBA", "BAAB"]
     # All phases of a block come before the next block: a slow drift meets them alike.
-    assert [b.phase for b in found.blocks] == [*PHASES, *PHASES]
-    assert found.status is Status.DONE
-    assert found.failure is None
+    assert [b.phase for b in result.blocks] == [*PHASES, *PHASES]
+    assert result.status is Status.DONE
+    assert result.failure is None
 
 
 def test_launches_use_new_processes_and_alternate_the_first_side():
     fake_duel = FakeDuel()
-    found = fake_duel.run()
+    result = fake_duel.run()
     assert [w.job.algorithm for w in fake_duel.workers] == ["ours", "theirs", "theirs", "ours"]
     assert all(w.closed for w in fake_duel.workers)
-    assert [launch["first"] for launch in found.facts["launches"]] == ["a", "b"]
-    first = {b.launch: b.order for b in reversed(found.blocks)}
+    assert [launch["first"] for launch in result.facts["launches"]] == ["a", "b"]
+    first = {b.launch: b.order for b in reversed(result.blocks)}
     assert first == {0: "ABBA", 1: "BAAB"}
-    assert len(found.blocks) == 2 * 2 * len(PHASES)
+    assert len(result.blocks) == 2 * 2 * len(PHASES)
 
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(0.5, 2), (1.5, 1)])
@@ -147,14 +147,14 @@ def test_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
 @pytest.mark.parametrize(("ours", "theirs", "order"), [(5, 40, "ABA"), (50, 40, "BAB")])
 def test_slower_of_very_long_calls_runs_once_a_block_between_two_of_the_other(ours, theirs, order):
     fake_duel = FakeDuel(ours=float(ours), theirs=float(theirs))
-    found = fake_duel.run(duel(launches=2, blocks=2))
-    timed = "".join(block.order for block in found.blocks if block.phase == "fit")
+    result = fake_duel.run(duel(launches=2, blocks=2))
+    timed = "".join(block.order for block in result.blocks if block.phase == "fit")
     assert timed == order * 4
     assert fake_duel.calls("fit") == "AB" + order * 2 + "BA" + order * 2
-    assert {(len(b.a), len(b.b)) for b in found.blocks} == {(order.count("A"), order.count("B"))}
-    train = next(speed for speed in speeds_of(found) if speed.phase == "train")
+    assert {(len(b.a), len(b.b)) for b in result.blocks} == {(order.count("A"), order.count("B"))}
+    train = next(speed for speed in speeds_of(result) if speed.phase == "train")
     assert train.ratio.value == pytest.approx(theirs / ours)
-    assert duel_outcome_from_json(to_json(found)) == found
+    assert duel_outcome_from_json(to_json(result)) == result
 
 
 def test_no_launch_starts_after_the_deadline(monkeypatch):
@@ -167,17 +167,17 @@ def test_no_launch_starts_after_the_deadline(monkeypatch):
 
 
 def test_warm_up_round_is_separate_from_the_blocks():
-    found = FakeDuel().run()
-    assert not any(s.cold for b in found.blocks for s in (*b.a, *b.b))
-    cold = found.facts["launches"][0]["a"]["cold"]
+    result = FakeDuel().run()
+    assert not any(s.cold for b in result.blocks for s in (*b.a, *b.b))
+    cold = result.facts["launches"][0]["a"]["cold"]
     assert [s["phase"] for s in cold] == list(PHASES)
     assert all(s["cold"] for s in cold)
 
 
 def test_short_calls_are_repeated_and_long_ones_are_not():
     fake_duel = FakeDuel(ours=0.0005, theirs=0.5)
-    found = fake_duel.run(duel(launches=1, blocks=1))
-    repeats = {side: found.facts["launches"][0][side]["repeats"] for side in "ab"}
+    result = fake_duel.run(duel(launches=1, blocks=1))
+    repeats = {side: result.facts["launches"][0][side]["repeats"] for side in "ab"}
     assert repeats["a"]["fit"] == 20
     assert repeats["a"]["predict_one"] == 1  # 20 rows of 0.5 ms each are long enough
     assert set(repeats["b"].values()) == {1}
@@ -185,7 +185,7 @@ def test_short_calls_are_repeated_and_long_ones_are_not():
     assert timed == [{"repeats": 20}] * 2
     fixed = [fields for _, do, _, fields in fake_duel.log if do == "predict_one"]
     assert {f["rows"] for f in fixed} == {duel_side.ROWS}
-    assert found.blocks[1].a[0].wall == pytest.approx(0.0005)
+    assert result.blocks[1].a[0].wall == pytest.approx(0.0005)
 
 
 def test_calls_have_the_timeout_of_the_job_and_preparation_has_its_own():
@@ -209,26 +209,26 @@ def test_calls_have_the_timeout_of_the_job_and_preparation_has_its_own():
 def test_failing_side_ends_the_duel_and_complete_blocks_stay(error, status):
     # The sixth fit of theirs is in the second block of the first launch.
     fake_duel = FakeDuel(faults={("theirs", "fit", 6): error})
-    found = fake_duel.run()
-    assert found.status is status
-    assert found.failure.kind == error.failure.kind
-    assert found.failure.message == f"side b (theirs): {error.failure.message}"
-    assert found.failure.detail == error.failure.detail
-    assert found.facts["failed_side"] == "b"
-    assert found.facts["limits"] == {"timeout": 7.0, "memory": 0}
-    assert [b.phase for b in found.blocks] == [*PHASES, "native"]
+    result = fake_duel.run()
+    assert result.status is status
+    assert result.failure.kind == error.failure.kind
+    assert result.failure.message == f"side b (theirs): {error.failure.message}"
+    assert result.failure.detail == error.failure.detail
+    assert result.facts["failed_side"] == "b"
+    assert result.facts["limits"] == {"timeout": 7.0, "memory": 0}
+    assert [b.phase for b in result.blocks] == [*PHASES, "native"]
     assert all(w.closed for w in fake_duel.workers)
-    assert any("ended early: side b" in note for s in speeds_of(found) for note in s.notes)
+    assert any("ended early: side b" in note for s in speeds_of(result) for note in s.notes)
 
 
 @pytest.mark.parametrize("do", ["load", "prepare"])
 def test_side_that_cannot_prepare_is_named(do):
     refused = RefusedError(Failure("DataError", "no such column"))
     fake_duel = FakeDuel(faults={("ours", do, 1): refused})
-    found = fake_duel.run()
-    assert (found.status, found.blocks) == (Status.FAILED, ())
-    assert found.failure.message == "side a (ours): no such column"
-    assert speeds_of(found) == ()
+    result = fake_duel.run()
+    assert (result.status, result.blocks) == (Status.FAILED, ())
+    assert result.failure.message == "side a (ours): no such column"
+    assert speeds_of(result) == ()
 
 
 @pytest.mark.parametrize(("failing", "slow"), [("ours", "theirs"), ("theirs", "ours")])
@@ -245,27 +245,27 @@ def test_other_side_is_stopped_if_one_cannot_prepare(failing, slow):
             worker.stop = stopped.set
         return worker
 
-    found = run_duel(duel(), opened, settle=0)
+    outcome = run_duel(duel(), opened, settle=0)
     assert waited == [True]
-    assert found.failure.message.endswith(f"({failing}): no rows")
+    assert outcome.failure.message.endswith(f"({failing}): no rows")
 
 
 def test_worker_that_does_not_start_is_an_outcome():
     def broken(_job):
         raise DiedError(Failure("OSError", "cannot start /no/python"))
 
-    found = run_duel(duel(), broken, settle=0)
-    assert found.status is Status.CRASHED
-    assert "side a (ours): cannot start" in found.failure.message
+    outcome = run_duel(duel(), broken, settle=0)
+    assert outcome.status is Status.CRASHED
+    assert "side a (ours): cannot start" in outcome.failure.message
 
 
 def test_different_rows_are_no_duel():
     fake_duel = FakeDuel()
     fake_duel.rows["theirs"] = 100
-    found = fake_duel.run()
-    assert found.status is Status.FAILED
-    assert "[100, 30]" in found.failure.message
-    assert found.blocks == ()
+    result = fake_duel.run()
+    assert result.status is Status.FAILED
+    assert "[100, 30]" in result.failure.message
+    assert result.blocks == ()
 
 
 def test_interruption_closes_both_workers():
@@ -276,9 +276,9 @@ def test_interruption_closes_both_workers():
 
 
 def test_progress_counts_blocks_of_a_phase():
-    told = []
-    FakeDuel().run(progress=lambda done, total: told.append((done, total)))
-    assert told == [(i + 1, 16) for i in range(16)]
+    messages = []
+    FakeDuel().run(progress=lambda done, total: messages.append((done, total)))
+    assert messages == [(i + 1, 16) for i in range(16)]
 
 
 def test_sides_may_come_from_two_source_trees():
@@ -291,9 +291,9 @@ def test_sides_may_come_from_two_source_trees():
         opened.append(the_job.environment.name)
         return fake_duel.open(the_job)
 
-    found = run_duel(mixed, spy, settle=0)
+    outcome = run_duel(mixed, spy, settle=0)
     assert opened == ["here", "base", "base", "here"]
-    assert speeds_of(found)[0].environments == ("here", "base")
+    assert speeds_of(outcome)[0].environments == ("here", "base")
 
 
 def test_pause_precedes_each_call(monkeypatch):
@@ -304,13 +304,13 @@ def test_pause_precedes_each_call(monkeypatch):
 
 
 def test_outcomes_survive_json_and_have_the_facts_of_both_sides():
-    found = FakeDuel().run()
-    assert duel_outcome_from_json(to_json(found)) == found
-    assert found.facts["a"]["versions"] == {"numpy": "2"}
-    assert found.facts["b"]["train_rows"] == 120
-    assert set(found.facts["spin"]) == set(driver.SPIN_VARIABLES)
-    assert [len(launch["load"]) for launch in found.facts["launches"]] == [2, 2]
-    assert found.started <= found.ended
+    result = FakeDuel().run()
+    assert duel_outcome_from_json(to_json(result)) == result
+    assert result.facts["a"]["versions"] == {"numpy": "2"}
+    assert result.facts["b"]["train_rows"] == 120
+    assert set(result.facts["spin"]) == set(driver.SPIN_VARIABLES)
+    assert [len(launch["load"]) for launch in result.facts["launches"]] == [2, 2]
+    assert result.started <= result.ended
 
 
 def test_simulated_speed_ratio_is_measured():
@@ -326,17 +326,17 @@ def test_simulated_speed_ratio_is_measured():
 def test_duel_with_a_stop_rule_ends_at_the_first_sufficient_interim_analysis():
     rule = StopRule((2, 3, 8, 12), "fit", claim=1.0)
     fake_duel = FakeDuel()
-    found = fake_duel.run(duel(launches=12, blocks=1, stop=rule))
+    result = fake_duel.run(duel(launches=12, blocks=1, stop=rule))
     # Two and three launches have no interval at that level: the third look is the first to decide.
-    assert len(found.facts["launches"]) == 8
-    assert "holds" in found.facts["stopped"]
-    assert found.status is Status.DONE
-    assert duel_outcome_from_json(to_json(found)).duel.stop == rule
+    assert len(result.facts["launches"]) == 8
+    assert "holds" in result.facts["stopped"]
+    assert result.status is Status.DONE
+    assert duel_outcome_from_json(to_json(result)).duel.stop == rule
 
 
 def test_duel_that_reaches_no_precision_says_so_at_its_last_interim_analysis():
     fake_duel = FakeDuel(ours=1.0, theirs=1.0)
-    found = fake_duel.run(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
-    assert len(found.facts["launches"]) == 3
-    assert "not reached in 3 launches" in found.facts["stopped"]
-    assert all(found.facts["stopped"] in speed.notes for speed in speeds_of(found))
+    result = fake_duel.run(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
+    assert len(result.facts["launches"]) == 3
+    assert "not reached in 3 launches" in result.facts["stopped"]
+    assert all(result.facts["stopped"] in speed.notes for speed in speeds_of(result))

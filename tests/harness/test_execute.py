@@ -17,14 +17,14 @@ def tally(*ends):
 
 
 def test_trials_duels_and_comparisons_are_distinguished():
-    found = tally(
+    result = tally(
         ("trial", Status.DONE),
         ("trial", Status.DONE, "reused"),
         ("trial", Status.OUT_OF_MEMORY, "reused"),
         ("duel", Status.DONE),
         ("comparison", Status.SKIPPED),
     )
-    assert found.sentence() == (
+    assert result.sentence() == (
         "2 trials done, 1 out of memory; 1 duel done; 1 comparison skipped; 2 of them known from "
         "earlier runs (1 failed then; --retry-failed runs them again)"
     )
@@ -33,13 +33,13 @@ def test_trials_duels_and_comparisons_are_distinguished():
 @pytest.mark.parametrize(("executor", "lines"), [("local", 1), ("dask", 0)])
 def test_more_threads_than_can_run_are_reported_for_local_trials(executor, lines):
     plan = Plan(jobs=(SimpleNamespace(threads=2), SimpleNamespace(threads=4096)))
-    told = []
-    progress = SimpleNamespace(message=told.append)
+    messages = []
+    progress = SimpleNamespace(message=messages.append)
     Execution(None, "r", None, progress, Options(executor))._warn_threads(plan)
-    assert len(told) == lines
-    assert all("4,096 threads are asked for" in line for line in told)
+    assert len(messages) == lines
+    assert all("4,096 threads are asked for" in line for line in messages)
     Execution(None, "r", None, progress, Options())._warn_threads(Plan())
-    assert len(told) == lines
+    assert len(messages) == lines
 
 
 def test_empty_plan_is_reported_too():

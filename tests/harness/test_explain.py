@@ -104,10 +104,10 @@ def test_cell_never_measured_is_new(store):
 def test_known_trial_gives_time_and_run(store):
     run = measure(store)
     when = f"measured on 2026-11-21 09:42 in run {run}"
-    said = f"known: {when}, so it is reused; add --fresh to run it again"
-    assert explain(store, "", TRIAL)[1:] == [said]
-    assert explain(store, TRIAL.id[:4])[1:] == [said]
-    assert explain(store, CELL)[1:] == [said]
+    message = f"known: {when}, so it is reused; add --fresh to run it again"
+    assert explain(store, "", TRIAL)[1:] == [message]
+    assert explain(store, TRIAL.id[:4])[1:] == [message]
+    assert explain(store, CELL)[1:] == [message]
 
 
 def test_skipped_trial_gives_the_reason(store):
@@ -167,10 +167,10 @@ def test_each_change_is_described(store, now, said):
 def test_several_changes_are_all_compared_with_the_newest_measurement(store):
     measure(store)
     measure(store, changed(code="b" * 16))
-    wanted = dataclasses.replace(
+    expected = dataclasses.replace(
         changed(code="c" * 16, versions={"numba": "0.69.0", "numpy": "2.4.1"}), id="3" * 16
     )
-    assert explain(store, "", dataclasses.replace(wanted, timed=True))[3:] == [
+    assert explain(store, "", dataclasses.replace(expected, timed=True))[3:] == [
         "a timed trial is wanted",
         f"the code of algorithms.bagging changed (digest {'b' * 12} → {'c' * 12})",
         "numba 0.68.0 → 0.69.0",

@@ -133,13 +133,13 @@ def test_killed_template_costs_no_worker_and_no_trial(tmp_path):
     mark = tmp_path / "pids"
     nap = {"fit": "note_pid+sleep", "pids": str(mark), "seconds": 1.0}
     with Supervisor(tmp_path / "work") as supervisor:
-        found = supervisor.supervise(job({}, nap, {}))
-        assert next(found).status is Status.DONE
+        result = supervisor.supervise(job({}, nap, {}))
+        assert next(result).status is Status.DONE
         [session] = supervisor.pool._busy
         template = template_of(session)
         template.kill()
         template.wait()
-        assert [o.status for o in found] == [Status.DONE, Status.DONE]
+        assert [o.status for o in result] == [Status.DONE, Status.DONE]
         assert pids_in(mark) == [session.process.pid]
         os.kill(session.process.pid, signal.SIGKILL)
         with pytest.raises(DiedError, match="the process that could have said how"):

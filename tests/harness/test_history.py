@@ -56,8 +56,8 @@ def store_run(store, folder, commit, seconds, rng, config=None, names=NAMES, par
         for fold in range(FOLDS):
             split = Split(folds=FOLDS, fold=fold)
             ids = f"{name}{fold}{dict(params)}"
-            told = name, dict(params), "native", "made"
-            trial = Trial(*told, split, 0, 1, ids, ids, Task.REGRESSION)
+            messages = name, dict(params), "native", "made"
+            trial = Trial(*messages, split, 0, 1, ids, ids, Task.REGRESSION)
             path = folder / "arrays.npz"
             y = np.arange(20.0)
             write_arrays(path, {"output": y + 1, "y": y, "scale": np.float64(2.0)})
@@ -73,14 +73,14 @@ def by_name(series):
 
 def test_step_of_the_store_is_found_with_its_commit(place, registry):
     history = read_history(place / "results", registry)
-    found = by_name(history.series)
-    assert set(found) == {(n, m) for n in ("steady", "stepping<i>") for m in ("fit", "loss")}
-    (step,) = found["stepping<i>", "fit"].steps[:1]
+    result = by_name(history.series)
+    assert set(result) == {(n, m) for n in ("steady", "stepping<i>") for m in ("fit", "loss")}
+    (step,) = result["stepping<i>", "fit"].steps[:1]
     commits = git(place / "project", "rev-list", "--reverse", "HEAD").split()[1:]
-    points = found["stepping<i>", "fit"].points
+    points = result["stepping<i>", "fit"].points
     assert points[step.index].commit == commits[AT][:8]
     assert step.share == pytest.approx(SLOW - 1, abs=0.05)
-    assert found["steady", "fit"].steps == found["steady", "loss"].steps == ()
+    assert result["steady", "fit"].steps == result["steady", "loss"].steps == ()
     assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree stands by itself
     assert len(points) == RUNS + 1
 
@@ -98,10 +98,10 @@ def test_trials_are_converted_to_asv_results_and_back(place, registry, tmp_path)
     assert (len(written.commits), written.left_out) == (RUNS, 1)
     known = json.loads((tmp_path / "benchmarks.json").read_text())
     assert set(known) == {"version", "fit", "trials.time_fit", "trials.track_loss"}
-    found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
+    results = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
     ours = by_name(read_history(place / "results", registry).series)
     for name in NAMES:
-        there = found[name, "trials.time_fit"]
+        there = results[name, "trials.time_fit"]
         assert there.dataset == "made"
         assert [p.value for p in there.points] == pytest.approx(
             [p.value for p in ours[name, "fit"].points[:-1]]
@@ -121,8 +121,8 @@ def test_all_runs_of_a_commit_and_the_newest_of_an_item_are_shown(registry, tmp_
         store_run(store, tmp_path, commit, 3.0, rng, names=NAMES[1:], params=params)
     written = export_asv(tmp_path / "results", tmp_path / "asv", registry, project)
     assert written.commits == (commit,)
-    found = by_name(asv_series(tmp_path / "asv")[0])
-    times = [found[name, "trials.time_fit"].points[0].value for name in NAMES]
+    result = by_name(asv_series(tmp_path / "asv")[0])
+    times = [result[name, "trials.time_fit"].points[0].value for name in NAMES]
     assert times == pytest.approx([2.0, 3.0], rel=0.05)
 
 
@@ -196,8 +196,8 @@ def test_history_commands(place, capsys, tmp_path, monkeypatch):
     assert "Content-Security-Policy" in page
     target = tmp_path / "page.html"
     code, out, _ = run(capsys, "history", "--json", "--output", str(target), *results)
-    told = json.loads(out)
-    assert len(told["series"]) == 4
+    data = json.loads(out)
+    assert len(data["series"]) == 4
     assert target.is_file()
     assert run(capsys, "history", "--results", str(tmp_path / "none"))[0] == 4
     with pytest.raises(DataError, match=r"benchmarks\.json is missing"):
@@ -256,5 +256,5 @@ def test_asv_publishes_the_exported_results(place, registry, tmp_path):
     points = json.loads(drawn.read_text())
     assert len(points) == RUNS
     assert points[-1][1] == pytest.approx([2.0, SLOW], rel=0.05)
-    told = json.loads((tmp_path / "html/regressions.json").read_text())
-    assert ["stepping<i>" in one[0] for one in told["regressions"]] == [True]
+    data = json.loads((tmp_path / "html/regressions.json").read_text())
+    assert ["stepping<i>" in one[0] for one in data["regressions"]] == [True]

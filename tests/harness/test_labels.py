@@ -24,13 +24,13 @@ PAIRS = [["many", "few"]]
 
 
 def registry():
-    found, kinds = Registry(), dict(HOOKS.values())
+    result, kinds = Registry(), dict(HOOKS.values())
     ours = Algorithm("ours", adapter=lambda spec: None, tasks=ALL_TASKS, reference="theirs")
     theirs = Algorithm("theirs", adapter=lambda spec: None, tasks=ALL_TASKS, origin="reference")
     table = Dataset("d", Task.BINARY, load=lambda: None, digest="d", rows=100, columns=3)
     for kind, thing in (("algorithm", ours), ("algorithm", theirs), ("dataset", table)):
-        found.add(kind, kinds[kind], thing, "plugin", __file__)
-    return found
+        result.add(kind, kinds[kind], thing, "plugin", __file__)
+    return result
 
 
 def experiment(algorithms=VARIANTS, **keys):
@@ -108,10 +108,10 @@ def test_renamed_algorithms_drop_the_pairs_of_labels():
 def test_gate_against_a_revision_uses_the_algorithm_behind_a_label():
     asked = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
     given = SimpleNamespace(experiment=asked, datasets=())
-    found = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
-    (choice,) = found.algorithms
+    result = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
+    (choice,) = result.algorithms
     assert (choice.name, choice.label, choice.params) == ("ours", "", {"n": 1})
-    assert found.parity.pairs == []
+    assert result.parity.pairs == []
 
 
 PLUGIN = """

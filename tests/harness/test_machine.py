@@ -11,12 +11,12 @@ def test_fingerprint_is_json_without_private_facts(monkeypatch):
     text = json.dumps(machine.fingerprint())
     assert "swordfish" not in text
     assert os.path.expanduser("~") + "/" not in text  # noqa: PTH111 - the word is what matters
-    found = json.loads(text)
-    assert found["cores"] >= 1
-    assert found["cpu"]
-    assert found["memory_gib"] > 0
-    assert found["versions"]["numpy"]
-    assert found["id"] == machine.machine_id()
+    data = json.loads(text)
+    assert data["cores"] >= 1
+    assert data["cpu"]
+    assert data["memory_gib"] > 0
+    assert data["versions"]["numpy"]
+    assert data["id"] == machine.machine_id()
 
 
 def test_id_depends_on_the_hardware_only(monkeypatch):
@@ -31,8 +31,8 @@ def test_id_depends_on_the_hardware_only(monkeypatch):
 def test_more_threads_than_can_run_are_reported(monkeypatch):
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert machine.too_many_threads(2) == ""
-    told = machine.too_many_threads(99)
-    assert "99 threads are asked for, and this process may use 2 processors" in told
+    message = machine.too_many_threads(99)
+    assert "99 threads are asked for, and this process may use 2 processors" in message
 
 
 @pytest.fixture

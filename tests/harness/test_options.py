@@ -102,8 +102,8 @@ def test_python_has_the_options_of_the_command(function, command, more):
         own = {"results", "plugins", "algorithms", "datasets"}
         if param.name in params and param.name not in own and not param.required:
             default = None if param.multiple else param.default
-            told = params[param.name].default
-            assert (told or None) == (default or None) or repr(default) == "Sentinel.UNSET"
+            message = params[param.name].default
+            assert (message or None) == (default or None) or repr(default) == "Sentinel.UNSET"
 
 
 def test_run_options_are_the_keywords_of_run():

@@ -24,9 +24,9 @@ def test_outcome_is_read_back_equal_with_absolute_array_paths(tmp_path):
     path = outcome_path(tmp_path, TRIAL.id)
     named = Outcome(TRIAL, Status.DONE, arrays={"predictions": "t.predictions.npz"})
     write_outcome(path, named)
-    found = read_outcome(path)
-    assert found.trial == TRIAL
-    assert found.arrays == {"predictions": str(tmp_path / "t.predictions.npz")}
+    result = read_outcome(path)
+    assert result.trial == TRIAL
+    assert result.arrays == {"predictions": str(tmp_path / "t.predictions.npz")}
     write_outcome(path, OUTCOME)
     assert read_outcome(path) == OUTCOME
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, "t.predictions.npz"])
@@ -84,10 +84,10 @@ def test_any_file_content_gives_an_outcome_or_an_error(tmp_path_factory, content
     path = tmp_path_factory.getbasetemp() / "fuzzed.outcome.json"
     path.write_bytes(content)
     try:
-        found = read_outcome(path)
+        result = read_outcome(path)
     except HarnessError:
         return
-    assert isinstance(found, Outcome)
+    assert isinstance(result, Outcome)
 
 
 def test_deeply_nested_file_is_refused(tmp_path):

@@ -27,11 +27,11 @@ def outcome(end: float, *walls: float) -> Outcome:
 def test_overhead_of_a_trial_excludes_the_algorithm_and_a_job_has_the_rest() -> None:
     # Three trials a second apart, 0.4 s of each in the algorithm; 2 s before the first cycle.
     outcomes = [outcome(3.0, 0.1, 0.3), outcome(4.0, 0.4), outcome(5.0, 0.4)]
-    found = overhead.summarise(outcomes, total=5.0)
-    assert found.trial == pytest.approx(0.6)
-    assert found.job == pytest.approx(2.0)
-    assert found.amortised == pytest.approx(5 / 3 - 0.4)
-    assert found.trials == 3
+    result = overhead.summarise(outcomes, total=5.0)
+    assert result.trial == pytest.approx(0.6)
+    assert result.job == pytest.approx(2.0)
+    assert result.amortised == pytest.approx(5 / 3 - 0.4)
+    assert result.trials == 3
 
 
 def test_failed_trial_is_reported() -> None:
@@ -60,10 +60,10 @@ def test_no_op_algorithm_exists_only_on_request() -> None:
 
 
 def test_run_of_the_no_op_algorithm_is_measured() -> None:
-    found = overhead.measure_overhead(folds=3, repeats=1)
-    assert found.trials == 3
-    assert 0 < found.trial < found.amortised
-    assert found.job > 0
+    result = overhead.measure_overhead(folds=3, repeats=1)
+    assert result.trials == 3
+    assert 0 < result.trial < result.amortised
+    assert result.job > 0
 
 
 def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
@@ -75,11 +75,11 @@ def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
             super().__init__(job, folder, forked=forked)
 
     monkeypatch.setattr(overhead, "Session", Noted)
-    found = overhead.measure_starts()
+    result = overhead.measure_starts()
     assert kinds == [False, True, True]  # the first fork waits for its template
-    assert found.anew > 0
-    assert found.forked > 0
-    assert found.template > 0
+    assert result.anew > 0
+    assert result.forked > 0
+    assert result.template > 0
 
 
 def test_kernel_cache_of_workers_is_set_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,9 +105,9 @@ def test_first_calls_are_timed_in_separate_processes(monkeypatch: pytest.MonkeyP
     entry = load_registry([noop_algorithm.__file__], modules=[]).entry(
         "algorithm", noop_algorithm.NAME
     )
-    (found,) = overhead.measure_first_calls([entry])
-    assert found.algorithm == noop_algorithm.NAME
-    assert (found.cpu, found.functions) == (0.0, 0)  # it compiles nothing
-    assert 0 < found.warm < 10
-    assert found.notes == ()
+    (result,) = overhead.measure_first_calls([entry])
+    assert result.algorithm == noop_algorithm.NAME
+    assert (result.cpu, result.functions) == (0.0, 0)  # it compiles nothing
+    assert 0 < result.warm < 10
+    assert result.notes == ()
     assert len(started) == 2  # one compiles for all params, one is timed

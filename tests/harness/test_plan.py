@@ -156,18 +156,18 @@ def test_all_misspelt_names_are_reported_at_once():
     registry = registry_of(OURS, dataset("d", suites=("small",)))
     with pytest.raises(ConfigError) as caught:
         plan(registry, datasets=["zzz", "d", "suite:smal"])
-    told = str(caught.value).splitlines()
-    assert told[0] == "2 mistakes"
-    assert "unknown dataset 'zzz'" in told[1]
-    assert told[2] == "  unknown suite 'smal': did you mean 'small'?"
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 mistakes"
+    assert "unknown dataset 'zzz'" in lines[1]
+    assert lines[2] == "  unknown suite 'smal': did you mean 'small'?"
     with pytest.raises(
         ConfigError, match=r"^2 mistakes\n  .*'our'.*did you mean 'ours'.*\n.*'x\*'"
     ):
         plan(registry, algorithms=["our", "ours", "x*"])
     with pytest.raises(ConfigError) as caught:
         plan(registry, algorithms=["our", "x*"], datasets=["zzz"], duels={"datasets": ["zzz", "q"]})
-    told = str(caught.value).splitlines()
-    assert told[0] == "4 mistakes"
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "4 mistakes"
     assert all(name in str(caught.value) for name in ("'our'", "'x*'", "'zzz'", "'q'"))
 
 

@@ -32,9 +32,9 @@ def planned(seeds):
 
 @pytest.mark.slow
 def test_many_trials_are_planned_with_unique_ids():
-    wanted = int(os.environ.get("PLANNED_TRIALS", "100000"))
+    expected = int(os.environ.get("PLANNED_TRIALS", "100000"))
     one, _ = planned(1)
-    seeds = next(n for n in count(1) if n * len(one) >= wanted)
+    seeds = next(n for n in count(1) if n * len(one) >= expected)
     ids, (wall, cpu) = planned(seeds)
     assert len(ids) == len(set(ids)) == seeds * len(one)
     assert set(one) <= set(ids)

@@ -202,8 +202,8 @@ def test_unregistered_reference_is_reported(tmp_path):
             register(Algorithm("lost", print, ALL_TASKS, reference="their"))
         """,
     )
-    found = load(path).unanswered()
-    assert found == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
+    result = load(path).unanswered()
+    assert result == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
 
 
 def test_own_packages_load_without_a_broken_plugin():

@@ -70,14 +70,14 @@ def test_native_numbers_are_a_new_c_contiguous_array():
     frame["d"] = pd.array([1, None, 3], dtype="Int64")
     before = frame.copy()
     prepared = fit_preparation("native", Table(frame, np.zeros(3)), np.arange(3))
-    found = prepared.apply(frame)
-    assert found.dtype == np.float64
-    assert found.flags.c_contiguous
-    assert found.flags.writeable
+    result = prepared.apply(frame)
+    assert result.dtype == np.float64
+    assert result.flags.c_contiguous
+    assert result.flags.writeable
     np.testing.assert_array_equal(
-        found, [[1, np.inf, 1, 1], [2, np.nan, 0, np.nan], [3, -np.inf, 1, 3]]
+        result, [[1, np.inf, 1, 1], [2, np.nan, 0, np.nan], [3, -np.inf, 1, 3]]
     )
-    found[:] = 0.0
+    result[:] = 0.0
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -85,18 +85,18 @@ def test_native_categories_keep_the_codes_of_the_whole_dataset():
     data = table()
     prepared = fit_preparation("native", data, TRAIN)
     assert prepared.categorical == (1,)
-    found = prepared.apply(data.X.iloc[[2, 4]])
-    assert found.iloc[:, 1].cat.categories.tolist() == [0, 1, 2]
-    assert found.iloc[:, 1].cat.codes.tolist() == [-1, 1]  # missing; blue, green, red
-    assert found.iloc[:, 0].dtype == np.float64
-    assert found.iloc[:, 2].dtype == np.float64
+    result = prepared.apply(data.X.iloc[[2, 4]])
+    assert result.iloc[:, 1].cat.categories.tolist() == [0, 1, 2]
+    assert result.iloc[:, 1].cat.codes.tolist() == [-1, 1]  # missing; blue, green, red
+    assert result.iloc[:, 0].dtype == np.float64
+    assert result.iloc[:, 2].dtype == np.float64
 
 
 def test_native_with_imputation_makes_missing_a_category():
     data = table()
-    found = fit_preparation("native+impute", data, TRAIN).apply(data.X)
-    assert found.iloc[:, 1].cat.codes.tolist() == [2, 0, 3, 2, 1, 3]
-    assert found.iloc[:, 0].tolist() == [1.0, 5.5, 3.0, 10.0, 5.0, 5.5]
+    result = fit_preparation("native+impute", data, TRAIN).apply(data.X)
+    assert result.iloc[:, 1].cat.codes.tolist() == [2, 0, 3, 2, 1, 3]
+    assert result.iloc[:, 0].tolist() == [1.0, 5.5, 3.0, 10.0, 5.0, 5.5]
 
 
 def test_ordinal_codes_are_positions_among_sorted_training_categories():
@@ -131,8 +131,8 @@ def test_sorted_order_is_by_label_or_as_in_the_data():
     numbers = pd.Categorical([10, 9, 10], categories=[10, 9])
     sizes = pd.Categorical(["s", "l", "m"], categories=["s", "m", "l"], ordered=True)
     frame = pd.DataFrame({"n": numbers, "size": sizes})
-    found = fit_preparation("ordinal", Table(frame, np.zeros(3)), np.arange(3)).apply(frame)
-    np.testing.assert_array_equal(found, [[1, 0], [0, 2], [1, 1]])
+    result = fit_preparation("ordinal", Table(frame, np.zeros(3)), np.arange(3)).apply(frame)
+    np.testing.assert_array_equal(result, [[1, 0], [0, 2], [1, 1]])
 
 
 def test_column_without_training_values_is_filled_with_zero_and_reported():
@@ -145,9 +145,9 @@ def test_column_without_training_values_is_filled_with_zero_and_reported():
 def test_sparse_stays_sparse_and_is_only_native():
     X = csr_matrix(np.eye(4))
     prepared = fit_preparation("native", Table(X, np.zeros(4)), np.arange(3))
-    found = prepared.apply(X[:2])
-    assert issparse(found)
-    assert found.format == "csr"
+    result = prepared.apply(X[:2])
+    assert issparse(result)
+    assert result.format == "csr"
     with pytest.raises(DataError, match="only prepared as 'native'"):
         fit_preparation("ordinal", Table(X, np.zeros(4)), np.arange(3))
 

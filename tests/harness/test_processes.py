@@ -25,9 +25,9 @@ def family():
 
 
 def test_descendants_are_the_same_by_proc_and_by_psutil(family):
-    found = processes.descendants(family.pid)
-    assert len(found) == 1
-    assert processes._descendants_by_psutil(family.pid) == found
+    result = processes.descendants(family.pid)
+    assert len(result) == 1
+    assert processes._descendants_by_psutil(family.pid) == result
 
 
 def test_resident_memory_covers_living_processes_of_the_family(family):

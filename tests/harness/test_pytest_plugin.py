@@ -73,16 +73,16 @@ def test_installed_plugin_adds_no_cost(project):
 
 def test_each_claim_is_its_own_case():
     registry = load_registry(modules=["algorithms.decision_tree", "harness.executors.local"])
-    found = list(every_case(registry))
-    claims = [case.name for case in found if case.promise == CHECK]
+    results = list(every_case(registry))
+    claims = [case.name for case in results if case.promise == CHECK]
     assert [name.split("-it_")[0] for name in claims] == [
         "decision_tree-default",
         "decision_tree-scikit-learn",
     ]
-    (skipped,) = [case for case in found if case.name == claims[0]]
+    (skipped,) = [case for case in results if case.name == claims[0]]
     with pytest.raises(pytest.skip.Exception, match="for `harness run` to judge"):
         skipped.run()
-    assert {case.name.split("-")[0] for case in found} == {"decision_tree", "local"}
+    assert {case.name.split("-")[0] for case in results} == {"decision_tree", "local"}
 
 
 LIAR = """

@@ -111,7 +111,7 @@ def test_command_of_a_report_plans_the_trials_that_were_run(
     run, plan = stored
     names = {d.partition(".")[0]: d for d in (j.dataset.name for j in plan.jobs)}
     datasets = tuple(next(d for d in names.values() if d.startswith(n)) for n in datasets)
-    found = told(folder, page_of(folder, registry, run).again(algorithms, datasets))
+    result = told(folder, page_of(folder, registry, run).again(algorithms, datasets))
 
     def wanted(dataset, *names):
         return (not datasets or dataset in datasets) and (
@@ -120,11 +120,11 @@ def test_command_of_a_report_plans_the_trials_that_were_run(
 
     trials = [t.id for t in plan.trials() if wanted(t.dataset, t.algorithm)]
     assert trials
-    assert [t["id"] for t in found["trials"]] == trials
+    assert [t["id"] for t in result["trials"]] == trials
     sides = [(d, (d.a.dataset.name, d.a.algorithm, d.b.algorithm)) for d in plan.duels]
-    assert [d["id"] for d in found["duels"]] == [d.id for d, s in sides if wanted(*s)]
+    assert [d["id"] for d in result["duels"]] == [d.id for d, s in sides if wanted(*s)]
     matches = matches_of(parse_experiment(EXPERIMENT, "it").parity, plan)
-    assert [p["id"] for p in found["parity"]] == [
+    assert [p["id"] for p in result["parity"]] == [
         m.what["id"] for m in matches if wanted(m.a.dataset.name, m.a.algorithm, m.b.algorithm)
     ]
 
@@ -135,9 +135,9 @@ def test_command_of_a_row_plans_exactly_its_trials(folder, registry, stored):
     rows = [cell for cell in page.view.cells if cell.algorithm == "other.one"]
     assert len(rows) > len({cell.dataset for cell in rows}), "variants, each with a row of its own"
     for row in rows[:4]:
-        found = told(folder, cell_again(page.view.run, row.outcomes[0].trial.id))
-        assert {t["id"] for t in found["trials"]} == {o.trial.id for o in row.outcomes}
-        assert (found["duels"], found["parity"]) == ([], [])
+        result = told(folder, cell_again(page.view.run, row.outcomes[0].trial.id))
+        assert {t["id"] for t in result["trials"]} == {o.trial.id for o in row.outcomes}
+        assert (result["duels"], result["parity"]) == ([], [])
 
 
 def test_ambiguous_trial_is_an_error(folder, registry, stored):
@@ -179,8 +179,8 @@ def test_rerun_of_a_partial_rerun_is_no_more_than_that_part(folder, registry, st
         config = runs.config_of(part, plan.declared)
         again = store.begin_run("wide", config, "hash", machine=fingerprint())
         store.finish_run(again, "done")
-    found = RunAgain(again, algorithms=["mine"], results=folder / "results").request(registry)
-    trials = {(t.algorithm, t.dataset) for t in runs.plan_request(found, registry).trials()}
+    result = RunAgain(again, algorithms=["mine"], results=folder / "results").request(registry)
+    trials = {(t.algorithm, t.dataset) for t in runs.plan_request(result, registry).trials()}
     assert trials == {("mine", "iris")}
     with pytest.raises(ConfigError, match="unknown dataset of this run 'wine'"):
         RunAgain(again, datasets=["wine"], results=folder / "results").request(registry)

@@ -67,14 +67,14 @@ def test_saved_model_predicts_new_rows(own):
     new = frame.drop(columns="y").head(20).assign(more=1)
     new.loc[0, "kind"] = "never seen"
     new.to_csv(folder / "new.csv", index=False)
-    found = invoke("predict", path, folder / "new.csv").splitlines()
-    assert found[0] == "prediction,p_no,p_yes"
-    assert len(found) == 21
+    lines = invoke("predict", path, folder / "new.csv").splitlines()
+    assert lines[0] == "prediction,p_no,p_yes"
+    assert len(lines) == 21
     predicted = load_model(path).predict(frame)
     assert (predicted["prediction"] == frame["y"]).mean() > 0.8, "it has seen these rows"
     assert np.allclose(predicted["p_no"] + predicted["p_yes"], 1)
     invoke("predict", path, folder / "new.csv", "--output", folder / "out.csv")
-    assert (folder / "out.csv").read_text().splitlines() == found
+    assert (folder / "out.csv").read_text().splitlines() == lines
 
 
 def test_mismatched_rows_are_refused(own):

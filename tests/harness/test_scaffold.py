@@ -36,7 +36,7 @@ def site(tmp_path_factory):
 def run(site, *command):
     environment = {**os.environ, "PYTHONPATH": str(site / "site")}
     environment.pop("HARNESS_DISABLE_PLUGINS", None)
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=site,
         env=environment,
@@ -44,8 +44,8 @@ def run(site, *command):
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
-    return found.stdout
+    assert completed.returncode == 0, completed.stdout[-3000:] + completed.stderr[-3000:]
+    return completed.stdout
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,9 +60,9 @@ def test_generated_plugin_passes_every_check(tmp_path, kind):
     write_package(f"my-{kind}", kind, tmp_path)
     file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
     registry = load_registry([file], modules=[])
-    found = [check.run(held) for check, held in cases(registry, f"my-{kind}", kind)]
-    assert [one for one in found if one.state == "failed"] == []
-    assert [one.state for one in found].count("ok") >= 5
+    results = [check.run(held) for check, held in cases(registry, f"my-{kind}", kind)]
+    assert [one for one in results if one.state == "failed"] == []
+    assert [one.state for one in results].count("ok") >= 5
 
 
 @pytest.mark.slow
@@ -80,9 +80,9 @@ def test_harness_finds_the_installed_plugin(site):
     arguments = ("-a", "my-algorithm", "-d", "my-dataset", "--executor", "my-executor")
     run(site, "harness", "run", *arguments, "--set", "splits.folds=2", "--results", str(site / "r"))
     (report,) = (site / "r").glob("report-*.html")
-    told = report.read_text(encoding="utf-8")
-    assert "my-algorithm" in told
-    assert "The longest fits" in told
+    text = report.read_text(encoding="utf-8")
+    assert "my-algorithm" in text
+    assert "The longest fits" in text
 
 
 def test_generated_project_depends_on_this_version_and_registers_its_module(tmp_path):
@@ -151,8 +151,8 @@ def test_generated_asv_suite_stores_and_publishes_costs_of_a_commit(site):
     commit = git(site / "my-algorithm", "rev-parse", "HEAD")
     some = ("--bench", "diabetes", "--bench", "track_loss.*wine")
     run = ("run", "--machine", "here", "--quick", *here, *some)
-    told = asv(site, *run, "--set-commit-hash", commit)
-    assert "failed" not in told
+    message = asv(site, *run, "--set-commit-hash", commit)
+    assert "failed" not in message
     series, notes = asv_series(site / "my-algorithm/.asv/results")
     assert notes == []
     kept = {(s.algorithm, s.dataset, s.measure): s for s in series}

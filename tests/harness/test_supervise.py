@@ -25,8 +25,8 @@ from harness.plugins.registry import Registry
 
 @pytest.fixture(scope="module")
 def supervisor(tmp_path_factory):
-    with Supervisor(tmp_path_factory.mktemp("work")) as found:
-        yield found
+    with Supervisor(tmp_path_factory.mktemp("work")) as result:
+        yield result
 
 
 def run(supervisor, *params, **more):
@@ -326,11 +326,11 @@ def register_algorithms(register):
 def test_algorithms_of_a_plugin_share_a_worker_and_are_not_confused(tmp_path):
     plugin = tmp_path / "two.py"
     plugin.write_text(TWO)
-    found = {}
+    results = {}
     with Supervisor(tmp_path / "work") as supervisor:
         for name in ("one", "other", "unknown", "one"):
             asked = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
-            [outcome] = found[name] = list(supervisor.supervise(asked))
+            [outcome] = results[name] = list(supervisor.supervise(asked))
             if name == "unknown":
                 assert "unknown" in outcome.failure.message
                 continue
@@ -338,7 +338,7 @@ def test_algorithms_of_a_plugin_share_a_worker_and_are_not_confused(tmp_path):
                 assert (stored["output"][:, 1] == {"one": 0.25, "other": 0.75}[name]).all()
         assert supervisor.pool.load_snapshot() == (0, 4)
         assert len(list((tmp_path / "work").glob("worker-*.log"))) == 1
-    imports = [found[name][0].samples[0] for name in ("one", "other")]
+    imports = [results[name][0].samples[0] for name in ("one", "other")]
     assert imports[0].phase == "import"
     assert imports[0] == imports[1]
 
@@ -399,14 +399,14 @@ def test_unwritable_folder_is_a_fault_of_the_store(tmp_path):
 def test_closing_ends_a_job_in_another_thread_without_an_outcome(tmp_path):
     supervisor = Supervisor(tmp_path / "work")
     hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
-    found = []
-    thread = threading.Thread(target=lambda: found.extend(run(supervisor, {}, hang, {})))
+    results = []
+    thread = threading.Thread(target=lambda: results.extend(run(supervisor, {}, hang, {})))
     thread.start()
     pids = pids_in(tmp_path / "pids")
     supervisor.close()
     thread.join(timeout=20)
     assert not thread.is_alive()
-    assert [o.status for o in found] == [Status.DONE]
+    assert [o.status for o in results] == [Status.DONE]
     wait_until(lambda: not any(map(running, pids)))
     assert list((tmp_path / "work").glob("worker-*")) == []
 
@@ -427,8 +427,8 @@ def test_compiling_worker_of_timed_trials_is_not_pinned_and_is_reused(tmp_path):
 
 def test_kernels_are_compiled_once_per_algorithm_with_all_its_params(supervisor, tmp_path):
     jobs = [job({"pids": "a"}, {"pids": "b"}), job({"pids": "b"}), job({}, threads=2)]
-    found = list(compile_kernels(jobs, supervisor, Registry()))
-    assert [(c.algorithm, c.notes) for c in found] == [("misbehave", ()), ("misbehave", ())]
+    results = list(compile_kernels(jobs, supervisor, Registry()))
+    assert [(c.algorithm, c.notes) for c in results] == [("misbehave", ()), ("misbehave", ())]
     [failing] = compile_kernels([job({"fit": "raise"})], supervisor, Registry())
     assert "binary with" in failing.notes[0]
     [dead] = compile_kernels([job({"fit": "exit"})], supervisor, Registry())

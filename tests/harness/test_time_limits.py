@@ -99,9 +99,9 @@ def test_compilation_clock_is_read_by_another_process(tmp_path):
     assert read_compile_time(path).began > 0.0
     assert read_compile_time(path).total(time.monotonic() + 1.0) >= 1.0
     clock.end()
-    found = read_compile_time(path)
-    assert (found.began, found.functions) == (0.0, 2)
-    assert 0.0 < found.seconds < 60.0
+    result = read_compile_time(path)
+    assert (result.began, result.functions) == (0.0, 2)
+    assert 0.0 < result.seconds < 60.0
     assert CompileTime(0.0, 5.0, 1).total(1e6) == 600.0  # a single one that takes longer hangs
 
 

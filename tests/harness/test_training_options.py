@@ -48,15 +48,15 @@ def test_default_track_trains_with_library_defaults(registry, algorithm, own):
 
 
 def test_equal_capacity_uses_no_early_stopping(registry):
-    found = params_of(
+    result = params_of(
         registry, "sklearn.hist_gradient_boosting", tracks=["equal"], capacity={"trees": 20}
     )
-    assert found == {"max_iter": 20, "early_stopping": False}
+    assert result == {"max_iter": 20, "early_stopping": False}
 
 
 def test_first_configuration_of_a_search_is_the_library_default(registry):
-    found = params_of(registry, "catboost.plain", tracks=["tuned"])
-    assert found["tune"]["configurations"][0] == {"n_estimators": 1000}
+    result = params_of(registry, "catboost.plain", tracks=["tuned"])
+    assert result["tune"]["configurations"][0] == {"n_estimators": 1000}
 
 
 def test_user_data_are_compared_at_defaults_and_quick_at_equal_capacity(registry, tmp_path):

@@ -143,9 +143,13 @@ def test_mean_and_vote_are_weighted():
 def test_median_is_the_smallest_member_reaching_half_of_the_weight(members):
     values, weight = zip(*members, strict=True)
     trees = [stump(0, v, v) for v in values]
-    found = of(*trees, weight=np.array(weight, float), combination="median").predict(column(0))[0]
+    predictions = of(*trees, weight=np.array(weight, float), combination="median").predict(
+        column(0)
+    )[0]
     reached = [sum(w for v, w in members if v <= x) for x in values]
-    assert found == min(x for x, r in zip(values, reached, strict=True) if 2 * r >= sum(weight))
+    assert predictions == min(
+        x for x, r in zip(values, reached, strict=True) if 2 * r >= sum(weight)
+    )
 
 
 def test_links():

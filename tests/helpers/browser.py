@@ -41,18 +41,18 @@ class Browser:
     def __init__(self, executable: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         asked, self._ask = os.pipe()
-        self._hear, told = os.pipe()
+        self._hear, message = os.pipe()
         # another Python puts the ends where the browser looks for them, whatever their numbers
-        command = [sys.executable, "-c", LAUNCH, str(asked), str(told), executable, *OPTIONS]
+        command = [sys.executable, "-c", LAUNCH, str(asked), str(message), executable, *OPTIONS]
         command += [f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = subprocess.Popen(
             command,
-            pass_fds=(asked, told),
+            pass_fds=(asked, message),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         os.close(asked)
-        os.close(told)
+        os.close(message)
         self._number = 0
         self._rest = b""
         self._waiting: list[dict[str, Any]] = []
@@ -73,10 +73,10 @@ class Browser:
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
         """Send a command and return its result; events that come first are kept."""
         self._number += 1
-        said: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        messages: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if session:
-            said["sessionId"] = session
-        _write(self._ask, json.dumps(said).encode() + b"\0")
+            messages["sessionId"] = session
+        _write(self._ask, json.dumps(messages).encode() + b"\0")
         number = self._number
         answer = self.wait(lambda told: told.get("id") == number)
         if "error" in answer:
@@ -85,19 +85,21 @@ class Browser:
 
     def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Return the first matching message; the others are kept."""
-        for place, told in enumerate(self._waiting):
-            if wanted(told):
+        for place, message in enumerate(self._waiting):
+            if wanted(message):
                 return self._waiting.pop(place)
-        for told in self._messages():
-            if wanted(told):
-                return told
-            self._waiting.append(told)
+        for message in self._messages():
+            if wanted(message):
+                return message
+            self._waiting.append(message)
         raise RuntimeError("the browser went away")
 
     def events(self, session: str) -> list[dict[str, Any]]:
         """Return the events of a session so far, and clear them."""
-        mine = [told for told in self._waiting if told.get("sessionId") == session]
-        self._waiting = [told for told in self._waiting if told.get("sessionId") != session]
+        mine = [message for message in self._waiting if message.get("sessionId") == session]
+        self._waiting = [
+            message for message in self._waiting if message.get("sessionId") != session
+        ]
         return mine
 
     def _messages(self) -> Iterator[dict[str, Any]]:
@@ -173,29 +175,29 @@ class Page:
 
     def evaluate(self, script: str) -> Any:
         """Run a function body in the page and return its JSON result; it may ``await``."""
-        found = self.call(
+        result = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {script} }})()",
             awaitPromise=True,
             returnByValue=True,
         )
-        if "exceptionDetails" in found:
-            details = found["exceptionDetails"]
+        if "exceptionDetails" in result:
+            details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
-        return found["result"].get("value")
+        return result["result"].get("value")
 
     def press(self, key: str) -> None:
         """Press a key, such as ``Tab`` or ``Enter``."""
         text = {"Enter": "\r", " ": " "}.get(key, "")
         codes = {"Tab": 9, "Enter": 13, " ": 32}
         for kind in ("keyDown", "keyUp"):
-            said = {"text": text} if text and kind == "keyDown" else {}
+            reported = {"text": text} if text and kind == "keyDown" else {}
             self.call(
                 "Input.dispatchKeyEvent",
                 type=kind,
                 key=key,
                 windowsVirtualKeyCode=codes.get(key, 0),
-                **said,
+                **reported,
             )
 
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
@@ -216,9 +218,9 @@ class Page:
     def requests(self) -> list[str]:
         """Addresses that the page requested, including its own; ``data:`` is no request."""
         asked = [
-            told["params"]["request"]["url"]
-            for told in self._told
-            if told.get("method") == "Network.requestWillBeSent"
+            message["params"]["request"]["url"]
+            for message in self._told
+            if message.get("method") == "Network.requestWillBeSent"
         ]
         return [address for address in asked if not address.startswith("data:")]
 
@@ -226,25 +228,25 @@ class Page:
     def answered(self) -> list[str]:
         """Addresses with a response; requests blocked by the policy have none."""
         return [
-            str(told["params"]["response"]["url"])
-            for told in self._told
-            if told.get("method") == "Network.responseReceived"
+            str(message["params"]["response"]["url"])
+            for message in self._told
+            if message.get("method") == "Network.responseReceived"
         ]
 
     @property
     def complaints(self) -> list[str]:
         """Exceptions, and warnings or errors in the console."""
-        found = []
-        for told in self._told:
-            params = told.get("params", {})
-            if told.get("method") == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"]))
-            elif told.get("method") == "Runtime.consoleAPICalled" and params["type"] != "log":
-                found.append(str(params["args"]))
-            elif told.get("method") == "Log.entryAdded":
+        results = []
+        for message in self._told:
+            params = message.get("params", {})
+            if message.get("method") == "Runtime.exceptionThrown":
+                results.append(str(params["exceptionDetails"]))
+            elif message.get("method") == "Runtime.consoleAPICalled" and params["type"] != "log":
+                results.append(str(params["args"]))
+            elif message.get("method") == "Log.entryAdded":
                 entry = params["entry"]
-                found += [str(entry["text"])] * (entry["level"] not in LOG_NOISE)
-        return found
+                results += [str(entry["text"])] * (entry["level"] not in LOG_NOISE)
+        return results
 
 
 def _write(end: int, data: bytes) -> None:

@@ -106,7 +106,7 @@ def with_large_integers(draw, texts):
     """
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 3))):
-        places = [found.span() for found in re.finditer(r"(?<![\w.+-])-?\d+(?![\w.])", text)]
+        places = [result.span() for result in re.finditer(r"(?<![\w.+-])-?\d+(?![\w.])", text)]
         start, end = draw(st.sampled_from(places))
         text = text[:start] + str(draw(whole_numbers)) + text[end:]
     return text.encode()
@@ -121,8 +121,8 @@ def damaged(texts):
 
 
 def _models(write, **form):
-    found = (random_ensemble(np.random.default_rng(seed), **form) for seed in range(3))
-    return [write(trees) for trees in found]
+    results = (random_ensemble(np.random.default_rng(seed), **form) for seed in range(3))
+    return [write(trees) for trees in results]
 
 
 OWN = _models(json_format.write)
@@ -152,9 +152,9 @@ def model_file(content, folder):
         trees = read_model(path)
         if trees.n_features <= MOST_FEATURES:
             X = np.zeros((2, trees.n_features))
-            found = trees.raw(X)
-            assert found.shape[0] == 2
-            assert np.array_equal(serve(trees).raw(X), found, equal_nan=True)
+            scores = trees.raw(X)
+            assert scores.shape[0] == 2
+            assert np.array_equal(serve(trees).raw(X), scores, equal_nan=True)
     for kind in ESTIMATORS:
         with contextlib.suppress(ModelFileError), np.errstate(all="ignore"):
             model = kind().load_model(path)
@@ -168,10 +168,10 @@ def model_file(content, folder):
 @st.composite
 def answers(draw):
     """Draw OpenML's responses about one dataset, one of them damaged: address → bytes."""
-    found = draw(st.sampled_from([answers_of(DENSE), answers_of(SPARSE, format_="Sparse_ARFF")]))
-    url = draw(st.sampled_from(sorted(found)))
+    result = draw(st.sampled_from([answers_of(DENSE), answers_of(SPARSE, format_="Sparse_ARFF")]))
+    url = draw(st.sampled_from(sorted(result)))
     kind = spliced if url.endswith(".arff") else damaged
-    return found | {url: draw(kind([found[url].decode()]))}
+    return result | {url: draw(kind([result[url].decode()]))}
 
 
 def openml_answers(drawn, folder):
@@ -194,12 +194,12 @@ def pins(content, folder):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     try:
-        found = pin_of("openml:7")
+        result = pin_of("openml:7")
         pin("openml:8", "c" * 64, "mine")
     except HarnessError:
         assert path.read_bytes() == content
     else:
-        assert (pin_of("openml:7"), pin_of("openml:8")) == (found, "c" * 64)
+        assert (pin_of("openml:7"), pin_of("openml:8")) == (result, "c" * 64)
 
 
 # ------------------------------------------------------------------ asv

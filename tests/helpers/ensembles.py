@@ -52,10 +52,10 @@ def thresholds(rng, n):
         1e-35 * normal,
         1e39 * normal,
     ]
-    found = np.array(kinds, np.float64)[rng.integers(0, len(kinds), n), np.arange(n)]
+    values = np.array(kinds, np.float64)[rng.integers(0, len(kinds), n), np.arange(n)]
     rare = rng.random(n) < 0.03
-    found[rare] = rng.choice([np.inf, -np.inf, 0.0, -0.0], rare.sum())
-    return found
+    values[rare] = rng.choice([np.inf, -np.inf, 0.0, -0.0], rare.sum())
+    return values
 
 
 def random_ensemble(rng, *, n_trees=6, outputs=1, values=1, tree=None, **rest):

@@ -54,12 +54,12 @@ def table(name, seed=0, columns=4, labels=("a", "b")):
 def predictions(model, X):
     """Return the results of all prediction methods of a model: dict, method → array."""
     names = ("predict", "predict_proba", "decision_function", "transform", "apply")
-    found = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
+    results = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
     staged = ("staged_predict", "staged_predict_proba")
-    found |= {
+    results |= {
         name: np.stack(list(getattr(model, name)(X))) for name in staged if hasattr(model, name)
     }
-    return found
+    return results
 
 
 def assert_same_predictions(found, expected):

@@ -144,7 +144,7 @@ class Renamed(BaseEstimator):
         """Return our parameters."""
         if self.max_features != 1.0:
             raise UnmappedError("a share of features is drawn for a tree, not for a node")
-        found = {
+        results = {
             "objective": self._objective(),
             "learning_rate": self.learning_rate,
             "n_estimators": self.max_iter,
@@ -161,8 +161,8 @@ class Renamed(BaseEstimator):
             "parity": PARITY,
         }
         if self.quantile is not None:
-            found["alpha"] = self.quantile
-        return found if PARITY else found | FIXED
+            results["alpha"] = self.quantile
+        return results if PARITY else results | FIXED
 
     def _patience(self):
         """Return our early-stopping parameters."""
@@ -191,32 +191,32 @@ class Renamed(BaseEstimator):
 
     def _categorical(self):
         """Return the categorical columns."""
-        wanted = self.categorical_features
-        if wanted is None:
+        expected = self.categorical_features
+        if expected is None:
             return []
-        return "auto" if isinstance(wanted, str) else wanted
+        return "auto" if isinstance(expected, str) else expected
 
     def _monotone(self, names):
         """Return the constraint of every column."""
-        wanted = self.monotonic_cst
-        if not isinstance(wanted, dict):
-            return wanted
-        if names is None or not wanted.keys() <= set(names):
+        expected = self.monotonic_cst
+        if not isinstance(expected, dict):
+            return expected
+        if names is None or not expected.keys() <= set(names):
             raise UnmappedError("constraints go by columns, not by names")
-        return [wanted.get(name, 0) for name in names]
+        return [expected.get(name, 0) for name in names]
 
     def _groups(self, n_features):
         """Return the groups of columns that may interact."""
-        wanted = self.interaction_cst
-        if wanted is None:
+        expected = self.interaction_cst
+        if expected is None:
             return None
-        if wanted == "pairwise":
+        if expected == "pairwise":
             return [*combinations(range(n_features), 2)]
-        if wanted == "no_interactions":
+        if expected == "no_interactions":
             return [[f] for f in range(n_features)]
-        lists = [group for group in wanted if isinstance(group, set | list | tuple)]
+        lists = [group for group in expected if isinstance(group, set | list | tuple)]
         others = set(range(n_features)).difference(*lists)
-        return [*wanted, others] if others else [*wanted]
+        return [*expected, others] if others else [*expected]
 
     def _hold_out(self, X, y, weight):
         """Return training rows, and the fit options of the evaluation set."""
@@ -273,8 +273,8 @@ class Renamed(BaseEstimator):
 
     @property
     def is_categorical_(self):
-        found = self.model_._is_categorical
-        return found if found.any() else None
+        result = self.model_._is_categorical
+        return result if result.any() else None
 
     @property
     def train_score_(self):

@@ -56,8 +56,8 @@ def wait_until(condition, seconds=20.0):
     """Return the result of a condition once it is true; fail after a while."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := condition():
-            return found
+        if result := condition():
+            return result
         time.sleep(0.02)
     raise AssertionError(f"still not so after {seconds} s: {condition}")
 

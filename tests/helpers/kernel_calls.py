@@ -23,8 +23,8 @@ from harness.worker.state import WorkerState
 def signatures():
     """Return the compiled or loaded kernels, each with the types of its arguments."""
     modules = [module for name, module in sys.modules.items() if name.startswith("algorithms.")]
-    found = [thing for module in modules for thing in vars(module).values()]
-    kernels = {id(thing): thing for thing in found if isinstance(thing, Dispatcher)}.values()
+    results = [thing for module in modules for thing in vars(module).values()]
+    kernels = {id(thing): thing for thing in results if isinstance(thing, Dispatcher)}.values()
     return {
         (f"{kernel.py_func.__module__}.{kernel.py_func.__name__}", str(types))
         for kernel in kernels

@@ -66,13 +66,13 @@ def answers_of(arff, version="2", format_="ARFF", number=7):
         "description": "",
     }
     qualities = [{"name": "NumberOfInstances", "value": str(len(rows))}]
-    told = {
+    messages = {
         f"{API}/{number}": {"data_set_description": description},
         f"{API}/features/{number}": {"data_features": {"feature": features}},
         f"{API}/qualities/{number}": {"data_qualities": {"quality": qualities}},
     }
-    found = {url: json.dumps(value).encode() for url, value in told.items()}
-    return found | {data_url.replace("http:", "https:"): arff.encode()}
+    results = {url: json.dumps(value).encode() for url, value in messages.items()}
+    return results | {data_url.replace("http:", "https:"): arff.encode()}
 
 
 def stored(folder, arff, **facts):

@@ -110,9 +110,9 @@ def best_split(criterion, x, y, w, min_samples_leaf=1, min_weight_leaf=0.0):
         rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
         if min(rows) < min_samples_leaf or min(weights) < min_weight_leaf:
             continue
-        found = decrease(criterion, y, w, left)
-        if best is None or found > best[0] + 1e-12:
-            best = (found, cut, missing_left)
+        result = decrease(criterion, y, w, left)
+        if best is None or result > best[0] + 1e-12:
+            best = (result, cut, missing_left)
     return best
 
 
@@ -168,9 +168,9 @@ class Draws:
         """
         n_known = len(known)
         drawn_known, waiting_known = [], self.features[:n_known]
-        found, waiting, searched = [], self.features[n_known:], []
+        results, waiting, searched = [], self.features[n_known:], []
         visited = 0
-        while waiting and (visited < max_features or visited <= len(found) + len(drawn_known)):
+        while waiting and (visited < max_features or visited <= len(results) + len(drawn_known)):
             visited += 1
             low = len(drawn_known)
             at = self.number(low, low + len(waiting_known) + len(waiting))
@@ -183,12 +183,12 @@ class Draws:
             feature = waiting[at]
             if is_constant(feature):
                 waiting[at], waiting[0] = waiting[0], waiting[at]
-                found.append(waiting.pop(0))
+                results.append(waiting.pop(0))
             else:
                 waiting[at], waiting[-1] = waiting[-1], waiting[at]
                 searched.append(waiting.pop())
-        self.features = known + found + waiting + searched[::-1]
-        return searched, known + found
+        self.features = known + results + waiting + searched[::-1]
+        return searched, known + results
 
 
 # ------------------------------------------------------------------ partition, walk, pruning
@@ -204,8 +204,8 @@ def part_list(values, entries, goes_left, place, kind, alone):
     place : new number of each row
     """
     sides = []
-    for wanted in (True, False):
-        rows = [r for r in (int(e) & ROW for e in entries) if bool(goes_left(r)) == wanted]
+    for expected in (True, False):
+        rows = [r for r in (int(e) & ROW for e in entries) if bool(goes_left(r)) == expected]
         flags = list_flags(values, rows, kind, alone)
         sides.append([int(place[r]) | (FLAG if f else 0) for r, f in zip(rows, flags, strict=True)])
     return sides

@@ -37,7 +37,7 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
 
 def bins_of(bins, n_rows):
     """Return the bin of every row and feature of a `booster_arrays.Bins`."""
-    found = np.zeros((n_rows, len(bins.count)), np.int64)
+    values = np.zeros((n_rows, len(bins.count)), np.int64)
     places, lists = bins.layout, bins.sparse
     n_dense = bins.rows.shape[1]
     for f, column in enumerate(places.column):
@@ -51,10 +51,10 @@ def bins_of(bins, n_rows):
             cells[lists.rows[own]] = lists.bins[own]
         default, first = places.default[f], places.first[f]
         if default < 0:
-            found[:, f] = cells
+            values[:, f] = cells
             continue
         others = np.delete(np.arange(bins.count[f]), default)
-        found[:, f] = default
+        values[:, f] = default
         for place, b in enumerate(others):
-            found[cells == first + place, f] = b
-    return found
+            values[cells == first + place, f] = b
+    return values

@@ -29,8 +29,8 @@ def best_decrease(criterion, codes, y, w, min_samples_leaf=1, min_weight_leaf=0.
         rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
         if min(rows) < min_samples_leaf or min(weights) < min_weight_leaf:
             continue
-        found = oracles.decrease(criterion, y, w, left)
-        best = found if best is None else max(best, found)
+        result = oracles.decrease(criterion, y, w, left)
+        best = result if best is None else max(best, result)
     return best
 
 

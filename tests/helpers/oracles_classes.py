@@ -10,10 +10,10 @@ CODES, EPSILON = 256, 2.0**-52
 
 def cells(code, lane, weight, n_lanes):
     """Return the weight of each lane and bin of one column, float64 (n_lanes, CODES)."""
-    found = np.zeros((n_lanes, CODES))
+    values = np.zeros((n_lanes, CODES))
     for c, k, w in zip(code, lane, weight, strict=True):
-        found[k, c] += w
-    return found
+        values[k, c] += w
+    return values
 
 
 def score(kinds, weights, left, n_classes):
@@ -28,15 +28,15 @@ def score(kinds, weights, left, n_classes):
 def splits(x, kinds, weights, n_classes, least=0.0):
     """Return (threshold, score) of every split of a column that leaves both sides enough weight."""
     values = np.sort(np.unique(x.astype(np.float32)))
-    found = []
+    results = []
     for below, above in pairwise(values):
         if not above > below + CLOSE:
             continue
         left = x <= below
         if min(weights[left].sum(), weights[~left].sum()) >= least:
             threshold = np.float64(below) / 2 + np.float64(above) / 2
-            found.append((threshold, score(kinds, weights, left, n_classes)))
-    return found
+            results.append((threshold, score(kinds, weights, left, n_classes)))
+    return results
 
 
 def best_split(X, kinds, weights, n_classes, least=0.0):

@@ -35,9 +35,9 @@ def edges(values, counts, room, least):
                 rows = 0
     else:
         ends = crowded_ends(counts, max(1, min(room, total // least)), total)
-    found = [np.nextafter((values[i] + values[i + 1]) / 2.0, np.inf) for i in ends]
-    kept = found[:1]
-    for edge in found[1:]:
+    results = [np.nextafter((values[i] + values[i + 1]) / 2.0, np.inf) for i in ends]
+    kept = results[:1]
+    for edge in results[1:]:
         kept += [edge] if edge > np.nextafter(kept[-1], np.inf) else []
     return kept
 
@@ -161,11 +161,11 @@ class Twin:
             else:
                 cells = relatives[0].cells[f] - relatives[1].cells[f]
             leaf.cells[f] = cells
-            found, usable = self.best_of(leaf, f, cells)
+            result, usable = self.best_of(leaf, f, cells)
             if not usable:
                 leaf.usable.discard(f)
-            if found[0] > leaf.best[0]:
-                leaf.best = found
+            if result[0] > leaf.best[0]:
+                leaf.best = result
 
     def best_of(self, leaf, f, cells):
         """Return the best split of a leaf by a feature, and whether any has a gain."""

@@ -48,7 +48,7 @@ def splits(x, g, h, rules, sign=0, bounds=(-np.inf, np.inf)):
 
 def best_score(*arguments, **options):
     """Return the best score of a column, or −inf."""
-    return max((found[0] for found in splits(*arguments, **options)), default=-np.inf)
+    return max((result[0] for result in splits(*arguments, **options)), default=-np.inf)
 
 
 def edges(x, h, room):
@@ -57,25 +57,25 @@ def edges(x, h, room):
     if len(values) <= room:
         return values[:-1].tolist()
     step = h.sum() / room
-    found, target = [], step
+    results, target = [], step
     for value in values[:-1]:
         passed = h[x <= value].sum()
-        if passed >= target and len(found) < room - 1:
-            found.append(value)
+        if passed >= target and len(results) < room - 1:
+            results.append(value)
             target = max(target + step, step * np.ceil(passed / step))
-    return found
+    return results
 
 
 def cells(x, size, fewest, large):
     """Return the values of each cell, closed when it is full and before a large value."""
-    found = [[]]
+    results = [[]]
     for value in np.unique(x):
         own = size[x == value].sum()
-        full = size[np.isin(x, found[-1])].sum() >= fewest
-        if found[-1] and (full or own >= large):
-            found.append([])
-        found[-1].append(value)
-    return found
+        full = size[np.isin(x, results[-1])].sum() >= fewest
+        if results[-1] and (full or own >= large):
+            results.append([])
+        results[-1].append(value)
+    return results
 
 
 def walk(nodes, x):

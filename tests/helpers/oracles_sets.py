@@ -52,7 +52,7 @@ def best_set(g, h, missing, sizes, rules):
     """
     every = set(range(len(h)))
     total_g, total_h = g.sum() + missing[0], h.sum() + missing[1]
-    best, found = 0.0, []
+    best, results = 0.0, []
     for missing_low in (False, True) if missing[1] else (False,):
         for low, holds_zero in candidates(g, h, sizes, rules):
             own_g = g[low].sum() + missing_low * missing[0]
@@ -64,12 +64,12 @@ def best_set(g, h, missing, sizes, rules):
             if gain <= 0.0 or gain < best * (1 - 1e-12):
                 continue
             if gain > best * (1 + 1e-12):
-                best, found = gain, []
+                best, results = gain, []
             absent = {b for b in every if h[b] == 0}
             left = set(low) if holds_zero else every - set(low)
             to_left = missing_low == holds_zero if missing[1] else True
-            found.append((left | absent, to_left))
-    return best, found
+            results.append((left | absent, to_left))
+    return best, results
 
 
 def cut(weight, slope, room):

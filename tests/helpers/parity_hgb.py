@@ -24,11 +24,11 @@ def draw_case(seed, objective):
     """Return X, y, weights and parameters of a random case."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 600))
-    found = [column(rng, n) for _ in range(int(rng.integers(1, 7)))]
-    X = np.column_stack([np.where(np.isnan(x).all(), 0.0, x) for x, _ in found])
+    results = [column(rng, n) for _ in range(int(rng.integers(1, 7)))]
+    X = np.column_stack([np.where(np.isnan(x).all(), 0.0, x) for x, _ in results])
     params = {name: given[rng.integers(len(given))] for name, given in CHOICES.items()}
     categorical = []
-    for f, (_, is_set) in enumerate(found):
+    for f, (_, is_set) in enumerate(results):
         codes = np.minimum(X[:, f] + (np.nanmin(X[:, f]) < 0), params["max_bin"] - 1)
         if is_set and (codes >= 0).all() | np.isnan(codes).any():
             X[:, f] = codes
@@ -61,9 +61,9 @@ def difference(ours, theirs):
     if ours.ensemble_.n_trees != theirs.n_trees or (ours.ensemble_.base != theirs.base).any():
         return f"other trees or base: {ours.ensemble_} and {theirs}"
     for number in range(theirs.n_trees):
-        said = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
-        if said:
-            return f"tree {number}: {said}"
+        reported = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
+        if reported:
+            return f"tree {number}: {reported}"
     return ""
 
 

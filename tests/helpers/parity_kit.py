@@ -47,9 +47,9 @@ def edited(side, **arrays):
 
 def put(array, place, value):
     """Return a copy of an array with one value replaced."""
-    found = np.array(array)
-    found[place] = value
-    return found
+    values = np.array(array)
+    values[place] = value
+    return values
 
 
 def node_at(e, tree, path):
@@ -75,13 +75,13 @@ def places(e, tree):
 
 def rows_at(training, e, tree, path):
     """Return the rows that reach the end of a path, one decision at a time."""
-    found = np.arange(training.rows)
+    result = np.arange(training.rows)
     node = int(e.offsets[tree])
     for step in path:
-        left = training.goes_left(e, node, found)
-        found = found[left if step == "L" else ~left]
+        left = training.goes_left(e, node, result)
+        result = result[left if step == "L" else ~left]
         node = int((e.left if step == "L" else e.right)[node])
-    return found
+    return result
 
 
 def rest_of(e):

@@ -66,8 +66,8 @@ def column(rng, n):
 
 def table(rng, n, n_columns):
     """Return a table (n, n_columns) and the numbers of its categorical columns."""
-    found = [column(rng, n) for _ in range(n_columns)]
-    return np.column_stack([x for x, _ in found]), [i for i, (_, c) in enumerate(found) if c]
+    results = [column(rng, n) for _ in range(n_columns)]
+    return np.column_stack([x for x, _ in results]), [i for i, (_, c) in enumerate(results) if c]
 
 
 def target(rng, X, objective):
@@ -122,9 +122,9 @@ def difference(ours, booster):
     if theirs.n_trees != ours.ensemble_.n_trees:
         return f"{ours.ensemble_.n_trees} trees, LightGBM has {theirs.n_trees}"
     for number in range(theirs.n_trees):
-        said = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
-        if said:
-            return f"tree {number}: {said}"
+        reported = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
+        if reported:
+            return f"tree {number}: {reported}"
     return ""
 
 
@@ -147,14 +147,14 @@ def told(tree, node):
     """Return the compared fields of a node."""
     if tree.left[node] < 0:
         return {"leaf": True, "value": float(tree.value[node, 0])}
-    found = {"leaf": False, "feature": int(tree.feature[node]), "rows": int(tree.cover[node])}
-    found["gain"] = f"{tree.gain[node]:g}"  # LightGBM writes six digits
+    results = {"leaf": False, "feature": int(tree.feature[node]), "rows": int(tree.cover[node])}
+    results["gain"] = f"{tree.gain[node]:g}"  # LightGBM writes six digits
     if node in tree.sets:
-        return found | {"set": sorted(map(int, tree.sets[node][0]))}
+        return results | {"set": sorted(map(int, tree.sets[node][0]))}
     threshold, kind = float(tree.threshold[node]), tree.missing[node]
     zero_left = threshold >= 0.0  # where missing values are read as zero
     to_left = zero_left if kind == Missing.NAN_AS_ZERO else bool(tree.default_left[node])
-    return found | {"threshold": threshold, "missing left": to_left}
+    return results | {"threshold": threshold, "missing left": to_left}
 
 
 def check_case(seed, objective):
@@ -181,9 +181,11 @@ def check_predictions(ours, theirs, X):
     """Compare raw scores and predictions bitwise."""
     raw = theirs.predict(X, raw_score=True)
     np.testing.assert_array_equal(ours._raw(X).reshape(raw.shape), raw)
-    said = theirs.predict(X)
+    predictions = theirs.predict(X)
     if not hasattr(ours, "classes_"):
-        np.testing.assert_array_equal(ours.predict(X), said)
+        np.testing.assert_array_equal(ours.predict(X), predictions)
         return
-    wide = np.column_stack([1.0 - said, said]) if said.ndim == 1 else said
+    wide = (
+        np.column_stack([1.0 - predictions, predictions]) if predictions.ndim == 1 else predictions
+    )
     np.testing.assert_array_equal(ours.predict_proba(X), wide)

@@ -53,13 +53,13 @@ DRAWS = st.fixed_dictionaries(
 
 def weights_of(rng, kind, n):
     """Return weights (n,) of a kind, the last one above 0; or None."""
-    found = {
+    results = {
         "unit": lambda: None,
         "integer": lambda: np.append(rng.integers(0, 4, n - 1), 1).astype(float),
         "float": lambda: rng.uniform(0.1, 2.0, n),
         "skewed": lambda: np.append(rng.lognormal(0, 3, n - 1) * (rng.random(n - 1) < 0.7), 1.0),
     }
-    return found[kind]()
+    return results[kind]()
 
 
 def target_of(rng, kind, criterion, X):

@@ -41,8 +41,8 @@ HIST_LIMITS = {
 
 def draw(rng, choices):
     """Return one of the choices for every name, without those that are None."""
-    found = {name: given[rng.integers(len(given))] for name, given in choices.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    results = {name: given[rng.integers(len(given))] for name, given in choices.items()}
+    return {name: value for name, value in results.items() if value is not None}
 
 
 def draw_table(rng, n):
@@ -181,9 +181,9 @@ def first_difference(X, y, weight, params):
     score = np.repeat(base[None, :], len(X), axis=0)
     for number, trees in enumerate(rounds):
         for k, tree in enumerate(trees):
-            said = difference(tree, theirs[number * n_scores + k])
-            if said:
-                return f"round {number}, tree {k}, {said}"
+            reported = difference(tree, theirs[number * n_scores + k])
+            if reported:
+                return f"round {number}, tree {k}, {reported}"
             score[:, k] += walk(tree, X)
     if len(theirs) != len(rounds) * n_scores:
         return f"{len(rounds)} rounds of {n_scores} trees, but {len(theirs)} trees"

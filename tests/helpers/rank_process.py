@@ -36,10 +36,10 @@ def main(rank, hosts, port, folder):
         time.sleep(0.05)
     rows = Rows.of_parts(LENGTHS, [n for n in range(len(LENGTHS)) if n % len(hosts) == rank])
     own = Table(X[rows.numbers()], y[rows.numbers()], None, rows)
-    told = Training(model, model._is_categorical, seed=5, tree_learner="data")
+    message = Training(model, model._is_categorical, seed=5, tree_learner="data")
     addresses = [(host, port) for host in hosts]
     with join(rank, addresses, listener, SECRET, 30.0) as ranks:
-        result = train(ranks, told, own)
+        result = train(ranks, message, own)
     if rank == 0:
         ensemble = join_trees(result.rounds, result.binner, result.base)
         Path(folder, "digest").write_text(digest_of(ensemble))

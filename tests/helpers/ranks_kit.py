@@ -102,12 +102,12 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
 
 def digest_of(ensemble):
     """Return a hash of all bits of an ensemble."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for name in sorted(vars(ensemble)):
         value = getattr(ensemble, name)
         if isinstance(value, np.ndarray):
-            found.update(name.encode() + str(value.dtype).encode() + value.tobytes())
-    return found.hexdigest()
+            result.update(name.encode() + str(value.dtype).encode() + value.tobytes())
+    return result.hexdigest()
 
 
 def partitionings(n_rows, size, rng):

@@ -203,9 +203,9 @@ class Misbehaving:
         self.shares = np.bincount(native[0], minlength=self.spec.n_classes) / len(native[0])
 
     def predict(self, X):
-        wanted = self.spec.params.get("predict", "nothing")
-        if wanted in BAD_OUTPUTS:
-            return BAD_OUTPUTS[wanted](len(X), self.spec.n_classes)
+        expected = self.spec.params.get("predict", "nothing")
+        if expected in BAD_OUTPUTS:
+            return BAD_OUTPUTS[expected](len(X), self.spec.n_classes)
         self.do("predict")
         return np.tile(self.shares, (len(X), 1))
 

@@ -249,11 +249,11 @@ def make_accuracy(
 def make_speeds(
     rng: random.Random, algorithm: str, reference: str, dataset: str, note: str
 ) -> list[Speed]:
-    found = []
+    results = []
     for phase in ("train", "native", "fit", "predict", "predict_one"):
         value = rng.lognormvariate(0.6, 0.7)
         spread = rng.uniform(1.02, 1.3)
-        found.append(
+        results.append(
             Speed(
                 algorithm,
                 reference,
@@ -266,7 +266,7 @@ def make_speeds(
                 notes=(note or "one launch: between-process variance not included",),
             )
         )
-    return found
+    return results
 
 
 def with_pooled(speeds: list[Speed]) -> tuple[Speed, ...]:

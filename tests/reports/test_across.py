@@ -57,8 +57,8 @@ def test_verdicts_are_counted_after_holm_and_datasets_are_named(typical) -> None
     assert "Verdicts, counted" in page
     assert f"{first}; not significant after Holm: {others[0]}" in page
     counts = f"of {len(view.accuracy)} datasets 0 equivalent, 0 better, 1 worse"
-    told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{counts}, {len(others)} inconclusive after Holm" in told
+    markdown = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{counts}, {len(others)} inconclusive after Holm" in markdown
     alone = replace(view, accuracy=view.accuracy[:1])
     assert "Verdicts, counted" not in html_of(across.build(Page(alone)))
 
@@ -84,9 +84,9 @@ def test_without_verdicts_there_are_ranks_and_no_matrix(typical) -> None:
 
 
 def test_hostile_names_are_escaped(views) -> None:
-    found = across.build(Page(gapped(views["hostile"]())))
-    assert found is not None
-    assert "<script>alert" not in html_of(found)
+    result = across.build(Page(gapped(views["hostile"]())))
+    assert result is not None
+    assert "<script>alert" not in html_of(result)
 
 
 def test_diagram_is_drawn_for_any_groups() -> None:

@@ -17,8 +17,8 @@ RNG = np.random.default_rng(0)
 
 def answer(algorithm, size, **params):
     f = RNG.uniform(size=30)
-    found = bias_variance.of_values(f + RNG.normal(size=(3, 30)), f + RNG.normal(size=30), f)
-    record = {**to_json(found), "train_rows": size, "apart": True}
+    result = bias_variance.of_values(f + RNG.normal(size=(3, 30)), f + RNG.normal(size=30), f)
+    record = {**to_json(result), "train_rows": size, "apart": True}
     return Diagnostic("bias_variance", algorithm, "blobs", params, about=str(size), found=record)
 
 
@@ -58,9 +58,9 @@ def test_each_axis_has_a_chart_and_each_family_a_panel(told):
 
 def test_classes_have_no_noise_part(views):
     codes = np.array([0, 1, 0, 1])
-    found = bias_variance.of_classes(np.tile(codes, (3, 1)), codes[::-1], 2)
+    result = bias_variance.of_classes(np.tile(codes, (3, 1)), codes[::-1], 2)
     one = answer("tree", 50, depth=1)
-    record = {**to_json(found), "train_rows": 50, "apart": False}
+    record = {**to_json(result), "train_rows": 50, "apart": False}
     page = Page(replace(views["typical"](), diagnostics=(replace(one, found=record),)))
     (panel,) = diagnostics.build(page).blocks
     (row,) = panel.blocks[1].rows

@@ -80,10 +80,10 @@ def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> N
         page.evaluate(OPENED)
         for width in (390, 900, 1440):
             page.resize(width, 900)
-            found = page.evaluate(WIDE)
-            assert found["client"] == width
-            assert found["scroll"] <= width, found["wide"]
-            assert found["wide"] == []
+            values = page.evaluate(WIDE)
+            assert values["client"] == width
+            assert values["scroll"] <= width, values["wide"]
+            assert values["wide"] == []
 
 
 def test_policy_blocks_injected_content(browser, file_of) -> None:
@@ -94,15 +94,15 @@ def test_policy_blocks_injected_content(browser, file_of) -> None:
         "<style>main { display: none }</style>"
     )
     with browser.page(file_of("everything", injected)) as page:
-        found = page.evaluate("""
+        values = page.evaluate("""
           document.getElementById("trap").click();
           const main = getComputedStyle(document.querySelector("main")).display;
           return { ...document.documentElement.dataset, main };
         """)
-        assert found == {"main": "block"}, "neither script nor handler ran, and no style was taken"
-        told = " ".join(page.complaints)
+        assert values == {"main": "block"}, "neither script nor handler ran, and no style was taken"
+        message = " ".join(page.complaints)
         for directive in ("script-src", "img-src", "style-src"):
-            assert directive in told
+            assert directive in message
         assert [a for a in page.answered if a.startswith("http")] == []
 
 
@@ -134,17 +134,17 @@ def test_everything_is_readable_without_javascript(browser, file_of) -> None:
 
 def test_tables_sort_filter_and_save(browser, file_of) -> None:
     with browser.page(file_of("typical")) as page:
-        found = page.evaluate(TABLE)
+        values = page.evaluate(TABLE)
         assert page.complaints == []
-    assert found["up"] == found["before"], "it came sorted by rank"
-    assert found["down"] != found["up"]
-    assert found["sorted"] == "descending"
-    lines = found["csv"].splitlines()
+    assert values["up"] == values["before"], "it came sorted by rank"
+    assert values["down"] != values["up"]
+    assert values["sorted"] == "descending"
+    lines = values["csv"].splitlines()
     assert lines[0].startswith('"Algorithm","Mean rank","Wins","breast_cancer (log_loss)"')
     assert len(lines) == 9
     assert float(lines[1].split(",")[1].strip('"')) == 8
-    assert found["left"] == 2
-    assert found["told"] == "2 of 8 rows"
+    assert values["left"] == 2
+    assert values["told"] == "2 of 8 rows"
 
 
 def test_formula_is_saved_as_text(browser, file_of) -> None:

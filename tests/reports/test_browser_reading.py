@@ -114,9 +114,9 @@ def file_of(page_of, tmp_path):
 def test_every_text_contrasts_with_its_background(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
-        found = page.evaluate(CONTRAST)
-    assert found["seen"] > (1000 if kind == "everything" else 50)
-    assert found["poor"] == []
+        values = page.evaluate(CONTRAST)
+    assert values["seen"] > (1000 if kind == "everything" else 50)
+    assert values["poor"] == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -130,17 +130,17 @@ def test_every_mark_of_a_chart_contrasts_with_the_background(browser, file_of, d
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_element_has_a_name_and_a_focus_order(browser, file_of, kind) -> None:
     with browser.page(file_of(kind)) as page:
-        found = page.evaluate(NAMES)
-    assert found["lang"] == "en"
-    assert found["title"]
-    assert found["nameless"] == []
-    assert found["jumps"] == 0, "no heading leaves out a level"
-    assert found["unscoped"] == 0
-    assert found["heads"]
-    assert found["twice"] == []
-    assert found["order"] == 0, "the order of the keyboard is that of the page"
-    assert found["unreachable"] == 0, "what scrolls can be scrolled with the keyboard"
-    assert found["landmarks"] == [1, 1, 1, 1]
+        values = page.evaluate(NAMES)
+    assert values["lang"] == "en"
+    assert values["title"]
+    assert values["nameless"] == []
+    assert values["jumps"] == 0, "no heading leaves out a level"
+    assert values["unscoped"] == 0
+    assert values["heads"]
+    assert values["twice"] == []
+    assert values["order"] == 0, "the order of the keyboard is that of the page"
+    assert values["unreachable"] == 0, "what scrolls can be scrolled with the keyboard"
+    assert values["landmarks"] == [1, 1, 1, 1]
 
 
 @pytest.mark.slow

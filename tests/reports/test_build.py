@@ -93,13 +93,13 @@ def test_policy_allows_our_own_script_and_style_only(page_of, parse, kind) -> No
     page = parse(page_of(kind))
     policies = [m["content"] for m in page.all("meta") if "Content-Security-Policy" in m.values()]
     assert len(policies) == 1
-    wanted = {"default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"}
+    expected = {"default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"}
     for tag in ("script", "style"):
         assert len(page.all(tag)) == 1
         text = "".join(page.inside[tag])
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        wanted.add(f"{tag}-src 'sha256-{digest}'")
-    assert set(policies[0].split("; ")) == wanted
+        expected.add(f"{tag}-src 'sha256-{digest}'")
+    assert set(policies[0].split("; ")) == expected
     places = [tag for tag, a in page.tags if tag in ("script", "style") or "http-equiv" in a]
     assert places[0] == "meta", "the policy stands before what it governs"
 

@@ -26,10 +26,10 @@ def page(view):
 
 def figures(blocks) -> list:
     """Return every figure, at any depth."""
-    found = []
+    results = []
     for block in blocks:
-        found += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))
-    return found
+        results += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))
+    return results
 
 
 SECTIONS = (variants, accuracy, predictions, profiles, quality, timings, tradeoff)
@@ -46,9 +46,9 @@ def test_each_chart_has_its_numbers_as_a_table(views, section) -> None:
     view = views["typical"]()
     five = [replace(c, dataset=f"d{i}") for i in range(5) for c in view.cells[:4]]
     page = Page(replace(view, cells=tuple(five)) if section is profiles else view)
-    found = figures(section.build(page).blocks)
-    assert found
-    for figure in found:
+    result = figures(section.build(page).blocks)
+    assert result
+    for figure in result:
         assert isinstance(figure.spec, Plot)
         assert figure.table.rows
         assert figure.finding
@@ -58,10 +58,10 @@ def test_each_chart_has_its_numbers_as_a_table(views, section) -> None:
 
 
 def test_predictions_of_a_pair_are_compared_on_the_same_rows(page) -> None:
-    found = list(predictions.compared(page))
-    assert {c.pair.algorithm for c in found} == {"decision_tree", "bagging"}
-    assert all(len(c.ours) == len(c.theirs) for c in found)
-    trees = [c for c in found if c.pair.algorithm == "bagging"]
+    results = list(predictions.compared(page))
+    assert {c.pair.algorithm for c in results} == {"decision_tree", "bagging"}
+    assert all(len(c.ours) == len(c.theirs) for c in results)
+    trees = [c for c in results if c.pair.algorithm == "bagging"]
     assert all(c.agreement.same == 1 for c in trees), "made to predict alike"
 
 
@@ -159,8 +159,8 @@ def test_variant_is_shown_beside_the_first_on_the_same_splits(view) -> None:
             for o in cell.outcomes
         ),
     )
-    found = variants.variants(Page(replace(view, cells=(cell, other))))
-    ((key, (base, variant)),) = found.items()
+    result = variants.variants(Page(replace(view, cells=(cell, other))))
+    ((key, (base, variant)),) = result.items()
     assert key == ("bagging", "wine")
     assert base.changes == (0.0,) * 3
     assert variant.changes == pytest.approx((-0.25,) * 3)
@@ -197,10 +197,10 @@ def test_calls_are_in_chronological_order(view) -> None:
 
 def test_failure_is_within_no_factor(view) -> None:
     page = Page(view)
-    found = profiles.factors(page, "loss")
-    assert found["catboost"].count(math.inf) == 1, "it ran out of time on wine"
+    result = profiles.factors(page, "loss")
+    assert result["catboost"].count(math.inf) == 1, "it ran out of time on wine"
     for position in range(len(page.by_dataset)):
-        assert min(by[position] for by in found.values()) == 1.0
+        assert min(by[position] for by in result.values()) == 1.0
     assert profiles.within([1.0, 2.0, math.inf], 2.0) == pytest.approx(2 / 3)
     assert profiles.build(page) is None, "four datasets are too few"
 
@@ -216,8 +216,8 @@ def test_every_finished_algorithm_has_a_dot(page) -> None:
 
 
 def scaled(axis, x, seconds, **params) -> Diagnostic:
-    found = {"axis": axis, "x": x, "seconds": seconds}
-    return Diagnostic("scaling", "ours", "blobs", params, about=axis, found=found)
+    results = {"axis": axis, "x": x, "seconds": seconds}
+    return Diagnostic("scaling", "ours", "blobs", params, about=axis, found=results)
 
 
 def test_times_are_medians_of_the_calls_at_a_size() -> None:
@@ -225,8 +225,8 @@ def test_times_are_medians_of_the_calls_at_a_size() -> None:
 
 
 def test_threads_are_shown_as_speed_up_and_efficiency() -> None:
-    told = [scaled("rows", [10, 20], [0.1, 0.2]), scaled("threads", [1, 2, 4], [1.0, 0.5, 0.5])]
-    (details,) = scaling_figures(told)
+    messages = [scaled("rows", [10, 20], [0.1, 0.2]), scaled("threads", [1, 2, 4], [1.0, 0.5, 0.5])]
+    (details,) = scaling_figures(messages)
     (figure,) = details.blocks
     titles = [panel.y.title for panel in figure.spec.panels]
     assert titles == ["training time", "speed-up", "efficiency"]
@@ -247,9 +247,9 @@ def test_axis_of_threads_names_its_unit(threads, title) -> None:
 
 
 def test_importances_are_drawn_if_known() -> None:
-    found = {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
-    told = Diagnostic("importance", "ours", "blobs", reference="theirs", found=found)
-    (details,) = importance_figures([told])
+    results = {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
+    message = Diagnostic("importance", "ours", "blobs", reference="theirs", found=results)
+    (details,) = importance_figures([message])
     (figure,) = details.blocks
     assert len(figure.table.rows) == 2, "a column that nobody uses is left out"
-    assert importance_figures([replace(told, found={})]) == []
+    assert importance_figures([replace(message, found={})]) == []

@@ -80,9 +80,9 @@ def test_equal_trees_are_those_of_the_best_mode(view) -> None:
 
 def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
     pooled = [a for a in view.accuracy if not a.dataset]
-    said = (replace(pooled[0], verdict="better"), replace(pooled[1], verdict="inconclusive"))
-    found, words = as_accurate(Page(replace(view, accuracy=said)))
-    assert found == "1 of 2"
+    messages = (replace(pooled[0], verdict="better"), replace(pooled[1], verdict="inconclusive"))
+    result, words = as_accurate(Page(replace(view, accuracy=messages)))
+    assert result == "1 of 2"
     assert "1 better" in words
     assert "1 inconclusive" in words
 

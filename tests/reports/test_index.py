@@ -115,8 +115,8 @@ def test_without_asv_there_is_no_step(monkeypatch) -> None:
 def test_ratios_failures_and_parity_levels_have_a_column_per_run(points) -> None:
     failed = replace(points[1], levels=(replace(points[1].levels[0], failed=2),))
     rung = Parity("bagging", "theirs", "wine", ({}, {}), "native", "raw", "L2", "", {}, None)
-    told = (points[0], replace(failed, parity=(rung,)))
-    tables = {t.name: t for t in other_tables(told, "quick")}
+    messages = (points[0], replace(failed, parity=(rung,)))
+    tables = {t.name: t for t in other_tables(messages, "quick")}
     assert set(tables) == {"ratios-quick", "failures-quick", "rungs-quick"}
     assert all(t.compare for t in tables.values())
     shown = {name: [cell.text for cell in t.rows[0][-2:]] for name, t in tables.items()}
@@ -159,12 +159,12 @@ def test_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
         RungChange("a", "b", "wine", "", "L3", "L1"),
         RungChange("a", "b", "x", "", "L2", "L2"),
     )
-    found = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
-    text = parse(build_index(points, (), newest=[found])).text.replace("\N{NO-BREAK SPACE}", " ")
+    result = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
+    text = parse(build_index(points, (), newest=[result])).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "1 ratio of duels slower now; 1 pair with another parity level" in text
     assert "differs from before" in text
     assert f"harness compare {points[0].id} {points[1].id}" in text
-    hostile = replace(found, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
+    hostile = replace(result, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
     assert "<img" not in build_index((), (), newest=[hostile]).partition("<body>")[2]
 
 
@@ -213,7 +213,7 @@ def test_two_runs_can_be_selected_and_compared(points, tmp_path: Path) -> None:
     browser = Browser(str(CHROMIUM))
     try:
         with browser.page(path) as page:
-            found = page.evaluate("""
+            values = page.evaluate("""
               const block = document.querySelector("[data-compare]");
               const [before, now] = block.querySelectorAll("select");
               const seen = () => [...block.querySelectorAll("thead th")]
@@ -230,7 +230,7 @@ def test_two_runs_can_be_selected_and_compared(points, tmp_path: Path) -> None:
     finally:
         browser.close()
     ids = [p.id for p in points]
-    assert found["all"] == ["Algorithm", "Dataset", "Metric", *ids]
-    assert found["picked"] == ["Algorithm", "Dataset", "Metric", ids[0], ids[2], "Change"]
-    assert found["change"] == "−50.0 %"
-    assert found["command"] == f"python -m harness compare {ids[0]} {ids[2]}"
+    assert values["all"] == ["Algorithm", "Dataset", "Metric", *ids]
+    assert values["picked"] == ["Algorithm", "Dataset", "Metric", ids[0], ids[2], "Change"]
+    assert values["change"] == "−50.0 %"
+    assert values["command"] == f"python -m harness compare {ids[0]} {ids[2]}"

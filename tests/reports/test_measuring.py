@@ -41,13 +41,13 @@ def test_conditions_of_a_duel_are_on_the_page(typical) -> None:
         "a": {"spin": {"OMP_WAIT_POLICY": "PASSIVE"}},
         "b": {"spin": {}},
     }
-    found = duels.build(Page(with_duel_facts(typical, **facts)))
-    assert found is not None
-    page = html_of(found)
+    result = duels.build(Page(with_duel_facts(typical, **facts)))
+    assert result is not None
+    page = html_of(result)
     assert "stopped after 8 launches" in page
     assert "OMP_WAIT_POLICY=PASSIVE" in page
     assert "busy machine: load average up to 9.5" in page
-    assert found.badge == "1 doubted"
+    assert result.badge == "1 doubted"
     assert "itself (A/A)" in page
     assert "±0.0%" in page  # equal calls: the floor of nothing
 
@@ -107,8 +107,8 @@ def test_first_use_is_compile_time(typical) -> None:
         9,
     ]
     assert [row[1].note for row in figure.table.rows] == ["", "all from the cache", ""]
-    (said,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
-    assert "did not measure the very first use" in said.words
+    (reported,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
+    assert "did not measure the very first use" in reported.words
     assert phases.very_first(Page(typical)) == []
 
 
@@ -126,9 +126,9 @@ def test_gates_show_their_state_and_their_limit(typical) -> None:
         {"kind": "accuracy", "algorithm": "decision_tree", "limit": 0.9},
         {"kind": "speed", "algorithm": "nobody", "limit": 2},
     )
-    found = gates.build(page)
-    assert found is not None
-    text = html_of(found)
+    result = gates.build(page)
+    assert result is not None
+    text = html_of(result)
     assert "at least −90.0 % of the gap" in text
     assert "at least ×2.00" in text
     assert "no train duel of nobody against *" in text
@@ -141,9 +141,9 @@ def test_experiment_without_gates_has_no_section(typical) -> None:
 def test_gates_of_hostile_names_are_escaped(views) -> None:
     view = views["hostile"]()
     page = gated(view, {"kind": "accuracy", "algorithm": "*"})
-    found = gates.build(page)
-    assert found is not None
-    assert "<script>alert" not in html_of(found)
+    result = gates.build(page)
+    assert result is not None
+    assert "<script>alert" not in html_of(result)
     decisions = gates.decide_gates(gates.gates_of(page.view.run["config"]), page.view)
     assert len(gate_rows(decisions)) == len(decisions) > 1
     markdown = gates_markdown(decisions, "r")

@@ -35,19 +35,19 @@ def mapped(view: RunView) -> RunView:
 
 
 def test_parameter_map_names_each_library_parameter_and_its_match(typical) -> None:
-    found = parameters.build(Page(mapped(typical)))
-    assert found is not None
-    page = html_of(found)
-    for told in ("n_estimators", "trees = 30", "exact", "approximate", "impossible"):
-        assert told in page
+    result = parameters.build(Page(mapped(typical)))
+    assert result is not None
+    page = html_of(result)
+    for message in ("n_estimators", "trees = 30", "exact", "approximate", "impossible"):
+        assert message in page
     assert "scaled by the mean row weight" in page
     assert "not declared" in page  # an algorithm without any
 
 
 def test_run_without_declarations_shows_its_params_only(typical) -> None:
-    found = parameters.build(Page(typical))
-    assert found is not None
-    page = html_of(found)
+    result = parameters.build(Page(typical))
+    assert result is not None
+    page = html_of(result)
     assert "Canonical parameters and" not in page
     assert "n_estimators=30" in page
     assert parameters.build(Page(replace(typical, cells=()))) is None

@@ -143,8 +143,8 @@ def test_axis_labels_do_not_overlap() -> None:
 def test_names_beside_points_do_not_overlap() -> None:
     panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), [], width=300, height=200)
     crowd = [(f"name {i}", (0.5, 0.5 + i * 1e-3)) for i in range(30)]
-    found = beside(crowd, panel)
-    assert 1 <= len(found) <= 4, "one a side of the crowd"
+    result = beside(crowd, panel)
+    assert 1 <= len(result) <= 4, "one a side of the crowd"
     spread = [("a", (0.1, 0.1)), ("b", (0.9, 0.9))]
     assert [label.text for label in beside(spread, panel)] == ["a", "b"]
 
@@ -177,8 +177,8 @@ def test_very_wide_interval_does_not_compress_the_others() -> None:
 
 def test_strips_are_logarithmic_if_one_value_would_compress_the_others() -> None:
     def log(values):
-        found = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
-        return strips(found, [("score", "log_loss", "loss")]).panels[0].x.log
+        results = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
+        return strips(results, [("score", "log_loss", "loss")]).panels[0].x.log
 
     assert not log([0.1, 0.2, 0.3])
     assert log([0.1, 0.2, 15.0])
@@ -186,11 +186,11 @@ def test_strips_are_logarithmic_if_one_value_would_compress_the_others() -> None
 
 
 def test_row_without_a_value_keeps_its_place() -> None:
-    found = [
+    results = [
         {"name": "a", "kind": "from scratch", "score": None},
         {"name": "b", "kind": "from scratch", "score": 1.0},
     ]
-    (panel,) = strips(found, [("score", "loss", "loss")]).panels
+    (panel,) = strips(results, [("score", "loss", "loss")]).panels
     assert panel.y.labels == ["a", "b"]
     dots = [p for m in panel.marks if isinstance(m, Dots) for p in m.points]
     assert dots == [(1.0, 1)]

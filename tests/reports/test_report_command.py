@@ -29,9 +29,9 @@ def results(tmp_path_factory):
 @pytest.fixture
 def opened(monkeypatch):
     """Return the addresses that would have been opened in a browser."""
-    found = []
-    monkeypatch.setattr(webbrowser, "open", found.append)
-    return found
+    result = []
+    monkeypatch.setattr(webbrowser, "open", result.append)
+    return result
 
 
 def report(results, *words):
@@ -97,8 +97,8 @@ def test_no_algorithm_is_imported_for_a_page(results, monkeypatch) -> None:
 
 
 def test_verdicts_and_summary_are_printed(results) -> None:
-    told = json.loads(report(results, "--json").stdout)
-    assert {"run", "accuracy", "speed", "parity", "failures"} <= set(told)
+    data = json.loads(report(results, "--json").stdout)
+    assert {"run", "accuracy", "speed", "parity", "failures"} <= set(data)
     assert report(results, "--markdown").stdout.startswith("**test**")
 
 
@@ -117,8 +117,8 @@ def test_run_opens_its_report_only_on_request(tmp_path, monkeypatch, opened, wor
     tally = SimpleNamespace(ends={}, reused=0, exit_code=0, sentence=lambda: "1 trial done")
     page = tmp_path / "report.html"
     view = SimpleNamespace(speed=(), accuracy=(), duels=(), cells=())
-    told = {"gates": None, "tally": tally, "registry": None, "view": view}
-    result = SimpleNamespace(run="r", path=tmp_path, report=lambda: page, **told)
+    messages = {"gates": None, "tally": tally, "registry": None, "view": view}
+    result = SimpleNamespace(run="r", path=tmp_path, report=lambda: page, **messages)
     monkeypatch.setattr(api, "carry_out", lambda *_: result)
     done = CliRunner().invoke(harness, ["run", "quick", *words], catch_exceptions=False)
     assert done.exit_code == 0

@@ -136,30 +136,30 @@ def test_every_measured_table_shows_its_command(kind, unnameable, views, section
     """Datasets with names that no shell accepts are excluded."""
     page = Page(views[kind]())
     built = {s.name: s.build(page) for s in sections if s.name not in SETTINGS | BESIDE}
-    found = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}
-    lacking = {name for name, lines in found.items() if not lines}
+    results = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}
+    lacking = {name for name, lines in results.items() if not lines}
     lacking -= {name for name in lacking if name.endswith("-unanswered")}
     assert lacking == unnameable | {"accuracy"}  # its pairs are those of the matrix above it
-    for name, lines in found.items():
+    for name, lines in results.items():
         assert all(x.startswith(("python -m harness ", "# ")) for x in lines), name
 
 
 def test_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
     page = Page(views["typical"]())
-    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    results = {t.name: t.again for s in sections for t in tables(s.build(page))}
     pair = page.pairs[0]
-    assert f"-a {pair.algorithm} -a {pair.reference} " in found["verdicts"]
+    assert f"-a {pair.algorithm} -a {pair.reference} " in results["verdicts"]
     for verdict in page.accuracy(pair):
         named = f"# {pair.algorithm} against {pair.reference} on {verdict.dataset}\n"
-        line = found["verdict-matrix"].split(named)[1].splitlines()[0]
+        line = results["verdict-matrix"].split(named)[1].splitlines()[0]
         assert f"-d {verdict.dataset} " in line
-    assert "-a decision_tree -d wine -d digits" in found["leaderboard-multiclass"]
+    assert "-a decision_tree -d wine -d digits" in results["leaderboard-multiclass"]
 
 
 def test_single_duel_has_its_own_rerun_command(views, sections) -> None:
     page = Page(views["typical"]())
     page.view.run["config"]["command"] = "duel"
-    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    results = {t.name: t.again for s in sections for t in tables(s.build(page))}
     duel_ids = [d.duel.id for d in page.view.duels]
-    assert all(f"duel --again {id_} --fresh" in found["verdicts"] for id_ in duel_ids)
-    assert found["leaderboard-binary"] == ""
+    assert all(f"duel --again {id_} --fresh" in results["verdicts"] for id_ in duel_ids)
+    assert results["leaderboard-binary"] == ""

@@ -89,8 +89,8 @@ def test_pairs_come_from_verdicts_and_duels_and_never_with_itself(typical) -> No
 
 def test_commands_are_quoted_for_a_shell(page) -> None:
     start = f"python -m harness run --again {page.of_run('id')}"
-    told = page.again(["a; rm -rf /"], ["$(x)"])
-    assert told == f"{start} -a 'a; rm -rf /' -d '$(x)' --fresh"
+    message = page.again(["a; rm -rf /"], ["$(x)"])
+    assert message == f"{start} -a 'a; rm -rf /' -d '$(x)' --fresh"
     every = {cell.algorithm for cell in page.view.cells}
     assert page.again(every, ["wine"]) == f"{start} -d wine --fresh", "all of them need no names"
     assert page.again(["a[1]*"]).endswith(" -a 'a[[]1][*]' --fresh"), "a name is no glob"
@@ -110,8 +110,8 @@ def test_overlapping_train_and_test_rows_are_reported_once_per_split(typical) ->
         cells.append(replace(cell, outcomes=outcomes))
     fragment = dataset_panels.build(Page(replace(typical, cells=tuple(cells))))
     splits = len({o.trial.split for o in cells[0].outcomes})
-    told = f"{2 * splits} of {50 * splits} test rows repeat the features of a training row"
-    assert told in text_of(fragment.blocks[0])
+    message = f"{2 * splits} of {50 * splits} test rows repeat the features of a training row"
+    assert message in text_of(fragment.blocks[0])
     assert "test rows repeat" not in text_of(dataset_panels.build(Page(typical)).blocks)
 
 
@@ -190,11 +190,11 @@ def test_every_verdict_is_in_the_evidence(page) -> None:
 
 def test_summary_is_in_sentences(typical) -> None:
     pooled = [a for a in typical.accuracy if not a.dataset]
-    said = [
+    messages = [
         replace(pooled[0], verdict="equivalent"),
         replace(pooled[1], verdict="worse"),
     ]
-    page = Page(replace(typical, accuracy=tuple(said)))
+    page = Page(replace(typical, accuracy=tuple(messages)))
     assert " ".join(summary.accuracy_sentences(page)) == (
         "Accuracy in 2 comparisons, pooled over their datasets: 1 as accurate "
         "and 1 less accurate. Less accurate than the reference: bagging."
@@ -253,8 +253,8 @@ def test_interrupted_run_is_reported(typical) -> None:
 
 
 def test_equal_algorithms_share_ranks() -> None:
-    found = leaderboard.ranks({"a": 0.1, "b": 0.3, "c": 0.3, "d": math.inf})
-    assert found == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
+    result = leaderboard.ranks({"a": 0.1, "b": 0.3, "c": 0.3, "d": math.inf})
+    assert result == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
 
 
 def test_failed_algorithm_ranks_last_and_a_skipped_one_is_left_out(page) -> None:
@@ -355,11 +355,11 @@ def test_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> None
 
 
 def test_phases_are_medians_over_the_datasets(page) -> None:
-    found = phases.phase_medians(page)
+    result = phases.phase_medians(page)
     fits = sorted(
         c.seconds["fit"] for c in page.view.cells if c.algorithm == "bagging" and c.seconds
     )
-    assert found["bagging"]["fit"] == pytest.approx((fits[1] + fits[2]) / 2)
+    assert result["bagging"]["fit"] == pytest.approx((fits[1] + fits[2]) / 2)
 
 
 def test_environment_lists_versions_threads_and_commands(page) -> None:

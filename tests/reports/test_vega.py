@@ -73,10 +73,10 @@ def test_chart_loads_nothing(tmp_path) -> None:
 
 def test_ids_of_two_charts_differ() -> None:
     texts = [str(draw(bars(["a"], clip=True), "clipped", prefix)) for prefix in ("c1-", "c2-")]
-    found = [set(re.findall(r'id="([^"]+)"', text)) for text in texts]
-    assert found[0]
-    assert found[0].isdisjoint(found[1])
-    for text, ids in zip(texts, found, strict=True):
+    results = [set(re.findall(r'id="([^"]+)"', text)) for text in texts]
+    assert results[0]
+    assert results[0].isdisjoint(results[1])
+    for text, ids in zip(texts, results, strict=True):
         assert set(re.findall(r"url\(#([^)]+)\)", text)) <= ids
 
 

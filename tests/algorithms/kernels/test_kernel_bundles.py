@@ -41,9 +41,9 @@ def zeros_mostly(rng, n, d, share=0.1):
 def test_runs_are_counted_by_value_and_zero(seed, n_zeros, dtype):
     rng = np.random.default_rng(seed)
     values = zeros_mostly(rng, rng.integers(0, 30), 1, 0.7)[:, 0].astype(dtype)
-    found = runs_of(values, n_zeros)
-    for own, wanted in zip(found, oracles.runs(values, n_zeros), strict=True):
-        assert np.array_equal(own, wanted)
+    result = runs_of(values, n_zeros)
+    for own, expected in zip(result, oracles.runs(values, n_zeros), strict=True):
+        assert np.array_equal(own, expected)
 
 
 @given(seeds, st.integers(0, 6), st.integers(1, 5))
@@ -79,13 +79,13 @@ def test_bins_are_recovered_from_bundles_and_sparse_columns(seed, is_missing, la
     filled = np.where(X == 0.0, np.nan, X) if is_missing else X
     none = np.zeros(d, np.int64)
     with Workers(1) as workers:
-        wanted = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
-        plain = bin_table(filled, wanted, none, all_free(len(none)), workers)
+        expected = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
+        plain = bin_table(filled, expected, none, all_free(len(none)), workers)
         table = split_columns(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
-        found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
-        bins = bin_table(table, found, none, all_free(len(none)), workers, layout)
-    assert all(map(np.array_equal, found.edges, wanted.edges))
-    assert np.array_equal(found.missing, wanted.missing)
+        result = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
+        bins = bin_table(table, result, none, all_free(len(none)), workers, layout)
+    assert all(map(np.array_equal, result.edges, expected.edges))
+    assert np.array_equal(result.missing, expected.missing)
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
     if not layout.bundles:
         assert (np.diff(bins.layout.start)[: bins.rows.shape[1]] == 1).all()
@@ -129,13 +129,13 @@ def test_sparse_columns_sum_packed_gradients(seed, size):
     cells, wide = np.zeros(n_cells, np.int64), np.zeros((2, n_cells), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
     build_listed(bins.sparse, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
-    found = wide + np.array(oracles_histogram.unpack(cells))
+    result = wide + np.array(oracles_histogram.unpack(cells))
     own = oracles.bins_of(bins, n)
-    wanted = oracles_histogram.histogram(own, records, rows, 9)
+    expected = oracles_histogram.histogram(own, records, rows, 9)
     for f in np.flatnonzero(bins.layout.column >= 0):
         first = bins.layout.column[f] * stride + bins.layout.first[f]
         others = np.delete(np.arange(bins.count[f]), bins.layout.default[f])
-        assert np.array_equal(found[:, first : first + len(others)], wanted[:, f, others])
+        assert np.array_equal(result[:, first : first + len(others)], expected[:, f, others])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert (sums[hist_layout.TOTAL_G], sums[hist_layout.TOTAL_H]) == (g[rows].sum(), h[rows].sum())
     assert bool(sums[hist_layout.LISTED_FLUSHED]) == (size > 1 << 20)
@@ -169,13 +169,13 @@ def test_entries_of_dense_columns_are_in_row_order(threads, dtype):
     X[5, 2], X[8999, 2], X[4095, 0] = np.nan, np.inf, -0.0
     chosen = np.array([0, 2, 3])
     with Workers(threads) as workers:
-        found = entries_of(X, chosen, workers)
-    wanted = sparse.csc_array(X[:, chosen])
-    assert found.has_canonical_format
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found.indptr, wanted.indptr)
-    np.testing.assert_array_equal(found.indices, wanted.indices)
-    np.testing.assert_array_equal(found.data, wanted.data)
+        result = entries_of(X, chosen, workers)
+    expected = sparse.csc_array(X[:, chosen])
+    assert result.has_canonical_format
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result.indptr, expected.indptr)
+    np.testing.assert_array_equal(result.indices, expected.indices)
+    np.testing.assert_array_equal(result.data, expected.data)
     with Workers(threads) as workers:
         assert entries_of(X[:0], chosen, workers).shape == (0, 3)
 
@@ -205,8 +205,8 @@ def test_trees_on_bundles_and_sparse_columns_equal_plain_grower(seed, has_bundle
     facts = bins.count, bins.missing
     splits, leaves = oracles_histogram.grow(own, g.astype(float), h.astype(float), *facts, **rules)
     assert tree.n_leaves == len(leaves)
-    for found, wanted in zip(grower.rows_of_leaves(), leaves, strict=True):
-        assert np.array_equal(found, wanted)
+    for result, expected in zip(grower.rows_of_leaves(), leaves, strict=True):
+        assert np.array_equal(result, expected)
     inner = tree.nodes[tree.nodes["left"] >= 0]
     assert sorted(zip(inner["feature"], inner["bin"], inner["count"], strict=True)) == sorted(
         (feature, last, count) for feature, last, _, count in splits

@@ -46,18 +46,18 @@ def test_cut_is_the_lowest_of_the_best_cuts(seed, n, known, light, signal):
     codes = rng.integers(0, 2, n)
     codes = np.where(x > np.median(x), 1, codes) if signal else codes
     weight = rng.integers(1, 4, n).astype(float)
-    wanted = oracles.best_cut(x, codes, weight, light * weight.sum())
-    top = -np.inf if wanted is None else float(wanted[0]) - weight.sum()  # −n_L H_L − n_R H_R
+    expected = oracles.best_cut(x, codes, weight, light * weight.sum())
+    top = -np.inf if expected is None else float(expected[0]) - weight.sum()  # −n_L H_L − n_R H_R
     best = {None: -np.inf, "lower": top - 0.5, "equal": top + 1e-9, "higher": top + 0.5}[known]
     proxy, low = search(x, codes, weight, best, light * weight.sum())
-    if wanted is None or known in {"equal", "higher"}:
+    if expected is None or known in {"equal", "higher"}:
         assert (proxy, low) == (best, None)
     else:
         assert proxy == pytest.approx(top, rel=1e-12, abs=1e-12 * weight.sum())
-        if low != wanted[1]:  # of cuts that are equal, which one rounding puts ahead
+        if low != expected[1]:  # of cuts that are equal, which one rounding puts ahead
             sides = [
                 weight[side & (codes == k)].sum() for side in (x <= low, x > low) for k in (0, 1)
             ]
             a, b, c, d = sides
             score = (a * a + b * b) / (a + b) + (c * c + d * d) / (c + d)
-            assert score == pytest.approx(float(wanted[0]), rel=1e-14)
+            assert score == pytest.approx(float(expected[0]), rel=1e-14)

@@ -106,16 +106,16 @@ def test_packed_gradients_are_summed_and_rows_binned_by_code(dtype):
     g, h = rng.integers(-(1 << 30), 1 << 30, 5000), rng.integers(0, 1 << 30, 5000)
     sums = np.zeros((301, 2), np.int64)
     add_codes(codes, (g << 32) + h, sums, 1000, 4000)
-    wanted = np.zeros((301, 2), np.int64)
-    np.add.at(wanted, codes[1000:4000], np.stack([g, h], axis=1)[1000:4000])
-    assert np.array_equal(sums, wanted)
+    expected = np.zeros((301, 2), np.int64)
+    np.add.at(expected, codes[1000:4000], np.stack([g, h], axis=1)[1000:4000])
+    assert np.array_equal(sums, expected)
 
     bins = rng.integers(0, 256, 301).astype(np.uint8)
     column, rows = np.zeros(5000, np.uint8), np.zeros((5000, 3), np.uint8)
     rebin(codes, bins, column, rows, 1, 1000, 4000)
-    wanted = np.where((np.arange(5000) >= 1000) & (np.arange(5000) < 4000), bins[codes], 0)
-    assert np.array_equal(column, wanted)
-    assert np.array_equal(rows, np.stack([0 * wanted, wanted, 0 * wanted], axis=1))
+    expected = np.where((np.arange(5000) >= 1000) & (np.arange(5000) < 4000), bins[codes], 0)
+    assert np.array_equal(column, expected)
+    assert np.array_equal(rows, np.stack([0 * expected, expected, 0 * expected], axis=1))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 40, 127]), st.booleans())
@@ -128,10 +128,10 @@ def test_category_groups_equal_oracle(seed, n_heavy, tied):
     slope = np.sort(rng.standard_t(2, n))
     if tied:
         slope = np.round(slope)
-    found = categories.cut(weight, slope)
-    wanted = oracles_sets.cut(weight, slope, categories.ROOM)
-    assert len(wanted) <= categories.ROOM
-    assert np.array_equal(found, np.repeat(np.arange(len(wanted)), [len(w) for w in wanted]))
+    result = categories.cut(weight, slope)
+    expected = oracles_sets.cut(weight, slope, categories.ROOM)
+    assert len(expected) <= categories.ROOM
+    assert np.array_equal(result, np.repeat(np.arange(len(expected)), [len(w) for w in expected]))
 
 
 def test_zero_residuals_give_one_group():
@@ -153,12 +153,12 @@ def limits(**changes):
 def test_groups_join_categories_with_similar_residuals():
     rng = np.random.default_rng(1)
     sums = np.stack([rng.integers(-900, 900, 600), rng.integers(1, 400, 600)], axis=1)
-    found = categories.group_codes(sums, Scale(0.25, 0.5), limits(min_child_weight=20.0))
+    result = categories.group_codes(sums, Scale(0.25, 0.5), limits(min_child_weight=20.0))
     g, h = sums[:, 0] * 0.25, sums[:, 1] * 0.5
     slope = np.where(h >= 20.0, g / (h + 1.0), 0.0)
-    spans = [slope[found == k] for k in range(found.max() + 1)]
+    spans = [slope[result == k] for k in range(result.max() + 1)]
     assert all(a.max() <= b.min() for a, b in pairwise(spans))
-    assert len(set(found[slope == 0.0])) == 1  # too light ones tie
+    assert len(set(result[slope == 0.0])) == 1  # too light ones tie
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -180,12 +180,12 @@ def test_column_is_binned_again_for_each_tree(threads):
             own.regroup([0, 1], records, Scale(1.0, 1.0), limits(), bins, workers)
             codes = X[:, 0]
             sums = [(g[codes == c].sum(), (codes == c).sum()) for c in range(400)]
-            wanted = categories.group_codes(np.array(sums), Scale(1.0, 1.0), limits())
-            assert np.array_equal(own.bins[0], wanted)
+            expected = categories.group_codes(np.array(sums), Scale(1.0, 1.0), limits())
+            assert np.array_equal(own.bins[0], expected)
             places = np.nan_to_num(codes).astype(int)
-            wanted = np.where(np.isnan(codes), categories.ROOM, wanted[places])
-            assert np.array_equal(bins.columns[0], wanted)
-            assert np.array_equal(bins.rows[:, 0], wanted)
+            expected = np.where(np.isnan(codes), categories.ROOM, expected[places])
+            assert np.array_equal(bins.columns[0], expected)
+            assert np.array_equal(bins.rows[:, 0], expected)
             assert bins.sizes[0, : categories.ROOM].sum() == 400
             kept = own.bins[0].copy()
             own.regroup([1], -records, Scale(1.0, 1.0), limits(), bins, workers)

@@ -42,8 +42,8 @@ def test_histogram_holds_weight_of_each_class_and_bin(seed, d):
     sums = np.full((d, 5 * class_arrays.CODES), np.nan)
     sum_cells(code, lane, weight, sums, 0, d)
     for f in range(d):
-        wanted = plain.cells(code[f], lane, weight, 5)
-        assert np.array_equal(sums[f].reshape(5, -1), wanted)
+        expected = plain.cells(code[f], lane, weight, 5)
+        assert np.array_equal(sums[f].reshape(5, -1), expected)
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5), depth=st.integers(1, 4))
@@ -71,8 +71,8 @@ def test_every_node_has_the_best_split(seed, n_classes, depth):
             continue
         goes_left = X[:, tree.feature[node]] <= tree.threshold[node]
         inside[left], inside[right] = rows & goes_left, rows & ~goes_left
-        found = plain.score(kinds[rows], weight[rows], goes_left[rows], n_classes)
-        assert found >= best - 2 * TIE * total - 1e-12 * total
+        scores = plain.score(kinds[rows], weight[rows], goes_left[rows], n_classes)
+        assert scores >= best - 2 * TIE * total - 1e-12 * total
     assert missed == pytest.approx(wrong, abs=1e-12)
 
 
@@ -101,8 +101,8 @@ def test_weights_of_misclassified_rows_rise(seed):
         grower.reweigh(0.5, 3.0)
         wrong = tree.predict(X.astype(np.float32)).argmax(axis=1) != kinds
         clipped = np.maximum(weight, plain.EPSILON)
-        wanted = plain.reweighed(clipped, wrong, 0.5, 3.0)
-        assert grower.total == pytest.approx(wanted.sum(), rel=1e-12)
+        expected = plain.reweighed(clipped, wrong, 0.5, 3.0)
+        assert grower.total == pytest.approx(expected.sum(), rel=1e-12)
         assert before == pytest.approx(clipped.sum(), rel=1e-12)
         assert missed == pytest.approx(clipped[wrong].sum(), rel=1e-9, abs=1e-15)
 

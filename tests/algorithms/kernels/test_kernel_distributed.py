@@ -55,15 +55,15 @@ def test_partition_is_packed_and_rounded_like_the_whole_table(seed, n, cut, with
     rng = np.random.default_rng(seed)
     g = rng.normal(size=n).astype(np.float32)
     h = rng.random(n if with_h else 0).astype(np.float32)
-    whole, found = np.empty(n, np.int64), np.empty(n, np.int64)
+    whole, values = np.empty(n, np.int64), np.empty(n, np.int64)
     pack(g, h, 1024.0, 512.0, np.uint32(seed), NUMBERED, whole, 0, n)
     cut = min(cut, n)
     for first, last in ((0, cut), (cut, n)):
         own = np.empty(last - first, np.int64)
         args = g[first:last], h[first:last], 1024.0, 512.0, np.uint32(seed), first
         pack_run(*args, own, 0, last - first)
-        found[first:last] = own
-    assert np.array_equal(found, whole)
+        values[first:last] = own
+    assert np.array_equal(values, whole)
     out = np.empty(n + 1, np.uint32)
     count = draw_rows(np.uint32(seed), 1 << 31, 0, n, out)
     rows = Rows(np.array([0, n - cut]), np.array([cut]), n)
@@ -103,27 +103,27 @@ def test_rows_are_partitioned_into_the_leaves_of_growth(categorical):
         grower = Grower(bins, binner, make_rules(model, np.zeros(3)), workers)
         g = np.round(rng.normal(size=400) * 1000).astype(np.int64)
         tree = grower.grow((g << 32) + 1, Scale(1.0, 1.0), 0)
-    found = np.zeros(400, np.uint16)
+    values = np.zeros(400, np.uint16)
     of_leaves = grower.leaves["node"][: tree.n_leaves]
     goes_left, places = grower.growth.goes_left, bins.layout.column
-    task = make_partition_task(tree.nodes, of_leaves, goes_left, bins.columns, places, found)
+    task = make_partition_task(tree.nodes, of_leaves, goes_left, bins.columns, places, values)
     every = np.arange(400, dtype=np.uint32)
     task(every[:0])
-    assert not found.any()
+    assert not values.any()
     task(every[:399].copy())
     task(every[399:].copy())
     assert tree.n_leaves == 9
-    assert np.array_equal(found, grower.leaf_of)
+    assert np.array_equal(values, grower.leaf_of)
 
 
 def histogram(rng, n_rows, counts):
     """Return the (g, h) sums of features with given numbers of bins, over the same rows."""
     g, h = rng.integers(-1000, 1000, n_rows), rng.integers(1, 50, n_rows)
-    found = []
+    results = []
     for count in counts:
         at = rng.integers(0, count, n_rows)
-        found.append(np.stack([np.bincount(at, one, count) for one in (g, h)]).astype(np.int64))
-    return np.concatenate(found, axis=1), int(g.sum()), int(h.sum())
+        results.append(np.stack([np.bincount(at, one, count) for one in (g, h)]).astype(np.int64))
+    return np.concatenate(results, axis=1), int(g.sum()), int(h.sum())
 
 
 def best_gain(sums, g, h, n_rows, rules):
@@ -174,11 +174,11 @@ def test_rank_proposes_local_gains_and_scans_merged_histograms(seed):
     own = leaves, left, features, first, planes, small, desk, rules, scale
     propose(facts, *own, np.ones(3, np.int64), gains)
     assert np.array_equal(planes, [large, small])
-    wanted = [
+    expected = [
         [best_gain(sums[:, f : f + n], *of, rules) for f, n in zip(first, counts, strict=True)]
         for sums, of in ((small, (g, h, 60)), (large, (rest_g, rest_h, 90)))
     ]
-    assert np.allclose(gains, wanted)
+    assert np.allclose(gains, expected)
     nothing = np.zeros(0, np.uint8)
     board = GlobalTree(
         leaves, left, desk.best[0], desk.left_bins[0], nothing, nothing, np.zeros(1, np.int64)
@@ -188,5 +188,5 @@ def test_rank_proposes_local_gains_and_scans_merged_histograms(seed):
             facts, board, which, features, first, sums, desk, rules, scale, which
         )
         best = desk.best[0, which]
-        assert best["gain"] == pytest.approx(max(wanted[which]))
+        assert best["gain"] == pytest.approx(max(expected[which]))
         assert best["feature"] == (np.argmax(gains[which]) if gains[which].any() else -1)

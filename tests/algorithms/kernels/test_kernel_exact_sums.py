@@ -29,9 +29,9 @@ def nearest(values):
 
 @given(DOUBLES)
 def test_total_is_the_exact_sum_rounded_once(values):
-    wanted = nearest(values)
-    found = exact_sums.exact_total(values)
-    assert wanted is None or found == wanted
+    expected = nearest(values)
+    result = exact_sums.exact_total(values)
+    assert expected is None or result == expected
 
 
 @given(DOUBLES, st.integers(0, 60))
@@ -55,9 +55,9 @@ def test_magnitudes_are_summed_exactly_and_maximum_is_kept(values, stride):
     add_sizes(values, 0, 0, len(values), stride, table)
     assert table[-1].astype(np.int32).view(np.float32) == np.abs(values).max()
     if np.isfinite(values).all():
-        wanted = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
+        expected = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
         units = sum(int(own) << max(e - 1, 0) for e, own in enumerate(table[:-1]))
-        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == wanted
+        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == expected
 
 
 @given(SINGLES, st.integers(0, 60))

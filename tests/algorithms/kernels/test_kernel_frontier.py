@@ -23,9 +23,11 @@ def test_largest_improvement_is_popped(steps):
             inside.append(slot)
             slot += 1
         elif inside:
-            found = pop_split(growth)
-            assert growth.splits["improvement"][found] == growth.splits["improvement"][inside].max()
-            inside.remove(found)
+            result = pop_split(growth)
+            assert (
+                growth.splits["improvement"][result] == growth.splits["improvement"][inside].max()
+            )
+            inside.remove(result)
         assert growth.state[HEAP] == len(inside)
 
 

@@ -42,11 +42,11 @@ def test_one_side_sampling_follows_the_paper(seed, n_scores, n_rows):
     hashes, others_hashes = np.empty((2, n_rows), np.uint32)
     hash_rows(np.uint32(seed), hashes)
     hash_rows(rule.others_seed, others_hashes)
-    wanted = max(int(a * n_rows), 1)
-    edge = np.sort(key)[-wanted]
-    share = (wanted - (key > edge).sum()) / (key == edge).sum()
+    expected = max(int(a * n_rows), 1)
+    edge = np.sort(key)[-expected]
+    share = (expected - (key > edge).sum()) / (key == edge).sum()
     top = (key > edge) | ((key == edge) & (hashes <= int(share * ALL) - 1))
-    n_others = n_rows - wanted
+    n_others = n_rows - expected
     other = ~top & (others_hashes <= int(b * n_rows / max(n_others, 1) * ALL) - 1)
     assert np.array_equal(rows, np.flatnonzero(top | other))
     factor = np.where(other, np.float32(max(n_others / (b * n_rows), 1.0)), np.float32(1.0))
@@ -69,11 +69,11 @@ def test_row_draw_depends_on_row_number_only(seed, n_first, n_second):
 def test_sample_sums_estimate_sums_over_all_rows():
     g, h = draw(np.random.default_rng(0), 1, 200_000)
     true = g.sum(dtype=float), h.sum(dtype=float)
-    found = []
+    results = []
     for seed in range(20):
         rows, _, new_g, new_h = sample(g, h, 0.2, 0.1, seed)
         assert len(rows) == pytest.approx(60_000, rel=0.02)
-        found.append((new_g[0, rows].sum(dtype=float), new_h[0, rows].sum(dtype=float)))
-    error = np.mean(found, axis=0) - true
-    noise = np.std(found, axis=0) / np.sqrt(len(found))
+        results.append((new_g[0, rows].sum(dtype=float), new_h[0, rows].sum(dtype=float)))
+    error = np.mean(results, axis=0) - true
+    noise = np.std(results, axis=0) / np.sqrt(len(results))
     assert (np.abs(error) < 4 * noise).all()

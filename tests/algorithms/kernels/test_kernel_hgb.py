@@ -43,11 +43,11 @@ def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
     h = rng.uniform(0.1, 1.0, n).astype(np.float32)
     nodes, _ = grower.grow(g, h, constant_h=False)
     inner = nodes["left"] >= 0
-    found = np.zeros(missing + 1, [("g", float), ("h", float), ("rows", np.uint32)])
+    result = np.zeros(missing + 1, [("g", float), ("h", float), ("rows", np.uint32)])
     for name, values in (("g", g), ("h", h)):
-        found[name] = np.bincount(grower.table.columns[0], values, missing + 1)
+        result[name] = np.bincount(grower.table.columns[0], values, missing + 1)
     twin = oracles.Twin(grower.table, missing, g, h, rules)
-    splits, values = twin.grow(found["g"].sum(), found["h"].sum())
+    splits, values = twin.grow(result["g"].sum(), result["h"].sum())
     order = np.argsort(nodes["left"][inner])  # children are numbered as splits are made
     counts = nodes["count"]
     ours = [

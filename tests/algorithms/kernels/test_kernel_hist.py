@@ -152,10 +152,10 @@ def test_rounding_is_unbiased_and_its_error_bounded():
     with Workers(1) as workers:
         scale = hist_records.pack_rows(g, h, np.uint32(3), records, workers)
     found_g, found_h = oracles.unpack(records)
-    for found, true, step in ((found_g, g, scale.g), (found_h, h, scale.h)):
-        error = (found * step - true).sum()
+    for result, true, step in ((found_g, g, scale.g), (found_h, h, scale.h)):
+        error = (result * step - true).sum()
         assert abs(error) <= 4 * step * math.sqrt(len(g)) / 2
-        assert np.abs(found * step - true).max() < step
+        assert np.abs(result * step - true).max() < step
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-30, 30))
@@ -237,17 +237,17 @@ def test_histograms_sum_packed_gradients(seed, size, every, together, stride):
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
     build_wide(bins, records, rows, 0, 300, features, 0, len(features), stride, cells, wide, sums)
-    found = wide + np.array(oracles.unpack(cells))
-    found = found.reshape(2, 70, stride)
-    assert np.array_equal(found[:, features], expected[:, features])
+    result = wide + np.array(oracles.unpack(cells))
+    result = result.reshape(2, 70, stride)
+    assert np.array_equal(result[:, features], expected[:, features])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert sums[hist_layout.TOTAL_G] == g[rows].sum()
     assert sums[hist_layout.TOTAL_H] == h[rows].sum()
     if size < 1 << 20:
         cells[:] = 0
         build_narrow(bins, records, rows, 0, 300, features, 0, len(features), stride, cells)
-        found = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
-        assert np.array_equal(found[:, features], expected[:, features])
+        result = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
+        assert np.array_equal(result[:, features], expected[:, features])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.booleans(), strides)
@@ -263,8 +263,8 @@ def test_narrow_entries_are_widened_before_overflow(seed, room, together, stride
     moved = build_bounded(
         bins, records, rows, 0, 301, features, 0, 70, stride, cells, wide, np.int64(room)
     )
-    found = (wide + np.array(oracles.unpack(cells))).reshape(2, 70, stride)
-    assert np.array_equal(found, oracles.histogram(bins, records, rows, stride))
+    result = (wide + np.array(oracles.unpack(cells))).reshape(2, 70, stride)
+    assert np.array_equal(result, oracles.histogram(bins, records, rows, stride))
     assert moved == (room < 301)
 
 
@@ -289,16 +289,16 @@ def test_partition_is_stable(n, size):
     rows = np.sort(rng.choice(30_000, n + 2, replace=False)).astype(np.uint32)
     given_rows = rows.copy()
     spare, sums = np.empty_like(rows), np.zeros((size, hist_layout.N_SUMS), np.int64)
-    team, found = make_team(size), []
+    team, results = make_team(size), []
 
     def run(rank, _):
-        found.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
+        results.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
 
     with Workers(size) as workers:
         workers.share(run, size)
     left = goes_left[column[given_rows[1 : n + 1]]].astype(bool)
     part = given_rows[1 : n + 1]
-    assert found == [left.sum()] * size
+    assert results == [left.sum()] * size
     assert np.array_equal(rows[1 : n + 1], np.concatenate([part[left], part[~left]]))
     assert rows[0] == given_rows[0]
     assert rows[-1] == given_rows[-1]

@@ -49,13 +49,13 @@ def test_narrow_sums_are_scanned_as_two_sums(seed, n_bins, share, missing, large
     )
     missing_bin = n_bins - 1 if missing else -1
     scores = np.zeros(MAX_BINS)
-    wanted, found = np.zeros(1, BEST), np.zeros(1, BEST)
-    wanted["feature"] = found["feature"] = -1
+    expected, values = np.zeros(1, BEST), np.zeros(1, BEST)
+    expected["feature"] = values["feature"] = -1
     two = np.zeros((2, MAX_BINS), np.int64)
-    scan(g, h, n_bins, missing_bin, 4, facts, rules, two, scores, wanted[0])
+    scan(g, h, n_bins, missing_bin, 4, facts, rules, two, scores, expected[0])
     cells = (g << HALF) + h
     assert np.array_equal(cells >> HALF, g)
     assert np.array_equal(cells & LOW, h)
     spare = np.zeros(MAX_BINS, np.int64)
-    scan_sums(cells.cumsum(), n_bins, missing_bin, 4, facts, rules, spare, scores, found[0])
-    assert found.tobytes() == wanted.tobytes()
+    scan_sums(cells.cumsum(), n_bins, missing_bin, 4, facts, rules, spare, scores, values[0])
+    assert values.tobytes() == expected.tobytes()

@@ -158,9 +158,9 @@ def damage(folder, how):
         "of another numba": add_checksum(pickle.dumps(("0.1", foreign))),
     }
     pattern = "*.nb[ic]" if how in ("empty", "garbage") else "*.nbi"
-    found = list(folder.rglob(pattern))
-    assert found
-    for path in found:
+    results = list(folder.rglob(pattern))
+    assert results
+    for path in results:
         path.write_bytes(contents[how])
 
 

@@ -30,13 +30,13 @@ def draw_tree(rng, n_leaves, length):
 
 def walk(nodes, goes_left, columns):
     """Return the node of the leaf of each row."""
-    found = np.zeros(columns.shape[1], np.int64)
-    for i in range(len(found)):
-        while nodes["left"][found[i]] >= 0:
-            at = found[i]
+    values = np.zeros(columns.shape[1], np.int64)
+    for i in range(len(values)):
+        while nodes["left"][values[i]] >= 0:
+            at = values[i]
             b = columns[nodes["feature"][at], i]
-            found[i] = nodes["left" if goes_left[at, b] else "right"][at]
-    return found
+            values[i] = nodes["left" if goes_left[at, b] else "right"][at]
+    return values
 
 
 def runs_of(nodes, goes_left, length):
@@ -57,8 +57,8 @@ def test_leaf_of_every_row_equals_tree_walk(seed, n_leaves, n_bins):
     assert is_found
     leaf_of = np.full(N_ROWS, 999, np.uint16)
     place_rows(columns, runs, 5, N_ROWS - 1, np.empty(AT_ONCE, np.uint8), leaf_of)
-    wanted = number[walk(nodes, goes_left, columns)]
-    assert np.array_equal(leaf_of[5:-1], wanted[5:-1])
+    expected = number[walk(nodes, goes_left, columns)]
+    assert np.array_equal(leaf_of[5:-1], expected[5:-1])
     assert (leaf_of[:5] == 999).all()
     assert leaf_of[-1] == 999
 
@@ -91,14 +91,14 @@ def test_rows_outside_the_sample_get_the_scores_of_partitioning(params, monkeypa
     kinds, runs = [], Grower._runs
 
     def note(grower):
-        found = runs(grower)
-        kinds.append(found is not None)
-        return found
+        result = runs(grower)
+        kinds.append(result is not None)
+        return result
 
-    found = []
+    result = []
     for used in (note, lambda _: None):
         monkeypatch.setattr(Grower, "_runs", used)
         model = HistogramBoostingClassifier(n_estimators=6, random_state=0, n_jobs=2, **params)
-        found.append(model.fit(X, y).predict_proba(X))
-    assert np.array_equal(*found)
+        result.append(model.fit(X, y).predict_proba(X))
+    assert np.array_equal(*result)
     assert any(kinds) != ("categorical_feature" in params)

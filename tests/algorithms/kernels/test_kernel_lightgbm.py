@@ -43,10 +43,10 @@ PLAIN = {
 @given(st.integers(0, 2**31 - 1), st.integers(2, 400), st.data())
 @few
 def test_sampled_rows_equal_oracle(seed, n, data):
-    wanted = data.draw(st.integers(1, n - 1))
+    expected = data.draw(st.integers(1, n - 1))
     drawn = np.zeros(n, np.uint8)
-    draw_sample(seed, wanted, drawn)
-    assert np.flatnonzero(drawn).tolist() == oracles.draw(seed, n, wanted)
+    draw_sample(seed, expected, drawn)
+    assert np.flatnonzero(drawn).tolist() == oracles.draw(seed, n, expected)
 
 
 @given(
@@ -61,8 +61,8 @@ def test_bin_edges_equal_oracle(values, room, least, seed):
     values = np.sort(np.array(values, np.float64)) / 7.0
     counts = rng.integers(1, 5, len(values)) + 50 * (rng.random(len(values)) < 0.1)
     edges = np.empty(room + 1)
-    found = choose_edges(values, counts, room, int(counts.sum()), least, edges)
-    assert edges[:found].tolist() == oracles.edges(values.tolist(), counts.tolist(), room, least)
+    result = choose_edges(values, counts, room, int(counts.sum()), least, edges)
+    assert edges[:result].tolist() == oracles.edges(values.tolist(), counts.tolist(), room, least)
 
 
 @given(
@@ -141,6 +141,6 @@ def test_bins_equal_lightgbm(tmp_path, max_bin):
     data = lightgbm.Dataset(X, params=params, categorical_feature=[3]).construct()
     data._dump_text(str(tmp_path / "bins"))
     lines = (tmp_path / "bins").read_text().split("\n")[-len(X) :]
-    told = np.array([line.split(", ")[:4] for line in lines], np.int64)
+    values = np.array([line.split(", ")[:4] for line in lines], np.int64)
     ours = [find_feature_bins(X[:, f], f == 3, max_bin, 3).number(X[:, f]) for f in range(4)]
-    np.testing.assert_array_equal(np.column_stack(ours), told)
+    np.testing.assert_array_equal(np.column_stack(ours), values)

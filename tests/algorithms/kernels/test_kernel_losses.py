@@ -110,8 +110,8 @@ def test_leaf_values_are_scaled_by_the_learning_rate():
     leaf_sums.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, n - 5)
     assert (np.delete(raw, np.s_[3 : n - 5], axis=1) == 1.0).all()
     for k in (0, 1):
-        wanted = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
-        np.testing.assert_array_equal(raw[k, 3 : n - 5], wanted[3 : n - 5])
+        expected = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
+        np.testing.assert_array_equal(raw[k, 3 : n - 5], expected[3 : n - 5])
 
 
 def test_rows_are_drawn_in_sequence():

@@ -78,19 +78,19 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
     )  # fmt: skip
     with Workers(1) as workers:
         lists = sort_lists(X, workers, "test")
-    found = np.empty((3, 3), exact_arrays.FOUND)
+    values = np.empty((3, 3), exact_arrays.FOUND)
     states = np.zeros(4, exact_arrays.STATE)
     signs = np.full(3, sign, np.int64)
-    search_columns(lists, rows, level, rules, signs, np.arange(3), states, found, 0, 3)
+    search_columns(lists, rows, level, rules, signs, np.arange(3), states, values, 0, 3)
     for f in range(3):
         for k in range(3):
             own = of[k]
             x, own_g, own_h = X[own, f].astype(float), g[own].astype(float), h[own].astype(float)
             known = list(oracles.splits(x, own_g, own_h, rules, sign, bounds))
             score = max((s[0] for s in known), default=-np.inf)
-            assert found["score"][f, k] == pytest.approx(score, rel=1e-6, abs=1e-6)
+            assert values["score"][f, k] == pytest.approx(score, rel=1e-6, abs=1e-6)
             if known:
-                best = found[f, k]
+                best = values[f, k]
                 ways = [s for s in known if s[0] == pytest.approx(score, rel=1e-5, abs=1e-6)]
                 assert any(
                     s[1] < best["threshold"] <= s[2] and s[3] == best["missing_left"] for s in ways
@@ -161,12 +161,12 @@ def test_histograms_and_sorted_columns_grow_the_same_tree(missing):
         X, g, h = draw_table(seed, n=500, d=4, missing=missing)
         X[:, 1] *= np.float32(1e-30)  # any scale: no two values are held for one
         with Workers(1) as workers:
-            found = []
+            results = []
             for kind in (ExactGrower, LevelwiseGrower):
                 grower, draws = grower_of(X, workers, kind, max_depth=4, gamma=0.0)
                 nodes = grower.grow(g, h, None, draws).nodes
-                found.append([describe(nodes, x) for x in X])
-        assert found[0] == found[1]
+                results.append([describe(nodes, x) for x in X])
+        assert results[0] == results[1]
 
 
 def describe(nodes, x):
@@ -199,10 +199,10 @@ def test_thresholds_of_adjacent_values_exceed_the_lower_one():
         n_estimators=1, tree_method="exact", min_child_weight=0, reg_lambda=0, learning_rate=1
     )
     tree = model.set_params(max_depth=10).fit(X, y).ensemble_
-    found = np.bincount(model.apply(X)[:, 0], minlength=tree.n_nodes)
+    result = np.bincount(model.apply(X)[:, 0], minlength=tree.n_nodes)
     leaves = tree.left < 0
     assert leaves.sum() > 40
-    assert np.array_equal(found[leaves], tree.cover[leaves])
+    assert np.array_equal(result[leaves], tree.cover[leaves])
 
 
 def test_trees_are_pruned_by_the_rules():

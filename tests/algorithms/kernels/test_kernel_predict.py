@@ -29,9 +29,9 @@ def test_rows_reach_their_leaves(seed, n, rows, share):
     given_rows = np.vstack([new, new[:2]]) if rows > 1 else new
     find_leaves(*tree.steps, given_rows, has_missing(given_rows, 0, rows), leaves, 0, rows)
     add_values(values, leaves, out, 0, rows)
-    wanted = [oracles.find_leaf(tree, x) for x in new]
-    assert leaves.tolist() == [*wanted, -7, -7]
-    assert np.array_equal(out[:rows], 1 + values[wanted] if rows else out[:0])
+    expected = [oracles.find_leaf(tree, x) for x in new]
+    assert leaves.tolist() == [*expected, -7, -7]
+    assert np.array_equal(out[:rows], 1 + values[expected] if rows else out[:0])
     assert (out[rows:] == 1).all()
 
 
@@ -58,7 +58,7 @@ def test_threads_split_the_rows():
     X = rng.normal(size=(2 * ROWS_OF_A_THREAD + 7, 3)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = DecisionTreeRegressor(random_state=0, n_jobs=2).fit(X, np.nan_to_num(X) @ [1, 2, 3])
-    found = model.apply(X)
-    assert np.array_equal(found, model.set_params(n_jobs=1).apply(X))
+    result = model.apply(X)
+    assert np.array_equal(result, model.set_params(n_jobs=1).apply(X))
     some = rng.integers(0, len(X), 200)
-    assert found[some].tolist() == [oracles.find_leaf(model.tree_, x) for x in X[some]]
+    assert result[some].tolist() == [oracles.find_leaf(model.tree_, x) for x in X[some]]

@@ -47,5 +47,5 @@ def test_selected_rows_keep_order_and_positions(seed, n):
     n_present = int((~np.isnan(values[used])).sum())
     for f in range(2):
         assert [source[e & ROW] for e in lists[f]] == kept
-        wanted = places_apart(values, kept[:n_present])
-        assert read_places(table, rows, f, n_present) == wanted
+        expected = places_apart(values, kept[:n_present])
+        assert read_places(table, rows, f, n_present) == expected

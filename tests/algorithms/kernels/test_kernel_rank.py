@@ -51,10 +51,10 @@ def test_sort_by_key_is_stable(seed, n, bits):
     keys = rng.integers(0, span, n, endpoint=True).astype(np.uint64)
     items = np.zeros((2, max(n, FEW)), np.uint64)
     items[0, :n] = (keys << np.uint64(32)) | np.arange(n, dtype=np.uint64)
-    wanted = np.sort(items[0, :n])
+    expected = np.sort(items[0, :n])
     counts = np.empty((PASSES, BUCKETS), np.uint32)
     here = sort_items(items, n, np.uint32(span), counts, np.empty(FEW, np.uint32))
-    assert np.array_equal(items[here, :n], wanted)
+    assert np.array_equal(items[here, :n], expected)
 
 
 LIMITS = st.fixed_dictionaries(

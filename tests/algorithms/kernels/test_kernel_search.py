@@ -69,10 +69,10 @@ def test_best_split_of_all_features_is_found(data, seed, n, criterion):
     growth, rows, w = search(X, target, criterion, min_samples_leaf=leaf, min_weight_leaf=light)
     tried = [oracles.best_split(criterion, x, y, w, leaf, light) for x in X.T.astype(np.float32)]
     best = max((t[0] for t in tried if t), default=None)
-    found = [v for v in range(X.shape[1]) if growth.position[v] > 0]
-    assert bool(found) == (best is not None)
-    if found:
-        v = max(found, key=lambda v: growth.proxy[v])
+    results = [v for v in range(X.shape[1]) if growth.position[v] > 0]
+    assert bool(results) == (best is not None)
+    if results:
+        v = max(results, key=lambda v: growth.proxy[v])
         left = rows_on_the_left(growth, rows, v, X[:, v])
         gained = oracles.decrease(criterion, y, w, left)
         assert gained == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
@@ -97,6 +97,6 @@ def test_perfect_split_ends_the_search():
 
 
 def test_x_log_x_is_tabulated():
-    found = entropy_table(CRITERIA["entropy"], 6.0, 6)
-    wanted = [0.0, 0.0, *(i * np.log2(i) for i in range(2, 7))]
-    assert found == pytest.approx(wanted, rel=1e-15)
+    result = entropy_table(CRITERIA["entropy"], 6.0, 6)
+    expected = [0.0, 0.0, *(i * np.log2(i) for i in range(2, 7))]
+    assert result == pytest.approx(expected, rel=1e-15)

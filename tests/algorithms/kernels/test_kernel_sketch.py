@@ -80,16 +80,16 @@ def test_edges_divide_the_hessians_evenly(seed, room, distinct):
     weigh_entries(order, counts, h, listed)
     assert np.array_equal(sums, listed)
     ends = np.empty(room, np.int64)
-    found = edges[ends[: choose_ends(sums, room, ends)]]
+    result = edges[ends[: choose_ends(sums, room, ends)]]
     expected = oracles.edges(x, h.astype(float), room)
-    assert len(found) == len(expected)
+    assert len(result) == len(expected)
     after = [x[x > low].min() for low in expected]
-    for edge, low, high in zip(found, expected, after, strict=True):
+    for edge, low, high in zip(result, expected, after, strict=True):
         assert low <= edge < high
     codes, rows = np.zeros((1, 200), np.uint8), np.zeros((200, 1), np.uint8)
-    bins = np.append(np.searchsorted(found, edges), len(found)).astype(np.uint8)
+    bins = np.append(np.searchsorted(result, edges), len(result)).astype(np.uint8)
     code_rows(cell, bins, codes[0])
-    assert np.array_equal(codes[0], np.searchsorted(found, x))
+    assert np.array_equal(codes[0], np.searchsorted(result, x))
     lay_rows(codes, rows, 0, 200)
     assert np.array_equal(rows, codes.T)
 
@@ -138,12 +138,12 @@ def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     is_set = np.arange(10) == 5
     X[:, 5] = rng.integers(0, 9, 400)
     own = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
-    found = weigh_edges(own, X, weight.astype(float), max_bin, ALONE, "test")
+    result = weigh_edges(own, X, weight.astype(float), max_bin, ALONE, "test")
     twice = find_bins(np.repeat(X, weight, axis=0), is_set, max_bin, 1 << 20, 1, ALONE)
-    for edges, expected in zip(found.edges, twice.edges, strict=True):
+    for edges, expected in zip(result.edges, twice.edges, strict=True):
         assert np.array_equal(edges, expected)
-    assert np.array_equal(found.missing[~is_set], twice.missing[~is_set])
-    assert found.codes is own.codes
+    assert np.array_equal(result.missing[~is_set], twice.missing[~is_set])
+    assert result.codes is own.codes
 
 
 # ------------------------------------------------------------------ weights that differ
@@ -194,15 +194,15 @@ def test_every_threshold_is_near_a_candidate(seed, kind, room, missing, zeros):
     rows = np.flatnonzero(there)
     listed = sparse.csr_matrix((x[there], (rows, 0 * rows)), shape=(len(x), 1))
     total = h[there].sum(dtype=float)
-    found = []
+    results = []
     for X in (x[:, None], listed):
         cells = Cells(X, ALONE, "test")
         for _ in range(2):
             edges = propose(cells, 0, h, room)
             assert len(edges) < room
             assert largest_doubt(x[there], h[there], edges) <= (1.5 / room) * total * (1 + 1e-6)
-        found.append(edges)
-    assert np.array_equal(*found)
+        results.append(edges)
+    assert np.array_equal(*results)
 
 
 def test_column_is_sketched_once_for_equal_weights():

@@ -32,17 +32,17 @@ def pending():
 def sort_all_ways(values):
     """Sort with kernel, oracle and scikit-learn; return how often the oracle used heapsort."""
     n = len(values)
-    wanted = np.array(values, np.float64), np.arange(n)
+    expected = np.array(values, np.float64), np.arange(n)
     if n:
-        _py_simultaneous_sort(*wanted, n, use_three_way_partition=True)
+        _py_simultaneous_sort(*expected, n, use_three_way_partition=True)
     around = np.concatenate([[np.inf], values, [-np.inf]])
     rows = np.arange(-1, n + 1)
     _sort_pairs(around, rows, 1, n + 1, pending())
-    assert np.array_equal(around[1:-1], wanted[0])
-    assert np.array_equal(rows[1:-1], wanted[1])
+    assert np.array_equal(around[1:-1], expected[0])
+    assert np.array_equal(rows[1:-1], expected[1])
     assert (around[0], around[-1], rows[0], rows[-1]) == (np.inf, -np.inf, -1, n)
     plain = oracles.sort_pairs(list(values), list(range(n)))
-    assert (plain[0], plain[1]) == (wanted[0].tolist(), wanted[1].tolist())
+    assert (plain[0], plain[1]) == (expected[0].tolist(), expected[1].tolist())
     return plain[2]
 
 
@@ -73,25 +73,27 @@ def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit)
     w = np.ones(n + 10) if unit else rng.choice([0.25, 1.0, rng.random() + 0.1], n + 10)
     samples = rng.permutation(n + 10)
     start, end = 4, 4 + n
-    found = np.full((layout.DEVIATIONS, n + 11), np.nan)
+    result = np.full((layout.DEVIATIONS, n + 11), np.nan)
     ranks = np.empty((2, n + 10), np.int64)
-    _measure_deviations(y, w, samples, start, end, found, ranks, pending())
+    _measure_deviations(y, w, samples, start, end, result, ranks, pending())
     passes = (
         (layout.ERROR_LEFT, layout.MEDIAN_LEFT, start, end),
         (layout.ERROR_RIGHT, layout.MEDIAN_RIGHT, end - 1, start - 1),
     )
     for error, median, first, stop in passes:
         own = samples[start:end].copy()  # the library's wrapper needs places that begin at 0
-        wanted = _py_precompute_absolute_errors(y[:, None], w, own, first - start, stop - start, n)
-        assert np.array_equal(found[error, start:end], wanted[0])
-        assert np.array_equal(found[median, start:end], wanted[1])
+        expected = _py_precompute_absolute_errors(
+            y[:, None], w, own, first - start, stop - start, n
+        )
+        assert np.array_equal(result[error, start:end], expected[0])
+        assert np.array_equal(result[median, start:end], expected[1])
     for p in range(start, end):
         rows = samples[p:end]
         error = oracles.absolute_error(y[rows], w[rows])
-        assert found[layout.ERROR_RIGHT, p] == pytest.approx(error, abs=1e-9)
+        assert result[layout.ERROR_RIGHT, p] == pytest.approx(error, abs=1e-9)
         rows = samples[start : p + 1]
         error = oracles.absolute_error(y[rows], w[rows])
-        assert found[layout.ERROR_LEFT, p] == pytest.approx(error, abs=1e-9)
+        assert result[layout.ERROR_LEFT, p] == pytest.approx(error, abs=1e-9)
 
 
 @given(seed=seeds, n=st.integers(1, 60))

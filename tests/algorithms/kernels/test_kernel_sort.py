@@ -11,10 +11,10 @@ COUNTS = np.empty((PASSES, BUCKETS), np.uint32)
 
 
 def sorted_by_kernel(values):
-    found = values + values.dtype.type(0.0)
-    bits = found.view(np.uint64 if found.itemsize == 8 else np.uint32)
-    sort_values(found, bits, np.empty_like(bits), COUNTS)
-    return found
+    result = values + values.dtype.type(0.0)
+    bits = result.view(np.uint64 if result.itemsize == 8 else np.uint32)
+    sort_values(result, bits, np.empty_like(bits), COUNTS)
+    return result
 
 
 @given(
@@ -23,10 +23,10 @@ def sorted_by_kernel(values):
     )
 )
 def test_sort_equals_numpy(values):
-    found = sorted_by_kernel(values)
-    wanted = np.sort(values)
-    np.testing.assert_array_equal(found, wanted)
-    assert not np.signbit(found[found == 0.0]).any()
+    result = sorted_by_kernel(values)
+    expected = np.sort(values)
+    np.testing.assert_array_equal(result, expected)
+    assert not np.signbit(result[result == 0.0]).any()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

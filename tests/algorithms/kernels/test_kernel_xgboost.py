@@ -116,7 +116,7 @@ def test_exact_splits(seed, n):
     rules = draw_rules(rng, 3)
     slots = rng.integers(-1, 2, n).astype(np.int32)
     slots[0] = 0
-    found, given_columns = np.zeros(2, SPLIT), sort_present(X)
+    values, given_columns = np.zeros(2, SPLIT), sort_present(X)
     stats, bounds = [], []
     for slot in range(2):
         rows = np.flatnonzero(slots == slot)
@@ -125,14 +125,14 @@ def test_exact_splits(seed, n):
         bounds.append(bound)
     last = np.zeros(2, np.float32)
     both = np.concatenate(stats)
-    scan_columns(given_columns, slots, g, h, rules, both, np.empty((2, 2)), last, found)
+    scan_columns(given_columns, slots, g, h, rules, both, np.empty((2, 2)), last, values)
     start, rows = given_columns.start, given_columns.rows
     order = [rows[start[f] : start[f + 1]].tolist() for f in range(3)]
     for slot in range(2):
         mine = set(np.flatnonzero(slots == slot).tolist())
         whole = both["g"][slot], both["h"][slot]
         expected = twins.best_exact_split(X, mine, order, g, h, rules, whole, bounds[slot])
-        assert same_split(found[slot], expected)
+        assert same_split(values[slot], expected)
 
 
 @given(seed=seeds, n=st.integers(1, 60))
@@ -223,12 +223,12 @@ def test_sorted_summaries_are_made_and_pruned(seed, n, most):
     values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)
     weights = (rng.random(n) ** rng.choice([0.0, 1.0, 8.0])).astype(np.float32)
     out = np.empty((41, ENTRY), np.float32)
-    found = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
+    result = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
     expected = twins.sorted_summary(values, weights, 40)
-    assert found.tolist() == expected
-    if len(found) > most:
+    assert result.tolist() == expected
+    if len(result) > most:
         fewer = np.empty((most, ENTRY), np.float32)
-        size = prune_between(found, most, fewer)
+        size = prune_between(result, most, fewer)
         assert fewer[:size].tolist() == twins.pruned_between(expected, most)
 
 

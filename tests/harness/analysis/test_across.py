@@ -63,17 +63,17 @@ def test_friedman_equals_hand_computation():
     # Mean ranks (1.4, 2.4, 2.2) of N = 5, k = 3 without ties:
     # χ² = 12·5/(3·4)·(1.4² + 2.4² + 2.2² - 3·4²/4) = 2.8, F = 4·2.8/(10 - 2.8)
     losses = np.array([[1, 2, 3], [1, 3, 2], [1, 3, 2], [2, 3, 1], [2, 1, 3]], dtype=float)
-    found = friedman(losses)
-    assert found.ranks == pytest.approx((1.4, 2.4, 2.2))
-    assert found.statistic == pytest.approx(4 * 2.8 / 7.2, abs=1e-12)
-    assert found.p == pytest.approx(scipy_stats.f.sf(4 * 2.8 / 7.2, 2, 8), abs=1e-12)
-    assert found.datasets == 5
+    result = friedman(losses)
+    assert result.ranks == pytest.approx((1.4, 2.4, 2.2))
+    assert result.statistic == pytest.approx(4 * 2.8 / 7.2, abs=1e-12)
+    assert result.p == pytest.approx(scipy_stats.f.sf(4 * 2.8 / 7.2, 2, 8), abs=1e-12)
+    assert result.datasets == 5
 
 
 def test_friedman_of_perfect_agreement_has_the_exact_p():
-    found = friedman(np.tile([1.0, 2.0, 3.0], (3, 1)))
-    assert found.statistic == math.inf
-    assert found.p == pytest.approx(1 / 36)  # 6 rankings, and two sets follow the first
+    result = friedman(np.tile([1.0, 2.0, 3.0], (3, 1)))
+    assert result.statistic == math.inf
+    assert result.p == pytest.approx(1 / 36)  # 6 rankings, and two sets follow the first
     assert friedman(np.ones((4, 3))).p == 1.0
 
 

@@ -40,12 +40,12 @@ def fake():
 
 
 def of(view, algorithm, reference, dataset):
-    (found,) = [
+    (result,) = [
         a
         for a in view.accuracy
         if (a.algorithm, a.reference, a.dataset) == (algorithm, reference, dataset)
     ]
-    return found
+    return result
 
 
 def test_cells_have_scores_seconds_and_peaks(fake, registry):
@@ -89,8 +89,8 @@ def test_pairs_are_scratch_against_reference_and_the_declared_ones(fake, registr
     fake.classify("theirs", jitter=0.02)
     fake.classify("weak", sharpness=0.3)
     view = fake.view(registry)
-    found = [(a.algorithm, a.reference, a.dataset) for a in view.accuracy]
-    assert found == [
+    results = [(a.algorithm, a.reference, a.dataset) for a in view.accuracy]
+    assert results == [
         ("ours", "theirs", "blobs"),
         ("ours", "theirs", ""),
         ("weak", "theirs", "blobs"),
@@ -109,22 +109,22 @@ def test_margin_is_a_share_of_constant_minus_best(fake, registry):
     losses = {c.algorithm: np.mean(c.scores["log_loss"]) for c in view.cells}
     ys = [view.predictions(o)["y"] for o in view.cells[0].outcomes]
     constant = np.mean([-np.log(np.where(y == 1, 0.4, 0.6)).mean() for y in ys])
-    found = of(view, "ours", "theirs", "blobs")
-    assert found.gap == pytest.approx(constant - min(losses.values()))
-    assert found.margin == pytest.approx(0.02 * found.gap)
-    assert found.difference.value == pytest.approx(losses["theirs"] - losses["ours"])
+    result = of(view, "ours", "theirs", "blobs")
+    assert result.gap == pytest.approx(constant - min(losses.values()))
+    assert result.margin == pytest.approx(0.02 * result.gap)
+    assert result.difference.value == pytest.approx(losses["theirs"] - losses["ours"])
 
 
 def test_regression_falls_back_on_the_test_mean(fake, registry):
     fake.regress("ours", 0.5)
     fake.regress("theirs", 0.9)
     view = fake.view(registry)
-    found = of(view, "ours", "theirs", "line")
-    assert found.metric == "rmse_sd"
-    assert found.verdict == "better"
+    result = of(view, "ours", "theirs", "line")
+    assert result.metric == "rmse_sd"
+    assert result.verdict == "better"
     # Without the worker's training mean the constant is that of the test rows: sd(test)/scale.
     constant = np.mean([np.random.default_rng(f).normal(3, 2, 100).std() / 2 for f in range(FOLDS)])
-    assert found.gap == pytest.approx(constant - np.mean(view.cells[0].scores["rmse_sd"]))
+    assert result.gap == pytest.approx(constant - np.mean(view.cells[0].scores["rmse_sd"]))
 
 
 def test_constant_model_comes_from_the_training_rows():
@@ -146,17 +146,17 @@ def test_constant_model_comes_from_the_training_rows():
 def test_identical_predictions_are_found_up_to_rounding(fake, registry, shift):
     fake.classify("ours")
     fake.classify("theirs", sharpness=2.0 * (1 + shift))
-    found = of(fake.view(registry), "ours", "theirs", "blobs")
-    assert found.verdict == "equivalent"
-    assert "identical predictions on every split" in found.notes
+    result = of(fake.view(registry), "ours", "theirs", "blobs")
+    assert result.verdict == "equivalent"
+    assert "identical predictions on every split" in result.notes
 
 
 def test_nearly_identical_is_not_identical(fake, registry):
     fake.classify("ours")
     fake.classify("theirs", sharpness=2.0 * (1 + 1e-6))
-    found = of(fake.view(registry), "ours", "theirs", "blobs")
-    assert found.verdict == "equivalent"
-    assert found.notes == ()
+    result = of(fake.view(registry), "ours", "theirs", "blobs")
+    assert result.verdict == "equivalent"
+    assert result.notes == ()
 
 
 def test_seeds_are_averaged_within_a_split(fake, registry):
@@ -164,11 +164,11 @@ def test_seeds_are_averaged_within_a_split(fake, registry):
         fake.classify("ours", seed=seed, jitter=0.5)
         fake.classify("theirs", seed=seed, jitter=0.5)
     view = fake.view(registry)
-    found = of(view, "ours", "theirs", "blobs")
-    assert found.splits == FOLDS
+    result = of(view, "ours", "theirs", "blobs")
+    assert result.splits == FOLDS
     ours, theirs = (np.reshape(c.scores["log_loss"], (3, FOLDS)) for c in view.cells)
-    assert found.difference.value == pytest.approx((theirs - ours).mean())
-    assert found.difference.n == FOLDS
+    assert result.difference.value == pytest.approx((theirs - ours).mean())
+    assert result.difference.n == FOLDS
 
 
 def test_splits_with_failures_are_left_out_and_counted(fake, registry):
@@ -180,9 +180,9 @@ def test_splits_with_failures_are_left_out_and_counted(fake, registry):
     )
     view = fake.view(registry)
     assert math.isnan(view.cells[0].scores["log_loss"][1])
-    found = of(view, "ours", "theirs", "blobs")
-    assert (found.splits, found.failed) == (FOLDS - 1, (1, 0))
-    assert "without a score: 1 of ours, 0 of theirs" in found.notes
+    result = of(view, "ours", "theirs", "blobs")
+    assert (result.splits, result.failed) == (FOLDS - 1, (1, 0))
+    assert "without a score: 1 of ours, 0 of theirs" in result.notes
 
 
 def test_verdict_of_a_pair_that_always_failed_says_so(fake, registry):
@@ -190,8 +190,8 @@ def test_verdict_of_a_pair_that_always_failed_says_so(fake, registry):
     for fold in range(FOLDS):
         failure = Failure("ValueError", "no")
         fake.add(trial("ours", "blobs", fold), status=Status.FAILED, failure=failure)
-    found = of(fake.view(registry), "ours", "theirs", "blobs")
-    assert (found.verdict, found.splits, found.failed) == ("inconclusive", 0, (FOLDS, 0))
+    result = of(fake.view(registry), "ours", "theirs", "blobs")
+    assert (result.verdict, result.splits, result.failed) == ("inconclusive", 0, (FOLDS, 0))
 
 
 def test_skipped_cells_make_no_pair(fake, registry):
@@ -215,8 +215,8 @@ def test_every_variant_is_compared_with_the_reference(fake, registry):
     fake.classify("ours", sharpness=0.2, trial={"params": {"depth": 1}})
     fake.classify("theirs")
     view = fake.view(registry)
-    found = [(a.params[0], a.verdict) for a in view.accuracy if a.dataset]
-    assert found == [({"depth": 2}, "equivalent"), ({"depth": 1}, "worse")]
+    results = [(a.params[0], a.verdict) for a in view.accuracy if a.dataset]
+    assert results == [({"depth": 2}, "equivalent"), ({"depth": 1}, "worse")]
     assert sum(a.dataset == "" for a in view.accuracy) == 2
 
 
@@ -227,10 +227,10 @@ def test_labels_without_probabilities_give_a_notice(fake, registry):
         arrays["output"] = np.round(arrays["output"])
         fold = outcome.trial.split.fold
         fake.add(trial("ours", "blobs", fold), arrays, dict(outcome.facts))
-    found = of(fake.view(registry), "ours", "theirs", "blobs")
-    assert found.verdict == "worse"
-    assert any(note.startswith("ours gives no probabilities") for note in found.notes)
-    assert not any("theirs gives" in note for note in found.notes)
+    result = of(fake.view(registry), "ours", "theirs", "blobs")
+    assert result.verdict == "worse"
+    assert any(note.startswith("ours gives no probabilities") for note in result.notes)
+    assert not any("theirs gives" in note for note in result.notes)
 
 
 def test_given_and_holdout_splits(fake, registry):
@@ -370,7 +370,7 @@ def test_each_data_version_has_its_own_constant_model(fake, registry):
         made = dataclasses.replace(trial("ours", "blobs", 0), ingredients={"dataset": digest})
         fake.add(made, arrays, {"train_prior": prior})
         scorer.score(fake.trial_outcomes[-1])
-    losses = {digest: found["log_loss"] for (*_, digest), found in scorer.constants.items()}
+    losses = {digest: result["log_loss"] for (*_, digest), result in scorer.constants.items()}
     newer = -(math.log(0.25) + 3 * math.log(0.75)) / 4
     assert losses == {"older": pytest.approx(math.log(2)), "newer": pytest.approx(newer)}
 

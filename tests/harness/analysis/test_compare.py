@@ -53,16 +53,16 @@ def compare(runs, registry, **more):
 
 
 def only(comparison, metric="log_loss"):
-    (found,) = [c for c in comparison.changes if c.metric == metric]
-    return found
+    (result,) = [c for c in comparison.changes if c.metric == metric]
+    return result
 
 
 def test_equal_predictions_are_equivalent_and_called_identical(runs, registry):
     for fake in runs.by_name.values():
         fake.classify("ours")
-    found = compare(runs, registry)
-    assert (found.matched, found.only_old, found.only_new) == (FOLDS, 0, 0)
-    change = only(found)
+    comparison = compare(runs, registry)
+    assert (comparison.matched, comparison.only_old, comparison.only_new) == (FOLDS, 0, 0)
+    change = only(comparison)
     assert (change.verdict, change.reference) == ("equivalent", "old")
     assert "identical" in change.notes[0]
 
@@ -70,24 +70,24 @@ def test_equal_predictions_are_equivalent_and_called_identical(runs, registry):
 def test_worse_score_is_worse_for_either_metric_direction(runs, registry):
     runs.by_name["old"].classify("ours", sharpness=2.0)
     runs.by_name["new"].classify("ours", sharpness=0.3)
-    found = compare(runs, registry, metrics=["auc"], tolerances={"brier": 0.001})
-    assert {c.metric for c in found.changes} == {"log_loss", "auc", "brier"}
-    assert only(found).verdict == "worse"
-    assert only(found, "brier").verdict == "worse"
-    assert only(found, "brier").margin == 0.001
+    comparison = compare(runs, registry, metrics=["auc"], tolerances={"brier": 0.001})
+    assert {c.metric for c in comparison.changes} == {"log_loss", "auc", "brier"}
+    assert only(comparison).verdict == "worse"
+    assert only(comparison, "brier").verdict == "worse"
+    assert only(comparison, "brier").margin == 0.001
     turned = compare_runs(runs, "new", "old", registry, ["auc"])
     assert only(turned).verdict == "better"
-    assert only(turned).difference.value == pytest.approx(-only(found).difference.value)
+    assert only(turned).difference.value == pytest.approx(-only(comparison).difference.value)
     # The same order of rows by a higher-is-better metric: the sign follows the direction.
-    assert only(turned, "auc").difference.value == -only(found, "auc").difference.value
+    assert only(turned, "auc").difference.value == -only(comparison, "auc").difference.value
 
 
 def test_falling_higher_is_better_metric_is_worse(runs, registry):
     runs.by_name["old"].classify("ours")
     runs.by_name["new"].classify("ours", jitter=3.0)
-    found = only(compare(runs, registry, metrics=["auc"]), "auc")
-    assert found.difference.high < 0
-    assert found.verdict == "worse"
+    result = only(compare(runs, registry, metrics=["auc"]), "auc")
+    assert result.difference.high < 0
+    assert result.verdict == "worse"
 
 
 def test_wide_tolerance_ignores_a_small_change(runs, registry):
@@ -103,9 +103,9 @@ def test_only_common_cells_are_compared(runs, registry):
     runs.by_name["old"].classify("gone")
     runs.by_name["new"].classify("ours")
     runs.by_name["new"].classify("ours", seed=1)
-    found = compare(runs, registry)
-    assert (found.matched, found.only_old, found.only_new) == (FOLDS, FOLDS, FOLDS)
-    assert {c.algorithm for c in found.changes} == {"ours"}
+    comparison = compare(runs, registry)
+    assert (comparison.matched, comparison.only_old, comparison.only_new) == (FOLDS, FOLDS, FOLDS)
+    assert {c.algorithm for c in comparison.changes} == {"ours"}
 
 
 def test_cells_on_changed_data_are_not_paired(runs, registry):
@@ -115,9 +115,9 @@ def test_cells_on_changed_data_are_not_paired(runs, registry):
             replace(o, trial=replace(o.trial, ingredients={"dataset": name}))
             for o in fake.trial_outcomes
         ]
-    found = compare(runs, registry)
-    assert (found.matched, found.other_data) == (0, FOLDS)
-    assert found.changes == ()
+    comparison = compare(runs, registry)
+    assert (comparison.matched, comparison.other_data) == (0, FOLDS)
+    assert comparison.changes == ()
 
 
 def test_newly_failing_cell_is_reported_and_counted(runs, registry):
@@ -125,18 +125,18 @@ def test_newly_failing_cell_is_reported_and_counted(runs, registry):
     runs.by_name["new"].classify("ours")
     last = runs.by_name["new"].trial_outcomes[-1]
     runs.by_name["new"].trial_outcomes[-1] = replace(last, status=Status.CRASHED, arrays={})
-    found = compare(runs, registry)
-    (turn,) = found.turns
+    comparison = compare(runs, registry)
+    (turn,) = comparison.turns
     assert (turn.algorithm, turn.old, turn.new) == ("ours", "done", "crashed")
-    assert only(found).failed == (1, 0)
-    assert only(found).splits == FOLDS - 1
+    assert only(comparison).failed == (1, 0)
+    assert only(comparison).splits == FOLDS - 1
 
 
 def test_cell_that_failed_in_both_has_no_score_to_compare(runs, registry):
     for fake in runs.by_name.values():
         fake.add(trial("ours", "blobs", 0), status=Status.SKIPPED)
-    found = compare(runs, registry)
-    assert found.changes == found.turns == ()
+    comparison = compare(runs, registry)
+    assert comparison.changes == comparison.turns == ()
 
 
 def test_raw_seconds_are_shown_side_by_side(runs, registry):
@@ -158,8 +158,8 @@ def duel_outcome(params=None, threads=1, digest="d"):
     for name in ("ours", "theirs"):
         one = trial(name, "blobs", 0, params=params or {})
         cell = cell_id(name, one.params, one.preparation, "blobs", one.split, 0, threads)
-        told = (replace(one, threads=threads, cell=cell),)
-        jobs.append(Job(name, "m", DatasetRef("blobs", digest), told, threads=threads))
+        messages = (replace(one, threads=threads, cell=cell),)
+        jobs.append(Job(name, "m", DatasetRef("blobs", digest), messages, threads=threads))
     calls = (Sample("fit", 1.0, 1.0),) * 2
     return DuelOutcome(
         Duel(*jobs, id="d"), Status.DONE, (Block(0, 0, "fit", "ABBA", calls, calls),)

@@ -15,24 +15,24 @@ RNG = np.random.default_rng(3)
 
 
 def verdict(a, b, dataset, difference, gap=0.5, **changes):
-    found = named(a, b, dataset, "log_loss")
-    value = replace(found.difference, value=difference)
-    return replace(found, difference=value, gap=gap, **changes)
+    result = named(a, b, dataset, "log_loss")
+    value = replace(result.difference, value=difference)
+    return replace(result, difference=value, gap=gap, **changes)
 
 
 def test_algorithm_lacking_a_common_dataset_is_left_out_and_named():
     losses = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 3.0, "y": 4.0}, "c": {"x": 5.0}}
-    found = field_of(losses, {"x": 0.5})
-    assert (found.names, found.datasets, found.left_out) == (("a", "b"), ("x", "y"), ("c",))
-    assert found.losses.tolist() == [[1.0, 3.0], [2.0, 4.0]]
-    assert found.shares().tolist() == [[2.0, 6.0]]  # of the one dataset whose gap is known
+    result = field_of(losses, {"x": 0.5})
+    assert (result.names, result.datasets, result.left_out) == (("a", "b"), ("x", "y"), ("c",))
+    assert result.losses.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert result.shares().tolist() == [[2.0, 6.0]]  # of the one dataset whose gap is known
 
 
 def test_dataset_finished_by_few_excludes_no_algorithm():
     losses = {name: {"x": 1.0} for name in "abc"} | {"d": {"x": 1.0, "rare": 1.0}}
-    found = field_of(losses, {})
-    assert found.datasets == ("x",)
-    assert found.names == ("a", "b", "c", "d")
+    result = field_of(losses, {})
+    assert result.datasets == ("x",)
+    assert result.names == ("a", "b", "c", "d")
     assert field_of({}, {}).losses.size == 0
 
 
@@ -41,14 +41,14 @@ def test_declared_pairs_are_tested_on_their_own_datasets_with_holm():
     accuracy = [verdict("ours", "theirs", f"d{i}", 0.5 * x) for i, x in enumerate(first)]
     accuracy += [verdict("other", "theirs", f"d{i}", 0.5 * x) for i, x in enumerate(second)]
     accuracy += [verdict("other", "theirs", "none", math.nan), verdict("ours", "theirs", "", 9.0)]
-    found = declared_tests(accuracy, 0.01)
-    assert [(t.pair, t.difference.n, lacking) for t, _, lacking in found] == [
+    result = declared_tests(accuracy, 0.01)
+    assert [(t.pair, t.difference.n, lacking) for t, _, lacking in result] == [
         (("ours", "theirs"), 12, 0), (("other", "theirs"), 9, 1),
     ]  # fmt: skip
     p = [wilcoxon(x, method="exact").pvalue for x in (first, second)]
-    assert [t.p for t, *_ in found] == pytest.approx(p, abs=1e-12)
-    assert [t.holm for t, *_ in found] == pytest.approx(multipletests(p, method="holm")[1])
-    ours = found[0][0]
+    assert [t.p for t, *_ in result] == pytest.approx(p, abs=1e-12)
+    assert [t.holm for t, *_ in result] == pytest.approx(multipletests(p, method="holm")[1])
+    ours = result[0][0]
     assert (ours.wins, ours.losses) == ((first > 0.01).sum(), (first < -0.01).sum())
 
 
@@ -57,8 +57,8 @@ def test_tracks_and_variants_are_separate_pairs():
         verdict("ours", "theirs", "d", 0.1, track="equal"),
         verdict("ours", "theirs", "d", 0.2, track="tuned"),
     ]
-    found = declared_tests(accuracy, 0.01)
-    assert [(t.pair[0], track) for t, track, _ in found] == [
+    result = declared_tests(accuracy, 0.01)
+    assert [(t.pair[0], track) for t, track, _ in result] == [
         ("ours", "equal"),
         ("ours #2", "tuned"),
     ]

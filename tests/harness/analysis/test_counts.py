@@ -48,14 +48,14 @@ def test_without_variance_p_comes_from_the_sign_test():
 def test_false_alarm_among_many_datasets_is_removed_and_a_clear_one_kept():
     quiet = [judged(f"d{i}", RNG.normal(0, 0.3, 5)) for i in range(20)]
     calm = [one for one in quiet if one.verdict == "inconclusive"]
-    found = [*calm, worse("unlucky", 0.05), worse("truly", 0.001)]
-    adjusted = multipletests([difference_p(one) for one in found], method="holm")[1]
-    assert found[-2].verdict == found[-1].verdict == "worse"
-    assert difference_p(found[-2]) < 0.05 < adjusted[-2]
+    results = [*calm, worse("unlucky", 0.05), worse("truly", 0.001)]
+    adjusted = multipletests([difference_p(one) for one in results], method="holm")[1]
+    assert results[-2].verdict == results[-1].verdict == "worse"
+    assert difference_p(results[-2]) < 0.05 < adjusted[-2]
     assert adjusted[-1] < 0.05
-    [counts] = count_verdicts(found)
+    [counts] = count_verdicts(results)
     assert (counts.worse, counts.worse_on, counts.doubtful) == (1, ("truly",), ("unlucky",))
-    assert (counts.datasets, counts.inconclusive) == (len(found), len(calm) + 1)
+    assert (counts.datasets, counts.inconclusive) == (len(results), len(calm) + 1)
 
 
 def test_equivalent_and_single_dataset_verdicts_are_kept():
@@ -69,15 +69,15 @@ def test_equivalent_and_single_dataset_verdicts_are_kept():
 
 def test_pairs_tracks_and_variants_are_counted_separately():
     deep, flat = ({"depth": 9}, {}), ({"depth": 1}, {})
-    found = [
+    results = [
         worse("d", 0.001, params=deep),
         worse("d", 0.001, params=flat),
         worse("d", 0.001, reference="others", params=deep),
         worse("e", 0.001, reference="others", params=flat),
         worse("d", 0.001, track="tuned"),
     ]
-    told = [(c.reference, c.track, c.datasets) for c in count_verdicts(found)]
-    assert sorted(told) == [
+    messages = [(c.reference, c.track, c.datasets) for c in count_verdicts(results)]
+    assert sorted(messages) == [
         ("others", "", 2),  # of several experiments, each with its own size
         ("theirs", "", 1),
         ("theirs", "", 1),
@@ -93,20 +93,20 @@ def view(found, name="work"):
 def test_table_counts_and_notes_name_the_datasets(capsys):
     calm = [judged(f"d{i}", np.array([0.5, -0.4, 0.1, -0.3, 0.2])) for i in range(10)]
     print_verdicts([view([*calm, worse("unlucky", 0.05), worse("truly", 0.001)])])
-    told = capsys.readouterr()
-    row = told.out.splitlines()[-1].split()
+    captured = capsys.readouterr()
+    row = captured.out.splitlines()[-1].split()
     assert row == ["ours", "theirs", "12", "0", "0", "1", "11"]
-    assert "ours against theirs is worse on truly" in told.err
-    assert "worse on unlucky if tested alone" in told.err
+    assert "ours against theirs is worse on truly" in captured.err
+    assert "worse on unlucky if tested alone" in captured.err
 
 
 def test_series_is_counted_over_its_runs_and_one_dataset_has_no_table(capsys):
     print_verdicts([view([worse("d", 0.001)])])
     assert capsys.readouterr().out == ""
     print_verdicts([view([worse("d", 0.001)], name) for name in ("small", "large")])
-    told = capsys.readouterr()
-    assert told.out.splitlines()[-1].split()[:3] == ["ours", "theirs", "2"]
-    assert "worse on small d, large d" in told.err
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1].split()[:3] == ["ours", "theirs", "2"]
+    assert "worse on small d, large d" in captured.err
 
 
 def test_nan_difference_is_no_alarm():

@@ -28,18 +28,18 @@ def accuracy(low, high, *, inner=None, **changes):
     """Return a verdict with given 95 % and 90 % intervals, in shares of the gap."""
     middle = (low + high) / 2
     near = inner or (0.8 * low + 0.2 * middle, 0.8 * high + 0.2 * middle)
-    found = Accuracy(
+    result = Accuracy(
         "ours", "theirs", "wine", "log_loss", "inconclusive",
         Interval(low * GAP, middle * GAP, high * GAP), MARGIN, splits=5,
         inner=Interval(near[0] * GAP, middle * GAP, near[1] * GAP, 0.9), gap=GAP, error=0.001,
     )  # fmt: skip
-    return replace(found, **changes)
+    return replace(result, **changes)
 
 
 def speed(low, value, high, **changes):
     ratio = Interval(low, value, high, n=8)
-    found = Speed("ours", "theirs", "wine", "train", ratio, "launch", (1.0, value))
-    return replace(found, **changes)
+    result = Speed("ours", "theirs", "wine", "train", ratio, "launch", (1.0, value))
+    return replace(result, **changes)
 
 
 def duel(status=Status.DONE, side="a"):
@@ -291,6 +291,6 @@ def test_gates_are_read_from_a_stored_config():
     gate = {"kind": "speed", "algorithm": "ours", "limit": 2}
     experiment = Experiment(name="x", datasets=["wine"], gate=[gate])
     config = {"experiment": experiment.model_dump(mode="json")}
-    (found,) = gates_of(config)
-    assert (found.kind, found.limit, found.phase) == ("speed", 2.0, "train")
+    (result,) = gates_of(config)
+    assert (result.kind, result.limit, result.phase) == ("speed", 2.0, "train")
     assert gates_of({}) == []

@@ -78,11 +78,11 @@ def duel(**rule):
 
 
 def blocks(log_ratios):
-    found = []
+    results = []
     for launch, value in enumerate(log_ratios):
         a, b = (tuple(Sample("fit", wall, wall) for _ in "ab") for wall in (1.0, math.exp(value)))
-        found.append(Block(launch, 0, "fit", "ABBA", a, b))
-    return found
+        results.append(Block(launch, 0, "fit", "ABBA", a, b))
+    return results
 
 
 def noisy(seed, launches, centre, spread):
@@ -123,9 +123,9 @@ def test_train_is_native_and_fit_together():
 
 
 def test_reported_interval_is_adjusted_for_interim_analyses():
-    found = noisy(4, 12, 0.1, 0.05)
-    outcome = DuelOutcome(duel(claim=1.0), Status.DONE, tuple(found), facts={"stopped": "why"})
-    fixed = DuelOutcome(duel(), Status.DONE, tuple(found))
+    result = noisy(4, 12, 0.1, 0.05)
+    outcome = DuelOutcome(duel(claim=1.0), Status.DONE, tuple(result), facts={"stopped": "why"})
+    fixed = DuelOutcome(duel(), Status.DONE, tuple(result))
     (looked,), (plain,) = speeds_of(outcome), speeds_of(fixed)
     assert looked.ratio.level >= LOOK_LEVEL > plain.ratio.level >= 0.95
     assert looked.ratio.low < plain.ratio.low
@@ -139,9 +139,9 @@ def test_intervals_cover_a_simulated_ratio_for_every_stop_reason(truth):
     rule = duel(precision=0.02, claim=1.0)
     covered = 0
     for _ in range(300):
-        found = blocks(truth + rng.standard_t(3, INTERIM_LAUNCHES[-1]) * 0.02)
-        end = next(n for n in INTERIM_LAUNCHES if stop_reason(rule, found[:n]))
-        (speed,) = speeds_of(DuelOutcome(rule, Status.DONE, tuple(found[:end])))
+        result = blocks(truth + rng.standard_t(3, INTERIM_LAUNCHES[-1]) * 0.02)
+        end = next(n for n in INTERIM_LAUNCHES if stop_reason(rule, result[:n]))
+        (speed,) = speeds_of(DuelOutcome(rule, Status.DONE, tuple(result[:end])))
         covered += speed.ratio.low <= math.exp(truth) <= speed.ratio.high
     assert covered / 300 >= 0.93  # 95 % promised; three standard errors below is 91 %
 

@@ -33,9 +33,9 @@ def test_renumbered_nodes_give_an_equal_ensemble(name, task):
     training = rows(task, missing=REGISTRY.algorithm(name).accepts.missing)
     side = grow(name, task, training)
     for other in (side, renumbered(side, np.random.default_rng(1))):
-        found = compare(side, other, training)
-        assert (found.agreement, found.differences, found.worst) == ("bits", (), 0.0)
-        assert found.alike == found.trees[0] == side.ensemble.n_trees
+        comparison = compare(side, other, training)
+        assert (comparison.agreement, comparison.differences, comparison.worst) == ("bits", (), 0.0)
+        assert comparison.alike == comparison.trees[0] == side.ensemble.n_trees
     shuffled = renumbered(side, np.random.default_rng(1)).ensemble
     if side.ensemble.n_nodes > 8 * side.ensemble.n_trees:
         assert not np.array_equal(shuffled.threshold, side.ensemble.threshold)
@@ -45,9 +45,9 @@ def test_renumbered_nodes_give_an_equal_ensemble(name, task):
 def test_stored_comparison_is_read_back_equal(name):
     training = rows(Task.BINARY)
     one, other = (grow(name, Task.BINARY, training, max_depth=depth) for depth in (2, 4))
-    found = compare(one, other, training)
-    assert found.differences
-    assert comparison_from_json(json.loads(json.dumps(to_json(found)))) == found
+    comparison = compare(one, other, training)
+    assert comparison.differences
+    assert comparison_from_json(json.loads(json.dumps(to_json(comparison)))) == comparison
 
 
 def test_sparse_rows_are_walked_like_the_library():
@@ -163,28 +163,30 @@ def goes_left(e, node, row):
 def slow_verdict(a, b, training):
     """Return agreement and first differing tree, by comparing the path of every row."""
     one, other = a.ensemble, b.ensemble
-    order, found, first = ["bits", "values", "structure", ""], ["bits"], None
+    order, results, first = ["bits", "values", "structure", ""], ["bits"], None
     every = range(training.rows)
     for t in range(min(one.n_trees, other.n_trees)):
         roots = (int(one.offsets[t]), int(other.offsets[t]))
         levels = set(slow_levels(one, other, t, *roots, training.X, every))
         first = t if first is None and levels != {"bits"} else first
-        found += levels
+        results += levels
         if "" in levels:
             break
-    if "" not in found and one.n_trees != other.n_trees:
+    if "" not in results and one.n_trees != other.n_trees:
         return "", min(one.n_trees, other.n_trees) if first is None else first
-    return max(found, key=order.index), first
+    return max(results, key=order.index), first
 
 
 @given(cases)
 def test_verdict_equals_a_comparison_of_every_row(case):
     a, b, training = case
-    found = compare(a, b, training)
+    comparison = compare(a, b, training)
     agreement, tree = slow_verdict(a, b, training)
-    assert found.agreement == agreement
-    assert (found.differences[0].tree if found.differences else None) == tree
-    assert [d.tree for d in found.differences] == sorted(d.tree for d in found.differences)
+    assert comparison.agreement == agreement
+    assert (comparison.differences[0].tree if comparison.differences else None) == tree
+    assert [d.tree for d in comparison.differences] == sorted(
+        d.tree for d in comparison.differences
+    )
 
 
 @given(cases, st.integers(0, 99))
@@ -198,11 +200,11 @@ def test_verdict_does_not_depend_on_node_numbers(case, seed):
 @given(cases)
 def test_verdict_is_symmetric(case):
     a, b, training = case
-    found, mirrored = compare(a, b, training), compare(b, a, training)
-    assert (found.agreement, found.alike, found.worst) == (
+    comparison, mirrored = compare(a, b, training), compare(b, a, training)
+    assert (comparison.agreement, comparison.alike, comparison.worst) == (
         mirrored.agreement, mirrored.alike, mirrored.worst,
     )  # fmt: skip
-    for one, other in zip(found.differences, mirrored.differences, strict=True):
+    for one, other in zip(comparison.differences, mirrored.differences, strict=True):
         for name in ("level", "what", "tree", "path", "cause", "rows", "moved", "affected", "ulps"):
             assert getattr(one, name) == getattr(other, name), name
         assert (one.a, one.b) == (other.b, other.a)
@@ -212,11 +214,11 @@ def test_verdict_is_symmetric(case):
 @given(cases)
 def test_training_predictions_differ_only_where_values_or_structure_differ(case):
     a, b, training = case
-    found = compare(a, b, training)
-    if found.agreement == "bits":
+    comparison = compare(a, b, training)
+    if comparison.agreement == "bits":
         assert np.array_equal(a.ensemble.raw(training.X), b.ensemble.raw(training.X))
-    if found.agreement == "values":
-        assert found.worst <= 1e-5
+    if comparison.agreement == "values":
+        assert comparison.worst <= 1e-5
 
 
 # ------------------------------------------------------------------ what a reader is told
@@ -248,14 +250,14 @@ def test_less_and_at_most_are_equal_if_no_value_lies_between():
 def test_category_set_with_swapped_sides_is_reported():
     one, other = stump(sets={0: ([1], True)}), stump(sets={0: ([1], False)}, values=(2.0, 1.0))
     compared = compare(Side(one, "a"), Side(other, "b"), STEP)
-    (found,) = compared.differences
-    assert (compared.agreement, found.level, found.what, found.moved) == (
+    (result,) = compared.differences
+    assert (compared.agreement, result.level, result.what, result.moved) == (
         "values",
         "bits",
         "sides",
         3,
     )
-    assert "the same two parts of the rows, with left and right exchanged" in found.sentence
+    assert "the same two parts of the rows, with left and right exchanged" in result.sentence
 
 
 def test_comparison_continues_below_swapped_sides():
@@ -279,34 +281,34 @@ def test_comparison_continues_below_swapped_sides():
     same = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 0.5), "b"), STEP)
     assert [d.what for d in same.differences] == ["sides"]
     parted = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 2.5), "b"), STEP)
-    found = parted.differences[0]
-    assert (found.level, found.what, found.path, found.path_b) == (
+    values = parted.differences[0]
+    assert (values.level, values.what, values.path, values.path_b) == (
         "structure",
         "threshold",
         "L",
         "R",
     )
-    assert "node L of one, R of the other (2 training rows)" in found.sentence
-    marked = [next(line for line in lines if line.marked) for lines in found.drawing]
+    assert "node L of one, R of the other (2 training rows)" in values.sentence
+    marked = [next(line for line in lines if line.marked) for lines in values.drawing]
     assert [line.side for line in marked] == ["left", "right"]
 
 
 def test_equal_number_in_another_precision_is_another_split():
     coarse = stump(0.1, input_dtype="float32")
-    found = compare(Side(stump(0.1), "a"), Side(coarse, "b"), STEP)
-    assert found.agreement == "values"
-    assert "rounds or compares values in another way" in found.differences[0].sentence
+    comparison = compare(Side(stump(0.1), "a"), Side(coarse, "b"), STEP)
+    assert comparison.agreement == "values"
+    assert "rounds or compares values in another way" in comparison.differences[0].sentence
 
 
 def test_mean_of_one_tree_equals_the_tree():
-    found = compare(Side(stump(), "a"), Side(stump(combination="mean"), "b"), STEP)
-    assert found.agreement == "bits"
+    comparison = compare(Side(stump(), "a"), Side(stump(combination="mean"), "b"), STEP)
+    assert comparison.agreement == "bits"
 
 
 def test_different_link_is_reported():
-    found = compare(Side(stump(), "a"), Side(stump(link="exp"), "b"), STEP)
-    assert (found.agreement, found.differences[0].what) == ("structure", "link")
-    assert "The prediction is the identity" in found.differences[0].sentence
+    comparison = compare(Side(stump(), "a"), Side(stump(link="exp"), "b"), STEP)
+    assert (comparison.agreement, comparison.differences[0].what) == ("structure", "link")
+    assert "The prediction is the identity" in comparison.differences[0].sentence
 
 
 def test_sums_in_another_precision_are_reported_if_all_leaves_agree():
@@ -314,16 +316,16 @@ def test_sums_in_another_precision_are_reported_if_all_leaves_agree():
     one, other = (
         TreeEnsemble.join(trees, n_features=2, sum_dtype=dtype) for dtype in ("float64", "float32")
     )
-    found = compare(Side(one, "a"), Side(other, "b"), STEP)
-    assert (found.agreement, found.worst) == ("bits", 2.0**-30)
+    comparison = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert (comparison.agreement, comparison.worst) == ("bits", 2.0**-30)
 
 
 def test_nan_predictions_on_both_sides_are_no_difference():
     trees = [stump(values=(sign * math.inf, sign)).tree(0) for sign in (1.0, -1.0)]
     one, other = (TreeEnsemble.join(trees, n_features=2, link=link) for link in ("identity", "exp"))
     with np.errstate(invalid="ignore"):  # infinity less infinity
-        found = compare(Side(one, "a"), Side(other, "b"), STEP)
-    assert found.worst == 1.0  # of the other rows: 0 and exp(0)
+        comparison = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert comparison.worst == 1.0  # of the other rows: 0 and exp(0)
 
 
 def test_without_rules_the_stored_gains_are_reported():
@@ -353,9 +355,9 @@ def test_rows_of_wrong_width_are_refused():
 @pytest.mark.parametrize("e", [stump(), TreeEnsemble.join([], n_features=2)])
 def test_ensemble_without_trees_can_be_compared(e):
     empty = TreeEnsemble.join([], n_features=2, base=np.array([1.0]))
-    found = compare(Side(e, "a"), Side(empty, "b"), STEP)
+    comparison = compare(Side(e, "a"), Side(empty, "b"), STEP)
     whats = ["base score"] if e.n_trees == 0 else ["base score", "number of trees"]
-    assert [d.what for d in found.differences] == whats
+    assert [d.what for d in comparison.differences] == whats
 
 
 @pytest.mark.parametrize(
@@ -369,8 +371,8 @@ def test_ensemble_without_trees_can_be_compared(e):
 )
 def test_infinite_base_scores_without_trees_are_compared_as_values(one, other, told):
     a, b = (TreeEnsemble.join([], n_features=2, base=np.array([base])) for base in (one, other))
-    found = compare(Side(a, "a"), Side(b, "b"), STEP).differences
-    assert [(d.level, d.what) for d in found] == told
+    result = compare(Side(a, "a"), Side(b, "b"), STEP).differences
+    assert [(d.level, d.what) for d in result] == told
 
 
 def test_two_models_of_one_name_are_distinguished():

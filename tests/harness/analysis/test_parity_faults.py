@@ -36,8 +36,8 @@ RATED = ("xgboost.hist", *THREE[1:])
 
 def headline(one, other, training):
     """Return the comparison and its first difference."""
-    found = compare(one, other, training)
-    return found, found.differences[0]
+    comparison = compare(one, other, training)
+    return comparison, comparison.differences[0]
 
 
 def inner_nodes(e, tree, depth=0):
@@ -60,8 +60,8 @@ def test_wrong_tie_break_is_named_a_tie(name):
     on_copied = [(p, n) for p, n in inner_nodes(e, tree, 1) if e.feature[n] in {0, 5}]
     path, node = on_copied[0]
     other = edited(side, feature=put(e.feature, node, 5 - e.feature[node]))
-    found, first = headline(side, other, training)
-    assert (found.agreement, found.alike) == ("", tree)
+    comparison, first = headline(side, other, training)
+    assert (comparison.agreement, comparison.alike) == ("", tree)
     assert (first.level, first.what, first.tree, first.path) == ("structure", "feature", tree, path)
     assert first.cause == "tie"
     assert (first.moved, first.others) == (0, 0)
@@ -77,8 +77,8 @@ def test_other_column_order_of_ties_is_named(name):
     mirrored = grow(name, Task.REGRESSION, replace(training, X=training.X[:, order]))
     e = mirrored.ensemble
     other = edited(mirrored, feature=np.where(e.feature < 0, -1, order[e.feature]))
-    found, first = headline(side, other, training)
-    assert (found.alike, first.tree, first.path) == (0, 0, "")
+    comparison, first = headline(side, other, training)
+    assert (comparison.alike, first.tree, first.path) == (0, 0, "")
     assert (first.what, first.cause) == ("feature", "tie")
     assert first.a.text.split()[0] != first.b.text.split()[0]
     assert first.a.text.split()[1:] == first.b.text.split()[1:]
@@ -112,14 +112,14 @@ def test_threshold_off_by_one_ulp(name):
     values = training.column(int(e.feature[node]))[rows_at(training, e, tree, path)]
     assert moved not in values.astype(e.input_dtype)
     other = edited(side, threshold=put(e.threshold, node, moved))
-    found, first = headline(side, other, training)
-    assert found.agreement == "values"
+    comparison, first = headline(side, other, training)
+    assert comparison.agreement == "values"
     assert (first.level, first.what, first.tree, first.path) == ("bits", "threshold", tree, path)
     assert (first.ulps, first.ulps_of, first.moved, first.affected) == (1, exact, 0, 0)
     assert first.cause == "rounding"
     assert "no training row lies between" in first.sentence.lower()
     assert first.a.text != first.b.text
-    assert found.worst == 0.0
+    assert comparison.worst == 0.0
 
 
 def test_threshold_off_by_one_ulp_at_a_training_value():
@@ -128,10 +128,12 @@ def test_threshold_off_by_one_ulp_at_a_training_value():
     e = side.ensemble
     path, node = inner_nodes(e, 2, 1)[0]
     moved = np.nextafter(np.float32(e.threshold[node]), np.float32(np.inf))
-    found, first = headline(side, edited(side, threshold=put(e.threshold, node, moved)), training)
+    comparison, first = headline(
+        side, edited(side, threshold=put(e.threshold, node, moved)), training
+    )
     reach = rows_at(training, e, 2, path)
     on_it = training.column(int(e.feature[node]))[reach].astype(np.float32) == e.threshold[node]
-    assert found.agreement == ""
+    assert comparison.agreement == ""
     assert (first.what, first.tree, first.path, first.ulps) == ("threshold", 2, path, 1)
     assert first.moved == on_it.sum() > 0
     assert first.cause == "rounding"
@@ -175,8 +177,8 @@ def test_extra_split_is_named_with_its_node(name):
         local = leaf - int(e.offsets[tree])
         return with_split(held, local, 3, limit, [1.0, -1.0]) if number == tree else held
 
-    found, first = headline(side, rebuilt(side, change), training)
-    assert (found.agreement, found.alike) == ("", tree)
+    comparison, first = headline(side, rebuilt(side, change), training)
+    assert (comparison.agreement, comparison.alike) == ("", tree)
     assert (first.what, first.tree, first.path) == ("leaf or split", tree, path)
     assert (first.a.number, first.rows) == (leaf - int(e.offsets[tree]), len(values))
     assert first.b.rows == ((values <= limit).sum(), (values > limit).sum())
@@ -194,15 +196,15 @@ def test_swapped_default_direction(name):
         reach = rows_at(training, e, tree, path)
         missing = int(np.isnan(training.column(int(e.feature[node]))[reach]).sum())
         other = edited(side, default_left=put(e.default_left, node, not e.default_left[node]))
-        found, first = headline(side, other, training)
+        comparison, first = headline(side, other, training)
         assert (first.what, first.tree, first.path) == ("missing side", tree, path)
         assert {first.a.missing, first.b.missing} == {"left", "right"}
         assert first.moved == missing
         if missing:
-            assert (first.level, found.agreement) == ("structure", "")
+            assert (first.level, comparison.agreement) == ("structure", "")
             assert first.cause == ("tie" if first.relative < 1e-9 else "rule")
         else:
-            assert (first.level, found.agreement, first.cause) == ("bits", "values", "tie")
+            assert (first.level, comparison.agreement, first.cause) == ("bits", "values", "tie")
 
 
 # ------------------------------------------------------------------ a learning rate applied twice
@@ -216,8 +218,8 @@ def test_learning_rate_applied_twice(name, tree):
     e = side.ensemble
     values = np.array(e.value)
     values[e.offsets[tree] :] *= 0.1
-    found, first = headline(side, edited(side, value=values), training)
-    assert found.agreement == "structure"
+    comparison, first = headline(side, edited(side, value=values), training)
+    assert comparison.agreement == "structure"
     path, leaf = next((p, n) for p, n in places(e, tree) if e.left[n] < 0)
     assert (first.level, first.what) == ("values", "leaf value")
     assert (first.tree, first.path, first.a.number) == (tree, path, leaf - int(e.offsets[tree]))
@@ -232,8 +234,8 @@ def test_learning_rate_applied_twice_through_tree_weights():
     training = rows(Task.BINARY)
     side = grow("sklearn.gradient_boosting", Task.BINARY, training)
     other = edited(side, weight=side.ensemble.weight * 0.1)
-    found, first = headline(other, side, training)
-    assert (first.what, first.tree, found.agreement) == ("leaf value", 0, "structure")
+    comparison, first = headline(other, side, training)
+    assert (first.what, first.tree, comparison.agreement) == ("leaf value", 0, "structure")
     assert first.scale == pytest.approx(10)
     assert "which sklearn.gradient_boosting (A) applies once more" in first.sentence
 
@@ -243,10 +245,10 @@ def test_tree_after_a_shrunken_one_is_reported_too():
     one, other = (
         grow("xgboost.exact", Task.REGRESSION, training, learning_rate=rate) for rate in (0.3, 0.09)
     )
-    found = compare(one, other, training)
-    assert [(d.level, d.tree) for d in found.differences] == [("values", 0), ("structure", 1)]
-    assert found.differences[0].scale == pytest.approx(0.3)
-    assert found.alike == 1
+    comparison = compare(one, other, training)
+    assert [(d.level, d.tree) for d in comparison.differences] == [("values", 0), ("structure", 1)]
+    assert comparison.differences[0].scale == pytest.approx(0.3)
+    assert comparison.alike == 1
 
 
 # ------------------------------------------------------------------ a float32 sum
@@ -261,11 +263,11 @@ def test_leaves_summed_in_single_precision():
         if e.left[node] < 0:
             y = training.y[rows_at(training, e, 0, path)].astype(np.float32)
             values[node] = np.cumsum(y, dtype=np.float32)[-1] / np.float32(len(y))
-    found, first = headline(side, edited(side, value=values), training)
+    comparison, first = headline(side, edited(side, value=values), training)
     changed = [(p, n) for p, n in places(e, 0) if e.left[n] < 0 and values[n] != e.value[n]]
     assert (first.what, first.cause, first.tree) == ("leaf value", "rounding", 0)
     assert first.path in {path for path, _ in changed}
-    if found.agreement == "values":
+    if comparison.agreement == "values":
         assert (first.path, first.others) == (changed[0][0], len(changed) - 1)
     assert 0 < first.relative < 1e-5
     assert "sums in single precision" in first.sentence
@@ -330,8 +332,8 @@ def test_category_missing_from_a_set(categorical):
     reach = training.column(1)[rows_at(training, e, 1, path)]
     gone = next(code for code in codes_of(e, node) if code in reach)
     kept = [code for code in codes_of(e, node) if code != gone]
-    found, first = headline(side, with_set(side, node, kept), training)
-    assert found.agreement == ""
+    comparison, first = headline(side, with_set(side, node, kept), training)
+    assert comparison.agreement == ""
     assert (first.what, first.tree, first.path) == ("category set", 1, path)
     assert first.moved == (reach == gone).sum()
     assert "city in {" in first.a.text
@@ -344,8 +346,8 @@ def test_category_without_rows_changes_bits_only(categorical):
     reach = training.column(1)[rows_at(training, e, 0, path)]
     absent = next(code for code in range(30, 40) if code not in reach)
     other = with_set(side, node, sorted([*codes_of(e, node), absent]))
-    found, first = headline(side, other, training)
-    assert found.agreement == "values"
+    comparison, first = headline(side, other, training)
+    assert comparison.agreement == "values"
     assert (first.level, first.what, first.path) == ("bits", "category set", path)
     assert (first.moved, first.cause) == (0, "tie")
 
@@ -399,8 +401,8 @@ def test_with_another_criterion_each_side_is_right_by_its_own_sums():
 def test_wrong_base_score(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
-    found, first = headline(side, edited(side, base=side.ensemble.base + 0.5), training)
-    assert (found.agreement, first.what, first.tree) == ("structure", "base score", 0)
+    comparison, first = headline(side, edited(side, base=side.ensemble.base + 0.5), training)
+    assert (comparison.agreement, first.what, first.tree) == ("structure", "base score", 0)
     assert first.shift == pytest.approx(0.5)
     assert "The scores start from" in first.sentence
 
@@ -413,16 +415,16 @@ def test_base_score_inside_the_first_tree_is_equal():
     for tree in range(3):
         here = slice(*e.offsets[tree : tree + 2])
         values[here] += e.base[tree]
-    found = compare(side, edited(side, value=values, base=np.zeros(3)), training)
-    assert (found.agreement, found.differences) == ("bits", ())
+    comparison = compare(side, edited(side, value=values, base=np.zeros(3)), training)
+    assert (comparison.agreement, comparison.differences) == ("bits", ())
 
 
 def test_missing_trees_are_counted():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.hist", Task.REGRESSION, training)
     other = grow("xgboost.hist", Task.REGRESSION, training, n_estimators=2)
-    found, first = headline(side, other, training)
-    assert (found.agreement, found.trees, found.alike) == ("", (4, 2), 2)
+    comparison, first = headline(side, other, training)
+    assert (comparison.agreement, comparison.trees, comparison.alike) == ("", (4, 2), 2)
     assert (first.what, first.tree) == ("number of trees", 2)
     assert "There are 4 in" in first.sentence
 
@@ -431,13 +433,13 @@ def test_wrong_vote_weight():
     training = rows(Task.BINARY)
     side = grow("sklearn.adaboost", Task.BINARY, training)
     e = side.ensemble
-    found, first = headline(
+    comparison, first = headline(
         side, edited(side, weight=put(e.weight, 2, e.weight[2] * 1.5)), training
     )
-    assert (found.agreement, first.what, first.tree) == ("structure", "tree weight", 2)
+    assert (comparison.agreement, first.what, first.tree) == ("structure", "tree weight", 2)
     near = edited(side, weight=put(e.weight, 2, np.nextafter(e.weight[2], 9)))
-    found, first = headline(side, near, training)
-    assert (found.agreement, first.what, first.cause) == ("values", "tree weight", "rounding")
+    comparison, first = headline(side, near, training)
+    assert (comparison.agreement, first.what, first.cause) == ("values", "tree weight", "rounding")
 
 
 def test_trees_adding_to_other_outputs():
@@ -453,8 +455,8 @@ def test_other_ensemble_form_is_reported_and_structure_still_compared():
     training = rows(Task.BINARY)
     forest = grow("sklearn.random_forest", Task.BINARY, training)
     boosted = grow("sklearn.adaboost", Task.BINARY, training)
-    found = compare(forest, boosted, training)
-    form, structure = found.differences[:2]
+    comparison = compare(forest, boosted, training)
+    form, structure = comparison.differences[:2]
     assert (form.what, structure.level) == ("form", "structure")
     assert "Their leaves cannot be compared" in form.sentence
 
@@ -466,16 +468,16 @@ def test_rounding_of_base_scores_changes_no_leaf():
     leaf = int(np.flatnonzero(e.left[: e.offsets[1]] < 0)[0])
     values = put(e.value, leaf, -e.base * (1.0 + 1e-4))  # leaf and base all but cancel
     one, other = (edited(side, value=values, base=e.base * k) for k in (1.0, 1.0 + 5e-7))
-    found, first = headline(one, other, training)
-    assert (found.agreement, first.what, first.cause) == ("values", "base score", "rounding")
+    comparison, first = headline(one, other, training)
+    assert (comparison.agreement, first.what, first.cause) == ("values", "base score", "rounding")
     assert "The scores start from" in first.sentence
-    assert len(found.differences) == 1
+    assert len(comparison.differences) == 1
 
 
 def test_small_leaf_differences_are_not_reported_as_factors():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training)
     off = 1.0 + 4e-6 * np.random.default_rng(0).uniform(0.5, 1.0, side.ensemble.value.shape)
-    found, first = headline(side, edited(side, value=side.ensemble.value * off), training)
-    assert (found.agreement, first.what, first.scale) == ("structure", "leaf value", None)
+    comparison, first = headline(side, edited(side, value=side.ensemble.value * off), training)
+    assert (comparison.agreement, first.what, first.scale) == ("structure", "leaf value", None)
     assert "of it apart" in first.sentence

@@ -40,8 +40,8 @@ def test_gains_equal_the_library(name, task, weight):
             if e.left[node] < 0 or (not path and "hist_gradient" in name):
                 continue
             reach = rows_at(training, e, tree, path)
-            found = gain_of(terms, reach, training.goes_left(e, node, reach))
-            assert found.value == pytest.approx(e.gain[node], rel=digits, abs=4 * found.terms)
+            gain = gain_of(terms, reach, training.goes_left(e, node, reach))
+            assert gain.value == pytest.approx(e.gain[node], rel=digits, abs=4 * gain.terms)
             counted += 1
     assert counted >= e.n_trees  # AdaBoost has stumps
 
@@ -66,8 +66,8 @@ def test_gain_parameters_are_used(name, task, params):
     for tree in range(e.n_trees):
         node, every = int(e.offsets[tree]), np.arange(N)
         terms = terms_of(side, training, tree)
-        found = gain_of(terms, every, training.goes_left(e, node, every))
-        assert found.value == pytest.approx(e.gain[node], rel=1e-5)
+        gain = gain_of(terms, every, training.goes_left(e, node, every))
+        assert gain.value == pytest.approx(e.gain[node], rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -145,18 +145,18 @@ def random_terms(seed, entropy=False):
 def test_gain_uses_exact_sums(seed, entropy):
     terms, left = random_terms(seed, entropy)
     reach = np.arange(len(left))
-    found = gain_of(terms, reach, left)
-    assert found.value == pytest.approx(
-        slow_gain(terms, reach.tolist(), left.tolist()), abs=8 * found.resolution + 1e-300
+    gain = gain_of(terms, reach, left)
+    assert gain.value == pytest.approx(
+        slow_gain(terms, reach.tolist(), left.tolist()), abs=8 * gain.resolution + 1e-300
     )
-    assert found.resolution < found.terms * 1e-6 + 1e-300
+    assert gain.resolution < gain.terms * 1e-6 + 1e-300
 
 
 @given(st.integers(0, 10**6))
 def test_bounds_cover_single_precision_gains(seed):
     terms, left = random_terms(seed)
     exact = slow_gain(terms, range(len(left)), left.tolist())
-    found = gain_of(terms, np.arange(len(left)), left)
+    gain = gain_of(terms, np.arange(len(left)), left)
 
     def single(summed):
         def score(part):
@@ -178,10 +178,8 @@ def test_bounds_cover_single_precision_gains(seed):
             np.cumsum(values, axis=0, dtype=np.float32)[-1] if len(values) else values.sum(axis=0)
         )
 
-    assert (
-        abs(single(lambda v: v.sum(axis=0, dtype=np.float64)) - exact) <= 4 * found.terms + 1e-300
-    )
-    assert abs(single(one_by_one) - exact) <= 4 * found.sums + 1e-300
+    assert abs(single(lambda v: v.sum(axis=0, dtype=np.float64)) - exact) <= 4 * gain.terms + 1e-300
+    assert abs(single(one_by_one) - exact) <= 4 * gain.sums + 1e-300
 
 
 def test_integers_have_exact_sums():
@@ -205,5 +203,5 @@ def test_leaf_bound_grows_where_gradients_cancel():
 @pytest.mark.parametrize("entropy", [True, False])
 def test_node_without_rows_has_no_gain(entropy):
     terms = Terms("", np.ones((6, 2)), np.ones(6), entropy=entropy)
-    found = gain_of(terms, np.arange(0), np.zeros(0, bool))
-    assert (found.value, found.resolution, found.sums) == (0.0, 0.0, 0.0)
+    gain = gain_of(terms, np.arange(0), np.zeros(0, bool))
+    assert (gain.value, gain.resolution, gain.sums) == (0.0, 0.0, 0.0)

@@ -11,14 +11,14 @@ def outcome(status, *samples, **facts):
 
 
 def test_typical_seconds_exclude_failures_and_fall_back_on_cold_calls():
-    found = typical_seconds(
+    result = typical_seconds(
         [
             outcome(Status.DONE, Sample("import", 3.0, 3.0, cold=True), Sample("fit", 1.0, 1.0)),
             outcome(Status.DONE, Sample("fit", 9.0, 9.0, cold=True), Sample("fit", 2.0, 2.0)),
             outcome(Status.FAILED, Sample("fit", 100.0, 1.0)),
         ]
     )
-    assert found == {"import": 3.0, "fit": 1.5}
+    assert result == {"import": 3.0, "fit": 1.5}
 
 
 def fitted(wall, **facts):
@@ -34,8 +34,8 @@ def test_trials_that_ran_alone_take_precedence():
 
 
 def test_machine_without_trials_has_no_seconds():
-    found = timing_of([fitted(1.0, machine="a")], "b")
-    assert (found.seconds, found.crowded) == ({}, False)
+    result = timing_of([fitted(1.0, machine="a")], "b")
+    assert (result.seconds, result.crowded) == ({}, False)
 
 
 def test_machine_with_most_finished_trials_comes_first():
@@ -48,6 +48,6 @@ def test_machine_with_most_finished_trials_comes_first():
 
 def test_excluded_trials_are_reported():
     assert left_out({}) == left_out({"a": 7}) == ""
-    told = left_out({"a": 1200, "b": 2, "c": 1})
-    assert told.startswith("Times are those of 1,200 trials on machine a; 3 on 2 other kinds")
+    message = left_out({"a": 1200, "b": 2, "c": 1})
+    assert message.startswith("Times are those of 1,200 trials on machine a; 3 on 2 other kinds")
     assert "not written down" in left_out({"": 2, "b": 1})

@@ -61,15 +61,15 @@ def outcome(blocks, sides=("ours", "theirs"), **fields):
 
 def noisy(rng, launches, blocks, ratio=1.0, between=0.0, sides=("ours", "theirs")):
     """Blocks with skewed noise, a drift, and a bias of each launch of a side."""
-    found = []
+    results = []
     for launch in range(launches):
         bias = np.exp(rng.normal(0, between, 2))
         for index in range(blocks):
             drift = 1 + 0.01 * (launch * blocks + index)
             a = drift * bias[0] * (1 + rng.exponential(0.02, 2))
             b = drift * bias[1] * ratio * (1 + rng.exponential(0.02, 2))
-            found.append(block(a, b, launch, index))
-    return outcome(found, sides)
+            results.append(block(a, b, launch, index))
+    return outcome(results, sides)
 
 
 def test_drift_cancels_within_a_block():
@@ -106,18 +106,18 @@ def test_too_few_blocks_have_no_bounds():
 def test_launch_intervals_cover_if_processes_differ():
     rng = np.random.default_rng(3)
     repetitions = 250
-    found = [
+    results = [
         speeds_of(noisy(rng, 8, 2, ratio=1.2, between=0.05))[0].ratio for _ in range(repetitions)
     ]
-    covered = np.mean([r.low <= 1.2 <= r.high for r in found])
-    assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / repetitions))
+    covered = np.mean([r.low <= 1.2 <= r.high for r in results])
+    assert covered == pytest.approx(results[0].level, abs=4 * math.sqrt(0.05 * 0.95 / repetitions))
 
 
 def test_self_duels_give_few_false_alarms():
     rng = np.random.default_rng(4)
     repetitions = 250
-    found = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(repetitions)]
-    alarms = np.mean([r.low > 1 or r.high < 1 for r in found])
+    results = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(repetitions)]
+    alarms = np.mean([r.low > 1 or r.high < 1 for r in results])
     assert alarms < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repetitions)
 
 
@@ -160,9 +160,9 @@ def test_memory_is_the_median_launch_of_the_untimed_first_fit():
     def duel_with(*launches):
         return outcome([block((1.0, 1.0), (1.0, 1.0), peak=7)], facts={"launches": launches})
 
-    found = duel_with(launch(10, 30), launch(20, 40), launch(500, 40))
-    assert fit_peaks(found) == [(10, 30), (20, 40), (500, 40)]
-    assert memory_ratio(found) == 40 / 20
+    result = duel_with(launch(10, 30), launch(20, 40), launch(500, 40))
+    assert fit_peaks(result) == [(10, 30), (20, 40), (500, 40)]
+    assert memory_ratio(result) == 40 / 20
     assert memory_ratio(duel_with(launch(0, 40))) is None
     assert memory_ratio(duel_with({"load": [0.1, 0.1]})) is None
     assert memory_ratio(duel_with()) is None
@@ -206,12 +206,12 @@ def test_speed_has_the_params_of_both_sides():
 
 
 def test_duel_that_ended_early_gives_the_reason():
-    found = outcome(
+    result = outcome(
         [block((1.0, 1.0), (2.0, 2.0))],
         status=Status.TIMEOUT,
         failure=Failure("timeout", "side b (theirs): no end"),
     )
-    assert "ended early: side b (theirs): no end" in speeds_of(found)[0].notes
+    assert "ended early: side b (theirs): no end" in speeds_of(result)[0].notes
 
 
 def test_calls_of_zero_length_are_left_out():

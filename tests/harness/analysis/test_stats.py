@@ -53,11 +53,11 @@ def test_signed_rank_distribution_counts_every_subset(n):
 @pytest.mark.parametrize(("n", "level"), [(6, 0.95), (8, 0.95), (9, 0.9), (11, 0.99)])
 def test_interval_inverts_the_exact_test(n, level):
     x = np.random.default_rng(n).standard_cauchy(n)
-    found = hodges_lehmann(x, level)
+    result = hodges_lehmann(x, level)
     walsh = [(a + b) / 2 for a, b in itertools.combinations_with_replacement(x, 2)]
-    assert found.value == pytest.approx(np.median(walsh), abs=1e-12)
-    assert (found.low, found.high) == pytest.approx(inverted_interval(x, level), abs=1e-12)
-    assert found.level >= level
+    assert result.value == pytest.approx(np.median(walsh), abs=1e-12)
+    assert (result.low, result.high) == pytest.approx(inverted_interval(x, level), abs=1e-12)
+    assert result.level >= level
 
 
 def test_textbook_quantiles():
@@ -71,11 +71,11 @@ def test_textbook_quantiles():
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_too_few_values_for_the_level_are_unbounded(n):
-    found = hodges_lehmann(np.arange(n, dtype=float), 0.95)
-    assert (found.low, found.high, found.level) == (-math.inf, math.inf, 1.0)
-    assert found.value == pytest.approx((n - 1) / 2)
-    assert f"n = {n}" in found.note
-    assert "6" in found.note
+    result = hodges_lehmann(np.arange(n, dtype=float), 0.95)
+    assert (result.low, result.high, result.level) == (-math.inf, math.inf, 1.0)
+    assert result.value == pytest.approx((n - 1) / 2)
+    assert f"n = {n}" in result.note
+    assert "6" in result.note
 
 
 def test_normal_approximation_agrees_with_the_exact_distribution(monkeypatch):
@@ -90,17 +90,17 @@ def test_signed_rank_interval_has_nominal_coverage():
     rng = np.random.default_rng(0)
     # Skewed noise with spikes, the difference of two draws: symmetric, as ABBA makes it.
     noise = rng.exponential(1, (2, 1500, 8)) + 20 * (rng.random((2, 1500, 8)) < 0.1)
-    found = [hodges_lehmann(row) for row in noise[0] - noise[1]]
-    covered = np.mean([i.low <= 0 <= i.high for i in found])
+    results = [hodges_lehmann(row) for row in noise[0] - noise[1]]
+    covered = np.mean([i.low <= 0 <= i.high for i in results])
     # Four standard errors of a share of 1500.
-    assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / 1500))
+    assert covered == pytest.approx(results[0].level, abs=4 * math.sqrt(0.05 * 0.95 / 1500))
 
 
 def test_ties_and_zeros_never_cover_less():
     rng = np.random.default_rng(1)
     x = rng.integers(-2, 3, (1500, 8)).astype(float)
-    found = [hodges_lehmann(row) for row in x]
-    covered = np.mean([i.low <= 0 <= i.high for i in found])
+    results = [hodges_lehmann(row) for row in x]
+    covered = np.mean([i.low <= 0 <= i.high for i in results])
     assert covered >= 0.95
 
 
@@ -116,8 +116,8 @@ def test_signed_rank_interval_shifts_with_its_numbers(x, scale, shift):
 def test_resampled_interval_equals_t_interval_without_overlap():
     x = np.random.default_rng(2).normal(size=12)
     low, high = DescrStatsW(x).tconfint_mean(alpha=0.1)
-    found = resampled_interval(x, ratio=0.0, level=0.9)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+    interval = resampled_interval(x, ratio=0.0, level=0.9)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_interval_inside_the_margin_equals_tost():
@@ -125,8 +125,8 @@ def test_interval_inside_the_margin_equals_tost():
     for centre in np.linspace(-0.8, 0.8, 9):
         x = rng.normal(centre, 1, 20)
         p = DescrStatsW(x).ttost_mean(-1, 1)[0]
-        found = resampled_interval(x, ratio=0.0, level=0.9)
-        assert (found.low > -1 and found.high < 1) == (p < 0.05)
+        interval = resampled_interval(x, ratio=0.0, level=0.9)
+        assert (interval.low > -1 and interval.high < 1) == (p < 0.05)
 
 
 def test_resampled_error_equals_hand_computation():
@@ -150,16 +150,16 @@ def test_resampled_interval_covers_where_the_naive_one_does_not():
             differences.append(np.mean((held - bias) ** 2) - np.mean((held - train.mean()) ** 2))
         ratio = test / (n - test)
         for name, r in (("corrected", ratio), ("naive", 0.0)):
-            found = resampled_interval(differences, r)
-            covered[name] += found.low <= 0 <= found.high
+            interval = resampled_interval(differences, r)
+            covered[name] += interval.low <= 0 <= interval.high
     assert covered["corrected"] / repetitions > 0.93
     assert covered["naive"] / repetitions < 0.85
 
 
 def test_single_difference_has_no_interval():
-    found = resampled_interval([0.5], ratio=0.25)
-    assert (found.low, found.value, found.high) == (-math.inf, 0.5, math.inf)
-    assert "at least 2" in found.note
+    interval = resampled_interval([0.5], ratio=0.25)
+    assert (interval.low, interval.value, interval.high) == (-math.inf, 0.5, math.inf)
+    assert "at least 2" in interval.note
 
 
 def test_posterior_integrates_the_t_density():
@@ -194,17 +194,17 @@ def test_random_effects_equal_statsmodels(spread):
     weight = 1 / (errors**2 + tau2)
     residual = weight @ (effects - np.average(effects, weights=weight)) ** 2
     assert residual == pytest.approx(8, abs=1e-9)  # the equation that defines τ², where τ² > 0
-    found = random_effects(effects, errors)
-    assert found.value == pytest.approx(oracle.mean_effect_re, abs=1e-6)
+    result = random_effects(effects, errors)
+    assert result.value == pytest.approx(oracle.mean_effect_re, abs=1e-6)
     half = scipy_stats.t.ppf(0.975, 8) * oracle.sd_eff_w_re_hksj
-    assert found.high - found.value == pytest.approx(half, abs=1e-6)
+    assert result.high - result.value == pytest.approx(half, abs=1e-6)
 
 
 def test_datasets_agreeing_by_chance_keep_their_own_errors():
     errors = np.array([0.5, 0.5, 1.0])
-    found = random_effects([0.2, 0.2, 0.2], errors)
+    result = random_effects([0.2, 0.2, 0.2], errors)
     own = scipy_stats.t.ppf(0.975, 2) / math.sqrt((errors**-2.0).sum())
-    assert found.high - found.value == pytest.approx(own, abs=1e-12)
+    assert result.high - result.value == pytest.approx(own, abs=1e-12)
     assert between_variance(np.full(3, 0.2), errors) == 0
 
 
@@ -215,15 +215,15 @@ def test_random_effects_interval_has_nominal_coverage():
         for _ in range(400):
             errors = rng.uniform(0.2, 2.0, sets)
             effects = rng.normal(0, spread, sets) + rng.normal(0, errors)
-            found = random_effects(effects, errors, level=0.9)
-            covered += found.low <= 0 <= found.high
+            result = random_effects(effects, errors, level=0.9)
+            covered += result.low <= 0 <= result.high
         assert covered / 400 > 0.86, (sets, spread)
 
 
 def test_one_dataset_has_no_between_dataset_variance():
-    found = random_effects([0.3], [0.1])
-    assert found.high == math.inf
-    assert found.note
+    result = random_effects([0.3], [0.1])
+    assert result.high == math.inf
+    assert result.note
 
 
 def test_geometric_mean_is_reciprocal_for_swapped_ratios():

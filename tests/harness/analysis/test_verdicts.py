@@ -56,18 +56,18 @@ def test_order_of_decisions():
 )
 def test_large_datasets_decide(centre, verdict):
     # A large set: the loss of a split is known to a thousandth of the gap.
-    found = judge(evidence(splits(np.random.default_rng(0), centre, 0.001, n=10)))
-    assert (found.verdict, found.advice) == (verdict, "")
-    assert found.margin == 0.01
-    assert found.splits == 10
+    result = judge(evidence(splits(np.random.default_rng(0), centre, 0.001, n=10)))
+    assert (result.verdict, result.advice) == (verdict, "")
+    assert result.margin == 0.01
+    assert result.splits == 10
 
 
 def test_three_folds_of_a_tiny_dataset_are_never_equivalent():
     rng = np.random.default_rng(1)
     tiny = {"repeat": 3, "test_rows": 10, "ratio": 0.5}
-    found = [judge(evidence(splits(rng, 0.0, 0.2, n=3, ratio=0.5), **tiny)) for _ in range(60)]
-    assert not any(v.verdict == "equivalent" for v in found)
-    undecided = [v.advice for v in found if v.verdict == "inconclusive"]
+    results = [judge(evidence(splits(rng, 0.0, 0.2, n=3, ratio=0.5), **tiny)) for _ in range(60)]
+    assert not any(v.verdict == "equivalent" for v in results)
+    undecided = [v.advice for v in results if v.verdict == "inconclusive"]
     assert len(undecided) > 50  # the others are the false alarms that 95 % allows
     assert all(re.search(r"should decide|test rows a split \(it has 10\)", a) for a in undecided)
     assert sum(a.startswith("repeats cannot decide this set") for a in undecided) > 30
@@ -123,19 +123,19 @@ def test_wider_margin_never_revokes_equivalence(difference, share, factor):
 
 
 def test_identical_predictions_are_reported_as_equivalent():
-    found = judge(evidence([0.0, 0.0], identical=True))
-    assert found.verdict == "equivalent"
-    assert found.notes == ("identical predictions on every split",)
-    assert (found.difference.low, found.difference.high) == (0.0, 0.0)
+    verdict = judge(evidence([0.0, 0.0], identical=True))
+    assert verdict.verdict == "equivalent"
+    assert verdict.notes == ("identical predictions on every split",)
+    assert (verdict.difference.low, verdict.difference.high) == (0.0, 0.0)
     # Rounding makes no difference, and neither does a set on which nothing can be learnt.
     assert judge(evidence([1e-17, 0.0, 2e-17], identical=True)).verdict == "equivalent"
     assert judge(evidence([0.0, 0.0], identical=True, gap=-1.0)).verdict == "equivalent"
 
 
 def test_equal_scores_of_different_predictions_prove_nothing():
-    found = judge(evidence([0.0] * 6))
-    assert found.verdict == "inconclusive"
-    assert "no variance" in found.advice
+    verdict = judge(evidence([0.0] * 6))
+    assert verdict.verdict == "inconclusive"
+    assert "no variance" in verdict.advice
 
 
 @pytest.mark.parametrize(
@@ -151,27 +151,27 @@ def test_constant_difference_is_judged_by_its_sign(value, n, verdict):
     # 0.1 is no binary number, so the differences carry rounding of about 1e-17.
     base = np.linspace(0.3, 0.7, n)
     given = evidence([0.0] * n)
-    found = judge(replace(given, ours=list(base), theirs=list(base + value)))
-    assert found.verdict == verdict
-    assert ("judged by its sign" in " ".join(found.notes)) == (verdict != "inconclusive")
+    result = judge(replace(given, ours=list(base), theirs=list(base + value)))
+    assert result.verdict == verdict
+    assert ("judged by its sign" in " ".join(result.notes)) == (verdict != "inconclusive")
 
 
 def test_difference_constant_up_to_rounding_has_zero_width():
     ours = [0.3] * 3 + [0.7] * 3
     given = replace(evidence([0.0] * 6), ours=ours, theirs=[x + 0.1 for x in ours])
     assert np.ptp(np.subtract(given.theirs, given.ours)) > 0
-    found = judge(given)
-    assert found.error == 0.0
-    for interval in (found.inner, found.difference):
+    verdict = judge(given)
+    assert verdict.error == 0.0
+    for interval in (verdict.inner, verdict.difference):
         assert interval.low == interval.value == interval.high
 
 
 def test_one_split_is_no_evidence():
-    found = judge(evidence([0.3]))
-    assert found.verdict == "inconclusive"
-    assert "ask for 5 or more" in found.advice
-    assert found.difference.high == math.inf
-    assert found.posterior is None
+    verdict = judge(evidence([0.3]))
+    assert verdict.verdict == "inconclusive"
+    assert "ask for 5 or more" in verdict.advice
+    assert verdict.difference.high == math.inf
+    assert verdict.posterior is None
     given = judge(evidence([0.3], repeat=0))
     assert "names its own test rows" in given.advice
     identical = judge(evidence([0.0], identical=True))
@@ -180,23 +180,23 @@ def test_one_split_is_no_evidence():
 
 
 def test_no_common_split():
-    found = judge(evidence([]))
-    assert (found.verdict, found.splits) == ("inconclusive", 0)
-    assert found.advice == "no split has a score of both"
+    verdict = judge(evidence([]))
+    assert (verdict.verdict, verdict.splits) == ("inconclusive", 0)
+    assert verdict.advice == "no split has a score of both"
 
 
 def test_failures_are_counted_and_not_imputed():
     pair = replace(PAIR, failed=(2, 0))
-    found = judge(replace(evidence([0.2, 0.21, 0.22]), pair=pair))
-    assert found.splits == 3
-    assert "without a score: 2 of ours, 0 of theirs" in found.notes
+    verdict = judge(replace(evidence([0.2, 0.21, 0.22]), pair=pair))
+    assert verdict.splits == 3
+    assert "without a score: 2 of ours, 0 of theirs" in verdict.notes
 
 
 def test_without_learning_there_is_no_margin():
-    found = judge(evidence([0.001, -0.001, 0.002], gap=-0.1))
-    assert (found.verdict, found.margin) == ("inconclusive", 0.0)
-    assert "no algorithm beats the constant model, so there is no margin" in found.notes
-    assert "of the gap" not in found.advice
+    verdict = judge(evidence([0.001, -0.001, 0.002], gap=-0.1))
+    assert (verdict.verdict, verdict.margin) == ("inconclusive", 0.0)
+    assert "no algorithm beats the constant model, so there is no margin" in verdict.notes
+    assert "of the gap" not in verdict.advice
     assert judge(evidence([0.2, 0.21, 0.22], gap=-0.1)).verdict == "better"
 
 
@@ -208,8 +208,8 @@ def test_suggested_number_of_repeats_decides():
     asked = 0
     for _ in range(40):
         given = evidence(rng.normal(0, 0.02, 5), ratio=0.01)
-        found = judge(given)
-        if match := re.match(r"(\d+) more repeats? \((\d+) splits\)", found.advice):
+        verdict = judge(given)
+        if match := re.match(r"(\d+) more repeats? \((\d+) splits\)", verdict.advice):
             asked += 1
             repeats, more = map(int, match.groups())
             assert more == 5 * repeats
@@ -253,9 +253,9 @@ def test_suggested_rows_or_margin_decide():
 
 @given(st.floats(1, 1e7))
 def test_rounding_up_keeps_two_digits(number):
-    found = round_up(number)
-    assert number <= found <= 1.1 * number + 1
-    assert len(str(found).rstrip("0")) <= 2
+    result = round_up(number)
+    assert number <= result <= 1.1 * number + 1
+    assert len(str(result).rstrip("0")) <= 2
 
 
 def test_posterior_uses_the_same_margin():

@@ -40,8 +40,8 @@ def judged(*sides):
     fake = FakeRun({"pairs": [["first", "second"]], "margin": 0.02})
     for name, (X, y, folds, params) in zip(("first", "second"), sides, strict=True):
         boost(fake, name, X, y, folds, **params)
-    (found,) = [a for a in fake.view(REGISTRY).accuracy if a.dataset]
-    return found
+    (result,) = [a for a in fake.view(REGISTRY).accuracy if a.dataset]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +53,15 @@ def large():
 
 
 def test_two_seeds_of_one_algorithm_on_a_large_dataset_are_equivalent(large):
-    found = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
-    assert found.verdict == "equivalent"
-    assert found.difference.value != 0
+    verdict = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
+    assert verdict.verdict == "equivalent"
+    assert verdict.difference.value != 0
 
 
 def test_half_the_rounds_are_worse(large):
-    found = judged((*large, {"seed": 1, "n_estimators": ROUNDS // 2}), (*large, {"seed": 2}))
-    assert found.verdict == "worse"
-    assert found.difference.high < -found.margin
+    verdict = judged((*large, {"seed": 1, "n_estimators": ROUNDS // 2}), (*large, {"seed": 2}))
+    assert verdict.verdict == "worse"
+    assert verdict.difference.high < -verdict.margin
 
 
 def test_three_folds_of_a_tiny_dataset_are_undecided_with_a_suggestion():
@@ -69,7 +69,7 @@ def test_three_folds_of_a_tiny_dataset_are_undecided_with_a_suggestion():
     rows = np.r_[0:10, 50:60, 100:110]
     tiny = (X[rows], y[rows], 3)
     params = {"min_child_samples": 2}
-    found = judged((*tiny, {"seed": 1, **params}), (*tiny, {"seed": 2, **params}))
-    assert found.verdict == "inconclusive"
-    assert "repeat" in found.advice
-    assert found.difference.low < 0 < found.difference.high
+    verdict = judged((*tiny, {"seed": 1, **params}), (*tiny, {"seed": 2, **params}))
+    assert verdict.verdict == "inconclusive"
+    assert "repeat" in verdict.advice
+    assert verdict.difference.low < 0 < verdict.difference.high

@@ -24,11 +24,11 @@ needs_mirror = pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no fo
 def judged(heading: str) -> list[tuple[str, str, str]]:
     """Return (data, code, right or wrong) of each alarm below a heading."""
     part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    found = re.findall(
+    matches = re.findall(
         r"^\| ([\w]+) \| (DATA\d{3}) \| .+ \| (right|wrong) \| .+ \|$", part, re.MULTILINE
     )
-    assert len(found) == len(re.findall(r"^\| \w+ \| DATA", part, re.MULTILINE))
-    return found
+    assert len(matches) == len(re.findall(r"^\| \w+ \| DATA", part, re.MULTILINE))
+    return matches
 
 
 DECLARED, OWN = judged("As their cards declare them"), judged("As a person's own file")

@@ -87,12 +87,12 @@ def first(folder):
 
 def test_run_checks_its_own_gates(first, folder):
     assert first.returncode == 1, first.stderr
-    told = json.loads(first.stdout)
-    assert told["gates"]["state"] == "fail"
-    (decision,) = told["gates"]["decisions"]
+    data = json.loads(first.stdout)
+    assert data["gates"]["state"] == "fail"
+    (decision,) = data["gates"]["decisions"]
     assert (decision["algorithm"], decision["reference"]) == ("zero", "prior")
     assert decision["state"] == "fail"
-    page = (folder / told["report"]).read_text()
+    page = (folder / data["report"]).read_text()
     assert "Gates: 1 fails." in page
 
 
@@ -136,10 +136,10 @@ def test_two_runs_are_compared_cell_by_cell(first, folder):
     assert "≈ equivalent" in done.stdout
     assert "identical predictions" in done.stdout
     assert "18 cells in both runs" in done.stderr
-    told = json.loads(harness(folder, "compare", old, "latest", "--json").stdout)
-    assert told["matched"] == 18
-    assert {c["verdict"] for c in told["changes"]} == {"equivalent"}
-    assert not any(s["remeasured"] for s in told["seconds_not_interleaved"])
+    data = json.loads(harness(folder, "compare", old, "latest", "--json").stdout)
+    assert data["matched"] == 18
+    assert {c["verdict"] for c in data["changes"]} == {"equivalent"}
+    assert not any(s["remeasured"] for s in data["seconds_not_interleaved"])
     markdown = harness(folder, "compare", old, new, "--metric", "r2", "--markdown").stdout
     assert "| ≈ equivalent | zero | diabetes | r2 |" in markdown.replace("\\", "")
 

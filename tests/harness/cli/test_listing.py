@@ -52,9 +52,9 @@ def test_json_has_values_and_a_table_has_words(kind, name, values, words):
 
 def test_json_has_null_for_nonfinite_values(capsys):
     print_json({"bounds": (0.5, math.inf), "deep": [{"low": -math.inf, "score": math.nan}]})
-    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert told["bounds"] == [0.5, None]
-    assert told["deep"] == [{"low": None, "score": None}]
+    data = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert data["bounds"] == [0.5, None]
+    assert data["deep"] == [{"low": None, "score": None}]
 
 
 def test_packages_omitted_from_listings_register_algorithms_only():

@@ -64,8 +64,8 @@ def run(place, capsys, monkeypatch):
         command = ["parity", *arguments, "--plugin", "stranger.py", "--folds", "2"]
         command += ["--results", "results"]
         code = harness.main(command, standalone_mode=False)
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
 
     return call
 
@@ -74,20 +74,20 @@ def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch
     code, out, err = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0, err
     assert "compile: 1" in err  # it can take minutes, so nobody should wait in silence
-    told = json.loads(out)
-    (one,) = told["parity"]
+    data = json.loads(out)
+    (one,) = data["parity"]
     assert (one["algorithm"], one["reference"]) == ("twin", "sklearn.decision_tree")
     assert (one["rung"], one["claimed"], one["verdict"]) == ("L3", "L3", "equivalent")
     assert list(one["splits"].values()) == ["bits", "bits"]
     assert one["comparison"]["rows"] == 75
     with Store.open("results") as store:
-        outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
+        outcomes = [outcome for outcome, _ in store.outcomes(data["run"])]
         assert len(outcomes) == 4
         assert all(set(o.arrays) == {"predictions", "classes", "trees"} for o in outcomes)
     monkeypatch.setattr(tree_comparison, "Supervisor", None)  # nobody is asked again
     code, out, _ = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0
-    assert json.loads(out)["parity"] == told["parity"]
+    assert json.loads(out)["parity"] == data["parity"]
 
 
 def test_missed_parity_level_fails_the_gate_and_is_drawn(run):
@@ -108,8 +108,8 @@ def test_missed_parity_level_fails_the_gate_and_is_drawn(run):
     ],
 )
 def test_impossible_comparison_gives_the_reason(run, arguments, code, reason):
-    found, out, err = run(*arguments, "-d", "iris")
-    assert found == code
+    result, out, err = run(*arguments, "-d", "iris")
+    assert result == code
     assert reason in err
     assert "none   not shown to agree" in out
 
@@ -141,10 +141,10 @@ def test_algorithm_against_itself_is_grown_twice(run):
     ],
 )
 def test_exit_code_of_a_missed_level_takes_precedence_over_a_failure(rungs, required, code):
-    found = tuple(
+    result = tuple(
         Parity(
             "a", "b", "d", ({}, {}), "native", "raw", r or "", "", {"f0": "bits"} if r else {}, None
         )
         for r in rungs
     )
-    assert _exit_code(found, required) == code
+    assert _exit_code(result, required) == code

@@ -72,12 +72,12 @@ def test_run_prints_what_it_read_and_ends_with_the_failures(walked):
     assert "this algorithm always fails" in done.stderr
     assert "city" in done.stderr
     assert "empty" in done.stderr
-    told = json.loads(done.stdout)
-    assert told["outcomes"]["failed"] == 2
-    assert told["outcomes"]["done"] == 4  # two trials of two algorithms
-    assert told["duels"] == {"done": 1}
+    data = json.loads(done.stdout)
+    assert data["outcomes"]["failed"] == 2
+    assert data["outcomes"]["done"] == 4  # two trials of two algorithms
+    assert data["duels"] == {"done": 1}
     assert "4 trials done, 2 failed; 1 comparison skipped; 1 duel done" in done.stderr
-    page = (folder / told["report"]).read_text()
+    page = (folder / data["report"]).read_text()
     assert "prior" in page
     assert "this algorithm always fails" in page
     assert "sklearn.decision_tree" in page
@@ -86,9 +86,9 @@ def test_run_prints_what_it_read_and_ends_with_the_failures(walked):
 def test_rerun_reuses_everything_including_failures(walked):
     folder, arguments, _ = walked
     again = harness(folder, *arguments)
-    told = json.loads(again.stdout)
+    data = json.loads(again.stdout)
     assert again.returncode == 3
-    assert told["reused"] == 8  # six trials, a comparison of trees, a duel
+    assert data["reused"] == 8  # six trials, a comparison of trees, a duel
     assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 
@@ -147,9 +147,9 @@ def test_duel_prints_a_ratio_with_its_interval(tmp_path):
         "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["train_rows"], told["test_rows"]) == (120, 30)
-    speeds = {s["phase"]: s for s in told["speeds"]}
+    data = json.loads(done.stdout)
+    assert (data["train_rows"], data["test_rows"]) == (120, 30)
+    speeds = {s["phase"]: s for s in data["speeds"]}
     assert {"fit", "predict", "train"} <= set(speeds)
     with Store.open(tmp_path / "results") as store:
         config = store.run("latest")["config"]  # what a report says once the plugin is gone

@@ -83,8 +83,8 @@ def call(place, capsys, monkeypatch):
     def command(*arguments):
         more = ["--plugin", "stranger.py", "--results", "results"]
         code = harness.main([*arguments, *more], standalone_mode=False)
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
 
     return command
 
@@ -111,18 +111,18 @@ def started(monkeypatch):
 
 def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, started):
     code, out, err = call("run", "beside.toml", "--json")
-    told = json.loads(out)
+    data = json.loads(out)
     assert code == 3, err  # `lost` fails
-    assert told["comparisons"] == {"done": 2, "skipped": 1}
+    assert data["comparisons"] == {"done": 2, "skipped": 1}
     assert "2 comparisons done, 1 skipped" in err
-    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in told["parity"]}
+    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in data["parity"]}
     assert rungs == {("twin", None): "L3", ("twin", "moved"): "L2", ("opaque", None): ""}
-    (parted,) = [p["differences"][0] for p in told["parity"] if p["differences"]]
+    (parted,) = [p["differences"][0] for p in data["parity"] if p["differences"]]
     assert "Tree 0, the root" in parted
-    assert told["gates"]["state"] == "pass"
+    assert data["gates"]["state"] == "pass"
 
     with Store.open("results") as store:
-        outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
+        outcomes = [outcome for outcome, _ in store.outcomes(data["run"])]
     assert len(outcomes) == len({o.trial.id for o in outcomes}) == 10
     assert not any({"trees", "training"} & set(o.arrays) for o in outcomes)
     assert list(Path("results").glob(".work-*")) == []
@@ -132,8 +132,8 @@ def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, st
 
     monkeypatch.setattr(Comparisons, "_match", None)  # nobody is asked again
     code, out, err = call("run", "beside.toml", "--json")
-    assert json.loads(out)["parity"] == told["parity"]
-    assert json.loads(out)["comparisons"] == told["comparisons"]
+    assert json.loads(out)["parity"] == data["parity"]
+    assert json.loads(out)["comparisons"] == data["comparisons"]
 
 
 def test_errors_in_listeners_skips_and_references_are_reported(call):
@@ -156,8 +156,8 @@ def test_reports_in_every_format_show_parity_levels_and_gates(call, place):
     page = call("report")[1].strip()
     assert "twin (moved) / sklearn." in (place / page).read_text()
     markdown = call("report", "--markdown")[1].replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
-    told = "Trees of twin compared with those of sklearn.decision_tree: L3 on 1 dataset."
-    assert told in markdown
+    message = "Trees of twin compared with those of sklearn.decision_tree: L3 on 1 dataset."
+    assert message in markdown
     assert "Trees of twin in mode moved compared with" in markdown
     assert "Gates: 2 hold." in markdown
     assert len(json.loads(call("report", "--json")[1])["parity"]) == 3
@@ -181,8 +181,8 @@ def test_narrowed_run_compares_the_remaining_pairs(call):
     pairs = "parity.pairs=[['twin', 'sklearn.decision_tree'], ['opaque', 'twin']]"
     narrow = ["-d", "wine", "-a", "twin", "--set", pairs, "--dry-run"]
     out = call("run", "beside.toml", *narrow)[1]
-    told = [line for line in out.splitlines() if line.startswith("trees of")]
-    assert told == ["trees of twin and sklearn.decision_tree on wine: to compare"]
+    messages = [line for line in out.splitlines() if line.startswith("trees of")]
+    assert messages == ["trees of twin and sklearn.decision_tree on wine: to compare"]
 
 
 @pytest.mark.parametrize(

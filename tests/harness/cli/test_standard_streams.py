@@ -48,8 +48,8 @@ def test_argument_that_is_not_utf_8_is_one_line(tmp_path):
         pytest.skip("this file system takes UTF-8 alone")
     done = harness("run", "--data", name, "--target", "y", cwd=tmp_path)
     assert done.returncode == 2
-    told = rb"harness: the argument b'caf\xe9.csv' is not UTF-8; rename the file"
-    assert done.stderr.splitlines() == [told]
+    message = rb"harness: the argument b'caf\xe9.csv' is not UTF-8; rename the file"
+    assert done.stderr.splitlines() == [message]
     with pytest.raises(DataError, match=r"caf\\xe9\.csv' is not UTF-8; rename the file"):
         dataset_from_file(tmp_path / name, "y")
 

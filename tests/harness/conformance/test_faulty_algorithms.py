@@ -94,8 +94,8 @@ class Stale(Honest):
 
 class Bragging(Honest):
     def export_trees(self):
-        found = super().export_trees()
-        return TreeEnsemble.from_arrays({**found.to_arrays(), "value": 2 * found.value})
+        result = super().export_trees()
+        return TreeEnsemble.from_arrays({**result.to_arrays(), "value": 2 * result.value})
 
 
 class Torn(Honest):
@@ -155,17 +155,17 @@ def findings(adapter):
 
 
 def test_correct_plugin_passes_every_check():
-    found = findings(Honest)
-    assert len(found) == len(OF_ALGORITHMS)
-    assert {f.state for f in found.values()} == {"ok", "skipped"}
+    result = findings(Honest)
+    assert len(result) == len(OF_ALGORITHMS)
+    assert {f.state for f in result.values()} == {"ok", "skipped"}
 
 
 @pytest.mark.parametrize("liar", LIARS, ids=lambda c: c.__name__)
 def test_broken_rule_is_named(liar):
     promise, words = LIARS[liar]
-    found = findings(liar)[promise]
-    assert found.state == "failed"
-    assert words in found.message
+    result = findings(liar)[promise]
+    assert result.state == "failed"
+    assert words in result.message
 
 
 PLUGIN = """
@@ -198,14 +198,14 @@ def register_algorithms(register):
 def test_crash_and_hang_are_findings_and_checks_continue(tmp_path):
     plugin = tmp_path / "crashing.py"
     plugin.write_text(PLUGIN)
-    found = {f.check: f for f in check_supervised("crashing", [plugin], timeout=3.0)}
-    assert len(found) == len(OF_ALGORITHMS)
-    one_row = found["one training row is enough, or refused with a reason"]
+    results = {f.check: f for f in check_supervised("crashing", [plugin], timeout=3.0)}
+    assert len(results) == len(OF_ALGORITHMS)
+    one_row = results["one training row is enough, or refused with a reason"]
     assert one_row.state == "failed"
     assert "SIGSEGV" in one_row.message
     assert "crashing.py" in one_row.message
-    assert "longer than 3 s" in found["one column is enough"].message
-    assert found["a saved model predicts the same"].state == "skipped"
+    assert "longer than 3 s" in results["one column is enough"].message
+    assert results["a saved model predicts the same"].state == "skipped"
 
 
 def test_command_returns_its_exit_code(tmp_path, capsys, monkeypatch):
@@ -214,7 +214,7 @@ def test_command_returns_its_exit_code(tmp_path, capsys, monkeypatch):
     arguments = ["harness", "plugin", "check", "crashing", "--plugin", str(plugin), "--json"]
     monkeypatch.setattr("sys.argv", arguments)
     assert main() == 1
-    told = json.loads(capsys.readouterr().out)
-    claim = told["findings"]["algorithm"][-1]
+    data = json.loads(capsys.readouterr().out)
+    claim = data["findings"]["algorithm"][-1]
     assert (claim["check"], claim["state"]) == ("it reaches the rung that it claims", "failed")
     assert "claims L3" in claim["message"]

@@ -94,8 +94,8 @@ def test_correct_dataset_passes():
 @pytest.mark.parametrize("lie", OF_ROWS)
 def test_dataset_with_wrong_rows_is_named(lie):
     load, promise, words = OF_ROWS[lie]
-    found = broken("dataset", replace(DATASET, load=load))
-    assert words in found[promise]
+    failures = broken("dataset", replace(DATASET, load=load))
+    assert words in failures[promise]
 
 
 @pytest.mark.parametrize("lie", OF_WORDS)
@@ -157,8 +157,8 @@ def test_correct_metric_passes():
 @pytest.mark.parametrize("lie", METRICS)
 def test_wrong_metric_is_named(lie):
     fields, promise, words = METRICS[lie]
-    found = broken("metric", replace(METRIC, **fields))
-    (message,) = [told for name, told in found.items() if name.startswith(promise)]
+    failures = broken("metric", replace(METRIC, **fields))
+    (message,) = [reported for name, reported in failures.items() if name.startswith(promise)]
     assert words in message
 
 
@@ -220,8 +220,8 @@ def test_correct_section_passes():
 @pytest.mark.parametrize("lie", SECTIONS)
 def test_wrong_section_is_named(lie):
     fields, promise, words = SECTIONS[lie]
-    found = broken("section", replace(SECTION, **fields))
-    (message,) = [told for name, told in found.items() if name.startswith(promise)]
+    failures = broken("section", replace(SECTION, **fields))
+    (message,) = [reported for name, reported in failures.items() if name.startswith(promise)]
     assert words in message
 
 
@@ -314,8 +314,8 @@ def test_correct_executor_passes():
 @pytest.mark.parametrize("lie", EXECUTORS, ids=lambda run: run.__name__)
 def test_wrong_executor_is_named(lie):
     promise, words = EXECUTORS[lie]
-    found = broken("executor", replace(EXECUTOR, run=lie))
-    assert words in found[promise]
+    failures = broken("executor", replace(EXECUTOR, run=lie))
+    assert words in failures[promise]
     time.sleep(0.01)
 
 

@@ -97,10 +97,10 @@ class Centring(Clean):
 
 class OneByOne(Clean):
     def predict_one(self, x):
-        found = self.predict(x)
+        predictions = self.predict(x)
         if isinstance(x, np.ndarray):
             x[:] = 0.0
-        return found
+        return predictions
 
 
 class Staging(Clean):
@@ -134,8 +134,8 @@ def test_algorithm_accepting_every_table_and_modifying_none_passes():
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda c: c.__name__)
 def test_modified_input_is_named(writer):
-    found = no_mutation.run(subject(writer))
-    assert (found.state, found.message) == ("failed", WRITERS[writer])
+    result = no_mutation.run(subject(writer))
+    assert (result.state, result.message) == ("failed", WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", [Imputing, FillingFrames, Recoding, Scaling])

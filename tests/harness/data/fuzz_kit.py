@@ -81,19 +81,19 @@ def mutated(content):
     """Return a strategy of damaged copies of some bytes."""
 
     def damage(edits):
-        found = bytearray(content)
+        result = bytearray(content)
         for place, kind, value in edits:
-            at = place % (len(found) + 1)
+            at = place % (len(result) + 1)
             match kind:
-                case "set" if at < len(found):
-                    found[at] = value
+                case "set" if at < len(result):
+                    result[at] = value
                 case "cut":
-                    del found[at : at + value]
+                    del result[at : at + value]
                 case "insert":
-                    found[at:at] = bytes([value]) * (1 + value % 7)
+                    result[at:at] = bytes([value]) * (1 + value % 7)
                 case "copy":
-                    found[at:at] = found[: value * 4]
-        return bytes(found)
+                    result[at:at] = result[: value * 4]
+        return bytes(result)
 
     kinds = st.sampled_from(["set", "cut", "insert", "copy"])
     edit = st.tuples(st.integers(0, 2**20), kinds, st.integers(0, 255))

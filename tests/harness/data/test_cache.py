@@ -104,10 +104,10 @@ def test_any_damage_is_detected(data):
         case "empty":
             content.clear()
     path.unlink() if kind == "remove" else path.write_bytes(content)
-    found = cache.get(DIGEST)
-    if found is not None:  # a blank or a digit of the JSON that changes nothing
+    result = cache.get(DIGEST)
+    if result is not None:  # a blank or a digit of the JSON that changes nothing
         assert path.name == "meta.json"
-        assert_same(table, found)
+        assert_same(table, result)
 
 
 def test_damaged_table_is_rebuilt():
@@ -208,8 +208,8 @@ def test_second_load_of_a_large_table_copies_nothing():
         table = table_of(dataset)
         seconds.append(time.perf_counter() - began)
     first, *later = seconds
-    told = ", ".join(f"{second:.2f}" for second in later)
-    print(f"\n{rows:,} rows: first load {first:.2f} s, later {told} s")  # noqa: T201
+    message = ", ".join(f"{second:.2f}" for second in later)
+    print(f"\n{rows:,} rows: first load {first:.2f} s, later {message} s")  # noqa: T201
     assert table.X.shape == (rows, 28)
     base = table.X.to_numpy(copy=False)
     while base.base is not None and not isinstance(base, np.memmap | mmap.mmap):

@@ -57,8 +57,8 @@ def test_suites_are_complete():
     assert members["ctr23"] == 35
     assert members["bundled"] == len(OPTIONS) == 5
     papers = {card.name for card in CARDS if "papers" in card.suites}
-    wanted = {"higgs", "covertype", "adult", "california_housing", "year_msd", "airlines"}
-    assert wanted | {"bank_marketing", "electricity", "epsilon", "rcv1"} <= papers
+    expected = {"higgs", "covertype", "adult", "california_housing", "year_msd", "airlines"}
+    assert expected | {"bank_marketing", "electricity", "epsilon", "rcv1"} <= papers
 
 
 def test_no_two_cards_name_the_same_openml_dataset():

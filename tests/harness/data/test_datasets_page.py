@@ -22,8 +22,8 @@ def test_every_card_key_is_explained():
     page = PAGE[PAGE.index("Keys of `[read]`") :]
     table = page.split("\n\n", 2)[1]
     named = re.findall(r"^\| ([^|]+)\|", table, re.MULTILINE)
-    found = {key for cell in named for key in re.findall(r"`(\w+)`", cell)}
-    assert found == set(Reading.model_fields)
+    results = {key for cell in named for key in re.findall(r"`(\w+)`", cell)}
+    assert results == set(Reading.model_fields)
 
 
 def test_every_variable_is_explained():

@@ -62,11 +62,11 @@ def test_ambiguous_day_and_month_have_no_format():
 
 
 def test_features_of_a_date():
-    found = date_features(pd.Series(["2024-02-29 18:30", None]), "%Y-%m-%d %H:%M")
-    assert [*found] == ["days", "year", "month", "weekday", "hour"]
+    result = date_features(pd.Series(["2024-02-29 18:30", None]), "%Y-%m-%d %H:%M")
+    assert [*result] == ["days", "year", "month", "weekday", "hour"]
     days = (np.datetime64("2024-02-29T18:30") - np.datetime64(0, "D")) / np.timedelta64(1, "D")
-    np.testing.assert_array_equal([v[0] for v in found.values()], [days, 2024, 2, 3, 18])
-    assert all(np.isnan(values[1]) for values in found.values())
+    np.testing.assert_array_equal([v[0] for v in result.values()], [days, 2024, 2, 3, 18])
+    assert all(np.isnan(values[1]) for values in result.values())
     assert "hour" not in date_features(pd.Series(["2024-02-29"]), "%Y-%m-%d")
 
 

@@ -105,8 +105,8 @@ def test_waveform_means_equal_the_waves(registry):
     place = np.arange(1, 22)
     h1, h2, h3 = (np.maximum(6 - np.abs(place - c), 0) for c in (7, 15, 11))
     for label, (a, b) in enumerate([(h1, h2), (h1, h3), (h2, h3)]):
-        found = table.X[table.y == label].mean().to_numpy()
-        np.testing.assert_allclose(found, (a + b) / 2, atol=0.06)
+        result = table.X[table.y == label].mean().to_numpy()
+        np.testing.assert_allclose(result, (a + b) / 2, atol=0.06)
 
 
 def test_one_hot_rows_have_one_level_of_each_field(registry):

@@ -87,12 +87,12 @@ def test_unreachable_host_is_tried_once(monkeypatch):
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
     done = CliRunner().invoke(command, ["fetch", "wine", "suite:ctr23", "pol"])
-    found = done.stderr.splitlines()
+    lines = done.stderr.splitlines()
     assert asked == ["www.openml.org", "raw.githubusercontent.com"]
-    assert len(found) == 3
-    assert "could not be fetched: Temporary failure" in found[0]
-    assert "pol could not be fetched" in found[1]
-    assert found[2] == "34 more datasets of www.openml.org not tried: it cannot be reached"
+    assert len(lines) == 3
+    assert "could not be fetched: Temporary failure" in lines[0]
+    assert "pol could not be fetched" in lines[1]
+    assert lines[2] == "34 more datasets of www.openml.org not tried: it cannot be reached"
     assert "178" in done.stdout, "what needs no network is there"
 
 
@@ -126,8 +126,8 @@ def test_file_is_added_from_the_command_line_with_weight_and_group(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("a,w,g,y\n" + "".join(f"{i},{1 + i % 3},{i // 4},{i % 2}\n" for i in range(24)))
     words = ["add", str(path), "--target", "y", "--name", "own", "--weight", "w", "--group", "g"]
-    told = CliRunner().invoke(command, [*words, "--json"], catch_exceptions=False)
-    assert json.loads(told.output)["card"] == str(tmp_path / "cards/own.toml")
+    message = CliRunner().invoke(command, [*words, "--json"], catch_exceptions=False)
+    assert json.loads(message.output)["card"] == str(tmp_path / "cards/own.toml")
     table = table_of(resolve("own", registry()))
     assert list(table.X.columns) == ["a"]
     assert table.weight.tolist() == [1.0 + i % 3 for i in range(24)]

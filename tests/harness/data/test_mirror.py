@@ -127,17 +127,17 @@ def test_broken_manifest_breaks_only_the_mirror(tmp_path, monkeypatch, content, 
         (tmp_path / "mirror/MANIFEST.json").write_bytes(content)
     with pytest.raises(DataError, match=message):
         entries()
-    found = load_registry(strangers=False)
-    assert [b.plugin for b in found.broken] == ["harness.data.providers.mirror"]
-    assert "iris" in found.names("dataset")
+    result = load_registry(strangers=False)
+    assert [b.plugin for b in result.broken] == ["harness.data.providers.mirror"]
+    assert "iris" in result.names("dataset")
 
 
 @pytest.mark.parametrize("name", ["iris", "friedman1"])
 def test_missing_mirror_is_an_error_and_uses_no_network(monkeypatch, name):
     monkeypatch.setenv("HARNESS_MIRROR", "/nowhere/mistyped")
-    found = load_registry(strangers=False)
-    assert name in found.names("dataset"), "a card or a generator would do"
-    for look_up in (lambda: resolve(name, found), lambda: choose_datasets([name], found, {})):
+    result = load_registry(strangers=False)
+    assert name in result.names("dataset"), "a card or a generator would do"
+    for look_up in (lambda: resolve(name, result), lambda: choose_datasets([name], result, {})):
         with pytest.raises(DataError, match="HARNESS_MIRROR names /nowhere/mistyped, but") as error:
             look_up()
         assert "unset it" in str(error.value)
@@ -149,12 +149,12 @@ def test_broken_mirror_prevents_planning_even_of_user_files(tmp_path, monkeypatc
     experiment = parse_experiment(
         {"name": "x", "datasets": [mine.name], "algorithms": ["sklearn.decision_tree"]}, "here"
     )
-    found = load_registry(modules=["algorithms.reference.sklearn"])
+    result = load_registry(modules=["algorithms.reference.sklearn"])
     around = Surroundings("machine", lambda _: "1")
-    assert make_plan(experiment, found, around, [mine]).jobs
+    assert make_plan(experiment, result, around, [mine]).jobs
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
     with pytest.raises(DataError, match="HARNESS_MIRROR"):  # every worker would stumble over it
-        make_plan(experiment, found, around, [mine])
+        make_plan(experiment, result, around, [mine])
 
 
 def test_invalid_mirror_dataset_is_not_taken_from_its_card(tmp_path, monkeypatch):
@@ -186,16 +186,16 @@ def test_groups_come_from_the_manifest_or_the_card(tmp_path, monkeypatch):
         "named": {"group": "molecule_name"},
         "a feature": {"n_columns": 2, "n_categorical": 1},
     }
-    found = {}
+    results = {}
     for case, change in changes.items():
         make_mirror(tmp_path / case, monkeypatch, **plain | change)
         (tmp_path / case / "m/iris.csv").write_bytes(content)
         dataset = resolve("musk2", registry())
         table = table_of(dataset)
         assert dataset.grouped == (table.group is not None)
-        found[case] = None if table.group is None else table.group.tolist()
+        results[case] = None if table.group is None else table.group.tolist()
         assert len(table.X.columns) == dataset.columns
-    assert found == {"dropped": [0, 0, 1, 1], "named": [0, 0, 1, 1], "a feature": None}
+    assert results == {"dropped": [0, 0, 1, 1], "named": [0, 0, 1, 1], "a feature": None}
 
 
 # ------------------------------------------------------------------ the shared mirror

@@ -33,8 +33,8 @@ def test_options_change_name_counts_and_digest(registry):
 
 def test_explicit_default_is_the_same_data(registry):
     base = resolve("friedman1", registry)
-    said = resolve(f"friedman1:rows={base.rows}", registry)
-    assert said.digest == base.digest
+    dataset = resolve(f"friedman1:rows={base.rows}", registry)
+    assert dataset.digest == base.digest
 
 
 @pytest.mark.parametrize("name", ["friedman1:rows=60,seed=3", "iris"])

@@ -98,9 +98,9 @@ def served(monkeypatch):
             raise content
         headers = Message()
         headers["Content-Length"] = str(answers.get("length", len(content)))
-        found = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, 200)
-        found.msg = "OK"
-        return found
+        result = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, 200)
+        result.msg = "OK"
+        return result
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
@@ -166,9 +166,9 @@ def test_early_closed_connection_is_an_error(tmp_path, served):
 
 @pytest.mark.parametrize("path", ["/../../../../x", "/", "/" + "a/" * 300])
 def test_redirect_to_another_address_is_refused(tmp_path, served, path):
-    told = json.loads(served[f"{API}/7"])
-    told["data_set_description"]["url"] = f"https://openml.org{path}"
-    served[f"{API}/7"] = json.dumps(told).encode()
+    data = json.loads(served[f"{API}/7"])
+    data["data_set_description"]["url"] = f"https://openml.org{path}"
+    served[f"{API}/7"] = json.dumps(data).encode()
     with pytest.raises(DataError, match="odd address"):
         table_of(dataset_of())
 

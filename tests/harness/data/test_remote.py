@@ -36,9 +36,9 @@ def served(monkeypatch):
         code = 200
         if isinstance(content, str):
             code, content, headers["Location"] = 302, b"", content
-        found = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, code)
-        found.msg = "Found"
-        return found
+        result = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, code)
+        result.msg = "Found"
+        return result
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")

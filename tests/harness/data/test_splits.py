@@ -180,14 +180,14 @@ def test_training_sets_share_test_rows_and_are_disjoint_if_possible(
     if not tested:
         return
     (test,) = tested
-    found = [split_rows(split, table, Task.REGRESSION)[0] for split in splits]
+    results = [split_rows(split, table, Task.REGRESSION)[0] for split in splits]
     assert test == tuple(range(rows - 3, rows)) or not given_test
     pool = rows - len(test)
-    for train in found:
+    for train in results:
         assert len(set(train.tolist())) == size
         assert (np.diff(train) > 0).all()
         assert not set(train.tolist()) & set(test)
-    shared = sum(map(len, found)) - len(set(np.concatenate(found).tolist()))
+    shared = sum(map(len, results)) - len(set(np.concatenate(results).tolist()))
     assert (shared == 0) == drawn_apart(splits[0], pool)
 
 

@@ -143,8 +143,8 @@ def test_topics_are_part_of_the_digest(tmp_path):
 def test_topics_are_matched_exactly(tmp_path):
     """A topic may be a number, a quote or a marker of missing values."""
     text = WITHOUT + '[read.topics]\nNA = "a"\n"01" = "b"\n"\\"" = "b"\n'
-    told = b'NA 2286 1\n1 2287 1\n01 2288 1\n" 2290 1\n'
-    table = loaded(tmp_path, ROWS, told, text=text)
+    message = b'NA 2286 1\n1 2287 1\n01 2288 1\n" 2290 1\n'
+    table = loaded(tmp_path, ROWS, message, text=text)
     assert [table.classes[code] for code in table.y] == ["a", "b", "b"]
 
 
@@ -156,8 +156,8 @@ def test_join_equals_a_loop(ids, told):
     labels = {"A": "x", "B": "x", "C": "y", "D": "z"}
     expected = []
     for row in ids:
-        found = {labels[topic] for topic, of in told if of == row and topic in labels}
-        expected.append(found.pop() if len(found) == 1 else None)
+        results = {labels[topic] for topic, of in told if of == row and topic in labels}
+        expected.append(results.pop() if len(results) == 1 else None)
     lines = pd.DataFrame([(topic, str(of), "1") for topic, of in told], columns=range(3), dtype=str)
     joined = labels_of(np.array(ids, np.float64), labels_by_id(lines, labels, Path("told")))
     assert [None if pd.isna(label) else label for label in joined] == expected

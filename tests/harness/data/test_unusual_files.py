@@ -20,9 +20,9 @@ VALUES = [0.1, -12.5, 3.0, 1234.5678901234567, 2.2250738585072014e-308, 7e22]
 
 def test_decimal_commas_are_read_exactly(tmp_path):
     rows = "".join(f"{v!r};{i}\n".replace(".", ",") for i, v in enumerate(VALUES))
-    table, told = read(tmp_path, "a;y\n" + rows)
+    table, message = read(tmp_path, "a;y\n" + rows)
     assert table.X["a"].tolist() == VALUES
-    assert "with decimal commas" in told
+    assert "with decimal commas" in message
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_decimal_commas_are_read_exactly(tmp_path):
     ],
 )
 def test_other_commas_stay_text(tmp_path, rows):
-    table, told = read(tmp_path, "a;b;y\n" + "".join(f"{r};{i}\n" for i, r in enumerate(rows)))
+    table, message = read(tmp_path, "a;b;y\n" + "".join(f"{r};{i}\n" for i, r in enumerate(rows)))
     assert table.X["a"].dtype == "category"
-    assert "decimal commas" not in told
+    assert "decimal commas" not in message
 
 
 def test_separator_commas_are_no_decimals(tmp_path):
@@ -59,15 +59,15 @@ def test_column_name_of_one_blank_is_kept(tmp_path):
 @pytest.mark.parametrize("shape", ["{}%", "${},000", "{},000.5", "{} 000"])
 def test_numeric_looking_text_is_reported(tmp_path, shape):
     rows = "".join(f'"{shape.format(i + 1)}",{i / 7},{i % 2}\n' for i in range(30))
-    table, told = read(tmp_path, "a,b,y\n" + rows)
+    table, message = read(tmp_path, "a,b,y\n" + rows)
     assert table.X["a"].dtype == "category"
-    assert f"'a' is text, though it looks like numbers, such as '{shape.format(1)}'" in told
+    assert f"'a' is text, though it looks like numbers, such as '{shape.format(1)}'" in message
 
 
 def test_few_codes_and_dates_are_not_numeric_text(tmp_path):
     rows = "".join(f"{i % 5}%,2020-01-{i + 1:02d},{i % 2}\n" for i in range(28))
-    _, told = read(tmp_path, "a,b,y\n" + rows)
-    assert "looks like numbers" not in told
+    _, message = read(tmp_path, "a,b,y\n" + rows)
+    assert "looks like numbers" not in message
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])

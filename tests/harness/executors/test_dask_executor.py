@@ -41,24 +41,24 @@ def run(cluster, *jobs):
 
 
 def test_outcomes_are_returned_with_their_arrays(cluster):
-    found = {}
+    results = {}
     for outcome in run_dask([job({}, {}), job({})], None, {"scheduler": cluster.scheduler_address}):
         with np.load(outcome.arrays["predictions"]) as arrays:
             assert len(arrays["y"]) > 0
-        found[outcome.trial.id] = outcome
-    assert [outcome.status for outcome in found.values()] == [Status.DONE] * 3
-    told = [outcome.facts["dask"] for outcome in found.values()]
-    assert {one["machine"] for one in told} == {machine.machine_id()}
-    assert not any(outcome.facts["alone"] for outcome in found.values())
-    assert all(one["worker"].startswith("tcp://") and one["lost"] == [] for one in told)
+        results[outcome.trial.id] = outcome
+    assert [outcome.status for outcome in results.values()] == [Status.DONE] * 3
+    messages = [outcome.facts["dask"] for outcome in results.values()]
+    assert {one["machine"] for one in messages} == {machine.machine_id()}
+    assert not any(outcome.facts["alone"] for outcome in results.values())
+    assert all(one["worker"].startswith("tcp://") and one["lost"] == [] for one in messages)
 
 
 def test_worker_reads_a_table_once_for_all_trials(cluster, tmp_path):
     plugin = Path(shutil.copy(PLUGIN.with_name("counted.py"), tmp_path))
     ref = DatasetRef("counted", hashlib.sha256(b"counted").hexdigest())
-    found = run(cluster, job(*({} for _ in range(12)), dataset=ref, plugins=(str(plugin),)))
-    assert [outcome.status for outcome in found] == [Status.DONE] * 12
-    workers = {outcome.facts["dask"]["worker"] for outcome in found}
+    result = run(cluster, job(*({} for _ in range(12)), dataset=ref, plugins=(str(plugin),)))
+    assert [outcome.status for outcome in result] == [Status.DONE] * 12
+    workers = {outcome.facts["dask"]["worker"] for outcome in result}
     readers = plugin.with_suffix(".reads").read_text().split()
     assert len(readers) == len(set(readers)) == len(workers)
 
@@ -69,10 +69,10 @@ def test_failure_is_an_outcome_too(cluster):
 
 
 def test_timed_job_has_its_host_alone(cluster):
-    found = run(cluster, job({}, timed=True), job({}, timed=True), job({}))
-    assert [outcome.facts["alone"] for outcome in found] == [False, True, True]
-    assert [outcome.trial.timed for outcome in found] == [False, True, True]
-    spans = sorted((outcome.started, outcome.ended) for outcome in found if outcome.trial.timed)
+    result = run(cluster, job({}, timed=True), job({}, timed=True), job({}))
+    assert [outcome.facts["alone"] for outcome in result] == [False, True, True]
+    assert [outcome.trial.timed for outcome in result] == [False, True, True]
+    spans = sorted((outcome.started, outcome.ended) for outcome in result if outcome.trial.timed)
     assert spans[0][1] <= spans[1][0]
 
 
@@ -88,10 +88,10 @@ def test_jobs_of_a_lost_worker_run_elsewhere(cluster):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        found = run(cluster, *(job({"fit": "sleep", "seconds": 1.0}) for _ in range(4)))
+        result = run(cluster, *(job({"fit": "sleep", "seconds": 1.0}) for _ in range(4)))
         killer.join()
-    assert [outcome.status for outcome in found] == [Status.DONE] * 4
-    lost = [outcome.facts["dask"]["lost"] for outcome in found]
+    assert [outcome.status for outcome in result] == [Status.DONE] * 4
+    lost = [outcome.facts["dask"]["lost"] for outcome in result]
     assert sum(map(len, lost)) == 1
 
 
@@ -114,12 +114,12 @@ class FakeFuture:
 
 def crew_with(parts, *there):
     """Return `DaskWorkers` at (address, host) pairs, and the list of addresses of sent tasks."""
-    crew, handed = DaskWorkers(FakeClient(), None, ()), []
-    crew.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
+    workers, handed = DaskWorkers(FakeClient(), None, ()), []
+    workers.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
     own = machine.machine_id()
-    crew.membership.known = {address: {"machine": own, "host": host} for address, host in there}
-    crew.waiting.extend(parts)
-    return crew, handed
+    workers.membership.known = {address: {"machine": own, "host": host} for address, host in there}
+    workers.waiting.extend(parts)
+    return workers, handed
 
 
 class FakeClient:
@@ -127,62 +127,62 @@ class FakeClient:
 
 
 def test_trial_losing_every_worker_fails_alone_and_is_retried():
-    crew, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
+    workers, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
     for _ in range(_dask_crew.ATTEMPTS):
-        crew.hand_out(["a"], alone=False)
-        (future,) = crew.running
-        ended += crew.give_up_lost([])
+        workers.hand_out(["a"], alone=False)
+        (future,) = workers.running
+        ended += workers.give_up_lost([])
         assert future.is_cancelled
     (lost,) = ended
     assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
     assert lost.facts["dask"]["lost"] == ["a"] * 3
     assert may_end_otherwise(lost.status, lost.facts, job().limits)
-    (left,) = crew.waiting
+    (left,) = workers.waiting
     assert [errand.lost for errand in left] == [[], []]
 
 
 def test_missing_result_is_computed_by_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
-    crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
-    crew.hand_out(["a"], alone=False)
-    assert crew.take_done([]) == []
-    crew.hand_out(["b"], alone=False)
+    workers, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
+    workers.hand_out(["a"], alone=False)
+    assert workers.take_done([]) == []
+    workers.hand_out(["b"], alone=False)
     assert handed == ["a", "b"]
-    assert crew.assigned["b"][0].lost == ["a"]
+    assert workers.assigned["b"][0].lost == ["a"]
 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, alone):
     """Otherwise a killed worker would use up all attempts before the scheduler notices."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
-    crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
-    crew.hand_out(["a"], alone=alone)
-    assert crew.take_done([]) == []
+    workers, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
+    workers.hand_out(["a"], alone=alone)
+    assert workers.take_done([]) == []
     for _ in range(_dask_crew.ATTEMPTS):
-        crew.wake(["a"])
-        crew.hand_out(["a"], alone=alone)
+        workers.wake(["a"])
+        workers.hand_out(["a"], alone=alone)
     assert handed == ["a"]
-    crew.wake([])  # gone
-    crew.hand_out(["a"], alone=alone)  # a new one, at the same address
+    workers.wake([])  # gone
+    workers.hand_out(["a"], alone=alone)  # a new one, at the same address
     assert handed == ["a", "a"]
-    assert crew.take_done([]) == []
-    crew.resting = dict.fromkeys(crew.resting, 0.0)  # their time is over
-    crew.wake(["a"])  # still there: it was slow
-    crew.hand_out(["a"], alone=alone)
+    assert workers.take_done([]) == []
+    workers.resting = dict.fromkeys(workers.resting, 0.0)  # their time is over
+    workers.wake(["a"])  # still there: it was slow
+    workers.hand_out(["a"], alone=alone)
     assert handed == ["a"] * 3
 
 
 def test_timed_work_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
-    crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
-    crew.hand_out(["b"], alone=True)
-    crew.membership.known["a"] = crew.membership.known[
+    workers, handed = crew_with(parts, ("b", "one"), ("c", "two"))
+    workers.hand_out(["b"], alone=True)
+    workers.membership.known["a"] = workers.membership.known[
         "b"
     ]  # came later, and is the first of its host now
-    crew.hand_out(["a", "b"], alone=True)
+    workers.hand_out(["a", "b"], alone=True)
     assert handed == ["b"]
-    crew.hand_out(["a", "b", "c"], alone=True)
+    workers.hand_out(["a", "b", "c"], alone=True)
     assert handed == ["b", "c"]
 
 
@@ -192,29 +192,29 @@ def duel():
 
 
 def test_both_sides_of_a_duel_run_on_one_worker_of_one_host(cluster):
-    (found,) = run_duels_dask([duel()], None, {"scheduler": cluster.scheduler_address})
-    assert found.status is Status.DONE
-    assert {block.phase for block in found.blocks} == {"fit", "predict"}
-    assert found.facts["dask"]["machine"] == machine.machine_id()
-    assert found.facts["dask"]["worker"].startswith("tcp://")
+    (result,) = run_duels_dask([duel()], None, {"scheduler": cluster.scheduler_address})
+    assert result.status is Status.DONE
+    assert {block.phase for block in result.blocks} == {"fit", "predict"}
+    assert result.facts["dask"]["machine"] == machine.machine_id()
+    assert result.facts["dask"]["worker"].startswith("tcp://")
 
 
 def test_duels_without_a_suitable_worker_run_locally(cluster, monkeypatch):
-    said, wanted = [], duel()
-    here = lambda one: said.append(one) or "fought"  # noqa: E731 - a line is enough
-    assert list(run_duels_dask([wanted], here, {})) == ["fought"]
+    messages, expected = [], duel()
+    here = lambda one: messages.append(one) or "fought"  # noqa: E731 - a line is enough
+    assert list(run_duels_dask([expected], here, {})) == ["fought"]
     monkeypatch.setattr(machine, "machine_id", lambda: "another")
     options = {"scheduler": cluster.scheduler_address}
-    assert list(run_duels_dask([wanted], here, options)) == ["fought"]
+    assert list(run_duels_dask([expected], here, options)) == ["fought"]
     monkeypatch.undo()
-    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    lost = given_up(_dask_crew.Errand(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
-    assert list(run_duels_dask([wanted], here, options)) == ["fought"]
-    assert said == [wanted] * 3
+    assert list(run_duels_dask([expected], here, options)) == ["fought"]
+    assert messages == [expected] * 3
 
 
 def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
-    held, wanted = [], duel()
+    held, expected = [], duel()
 
     @contextmanager
     def lock(*, alone):
@@ -222,11 +222,11 @@ def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
         yield
         held.pop()
 
-    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    lost = given_up(_dask_crew.Errand(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
-    assert list(run_duels_dask([wanted], lambda _: list(held), options)) == [[True]]
+    assert list(run_duels_dask([expected], lambda _: list(held), options)) == [[True]]
 
 
 def test_caller_mistake_is_not_reported_as_a_missing_scheduler(cluster):
@@ -238,15 +238,15 @@ def test_caller_mistake_is_not_reported_as_a_missing_scheduler(cluster):
 def test_lost_scheduler_is_reported(monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "3s")  # and to connect again
     with cluster_of(1) as own:
-        found = run_dask(
+        result = run_dask(
             [job({}, {"fit": "sleep", "seconds": 3.0})],
             None,
             {"scheduler": own.scheduler_address},
         )
-        assert next(found).status is Status.DONE
+        assert next(result).status is Status.DONE
         own.close()
         with pytest.raises(ClusterError, match=r"has gone.*run again"):
-            list(found)
+            list(result)
 
 
 def test_hanging_call_is_given_up():

@@ -18,19 +18,19 @@ def test_plugins_are_identified_by_module_and_file(tmp_path):
 
 
 def test_versions_of_the_libraries_of_an_algorithm_are_reported():
-    told = facts_here((), ("pluggy", "no-such-library"))["versions"]
-    assert told["pluggy"] == version("pluggy")
-    assert told["no-such-library"] == "absent"
-    assert told["numpy"] == version("numpy")
+    message = facts_here((), ("pluggy", "no-such-library"))["versions"]
+    assert message["pluggy"] == version("pluggy")
+    assert message["no-such-library"] == "absent"
+    assert message["numpy"] == version("numpy")
 
 
 def test_file_is_read_again_each_time(tmp_path):
     file = tmp_path / "own.py"
-    found = []
+    results = []
     for text in ("answer = 42\n", "answer = 43\n"):
         file.write_text(text)
-        found.append(facts_here((str(file),), ())["versions"][f"code of {file}"])
-    assert found[0] != found[1]
+        results.append(facts_here((str(file),), ())["versions"][f"code of {file}"])
+    assert results[0] != results[1]
 
 
 def test_harness_source_is_reported_on_disk_and_as_loaded(tmp_path, monkeypatch):

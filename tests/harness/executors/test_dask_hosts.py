@@ -124,12 +124,12 @@ def test_nothing_is_compiled_beside_timed_work(monkeypatch):
     monkeypatch.setattr(Supervisor, "warm", lambda *_: warmed.set())
     timing = Guest(alone=True)
     assert timing.there.wait(5.0)
-    found = []
-    work = threading.Thread(target=lambda: found.extend(jobs.run_here("late", job({}))))
+    results = []
+    work = threading.Thread(target=lambda: results.extend(jobs.run_here("late", job({}))))
     work.start()
     assert not warmed.wait(0.3)
     timing.go()
     work.join(30.0)
     assert warmed.is_set()
-    assert len(found) == 1
+    assert len(results) == 1
     jobs.close_here("late")

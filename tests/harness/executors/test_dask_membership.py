@@ -102,10 +102,10 @@ def test_returning_worker_is_queried_again(cluster_that_says):
     cluster = cluster_that_says(a=[facts(), facts(numpy="0.1")])
     workers = Membership(cluster, ())
     assert wait_until(workers.poll_workers) == ["a"]
-    said = cluster.said.pop("a")
+    reported = cluster.said.pop("a")
     assert workers.poll_workers() == []
     assert workers.fact("a", "machine") == machine.machine_id()  # its outcomes may still come
-    cluster.said["a"] = said
+    cluster.said["a"] = reported
     with pytest.raises(ConfigError, match=r"numpy is 0\.1 at a"):
         wait_until(workers.poll_workers)
 
@@ -142,11 +142,11 @@ def test_worker_that_cannot_run_trials_is_reported():
 def test_every_version_difference_is_listed():
     own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
     answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         refuse_unlike(own, answers)
-    assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(told.value)
-    assert "numba is missing at tcp://a" in str(told.value)
-    assert "tcp://b" not in str(told.value)
+    assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(error.value)
+    assert "numba is missing at tcp://a" in str(error.value)
+    assert "tcp://b" not in str(error.value)
     refuse_unlike(own, {"tcp://b": own})
 
 
@@ -175,8 +175,8 @@ def test_hanging_process_delays_no_trial_and_is_queried_again(cluster, monkeypat
         os.kill(pids[hung], signal.SIGSTOP)
         try:
             assert wait_until(workers.poll_workers) == [other]
-            found = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
-            ended = [(one.status, one.facts["dask"]["worker"]) for one in found]
+            result = run_dask([job({}, {})], None, {"scheduler": cluster.scheduler_address})
+            ended = [(one.status, one.facts["dask"]["worker"]) for one in result]
             time.sleep(2.0 * membership.ANSWERING)  # until it is no longer waited for
             assert workers.poll_workers() == [other]
         finally:
@@ -201,19 +201,19 @@ def test_any_worker_difference_is_an_error_that_lists_each(cluster, monkeypatch,
         (tmp_path / place / "own_data.py").write_text(f"where = {place!r}\n")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.syspath_prepend(str(tmp_path / "here"))
-    wanted = job({}, plugins=("own_data.py",), libraries=("thing",))
+    expected = job({}, plugins=("own_data.py",), libraries=("thing",))
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
         address = min(client.nthreads())
         there = str(tmp_path / "there")
         before = client.run(differ, there, None, there, workers=[address])[address]
         try:
-            with pytest.raises(ConfigError) as told:
-                list(run_dask([wanted], None, {"scheduler": cluster.scheduler_address}))
+            with pytest.raises(ConfigError) as error:
+                list(run_dask([expected], None, {"scheduler": cluster.scheduler_address}))
         finally:
             client.run(differ, *before, workers=[address])
-    assert f"thing is 1.0 at {address}, and 2.0 here" in str(told.value)
+    assert f"thing is 1.0 at {address}, and 2.0 here" in str(error.value)
     digest = rf"is \w{{16}} at {address}, and \w{{16}} here"
-    assert told.match(f"code of own_data.py {digest}")
-    assert told.match(f"code of the harness {digest}")
-    assert str(PLUGIN) not in str(told.value)  # is the same
+    assert error.match(f"code of own_data.py {digest}")
+    assert error.match(f"code of the harness {digest}")
+    assert str(PLUGIN) not in str(error.value)  # is the same

@@ -37,9 +37,9 @@ def test_every_trial_runs_once_and_timed_ones_last_and_alone(workers):
     timed = job({}, {}, timed=True)
     jobs = [timed, job({}, {}), job({}), job({})]
     fake = Fake()
-    found = list(run_local(iter(jobs), fake.supervise, {"jobs": workers}))
-    wanted = sorted(t.id for j in jobs for t in j.trials)
-    assert sorted(o.trial.id for o in found) == wanted
+    results = list(run_local(iter(jobs), fake.supervise, {"jobs": workers}))
+    expected = sorted(t.id for j in jobs for t in j.trials)
+    assert sorted(o.trial.id for o in results) == expected
     assert [fake.beside[t.id] for t in timed.trials] == [1, 1]
     assert fake.order[-2:] == [t.id for t in timed.trials]
     assert max(fake.beside.values()) == min(workers, 3)
@@ -83,9 +83,9 @@ def test_concurrent_trials_are_marked_as_not_alone(tmp_path):
     nap = {"fit": "sleep", "seconds": 0.5}
     jobs = [job(nap, nap, {}), job(nap, nap, {})]
     with Supervisor(tmp_path) as supervisor:
-        found = list(run_local(jobs, supervisor.supervise, {"jobs": 2}))
-    assert [o.status for o in found] == [Status.DONE] * 6
-    assert any(o.facts["alone"] is False for o in found)
+        results = list(run_local(jobs, supervisor.supervise, {"jobs": 2}))
+    assert [o.status for o in results] == [Status.DONE] * 6
+    assert any(o.facts["alone"] is False for o in results)
 
 
 def test_thread_keeps_one_plugin_until_nothing_else_is_left():

@@ -20,14 +20,14 @@ ROOT = Path(harness.__file__).resolve().parents[1]
 
 def test_base_lists_its_algorithms(tmp_path):
     (tmp_path / "ridge.py").write_text(PLUGIN)
-    found = make_base(tmp_path, tmp_path, [ROOT], [str(tmp_path / "ridge.py")], "b", print)
-    assert found.environment == Environment("b", "", str(ROOT))
-    assert found.algorithms["ridge"]["params"] == {"penalty": 1.0}
-    assert found.algorithms["decision_tree"]["reference"] == "sklearn.decision_tree"
-    assert found.algorithms["decision_tree"]["rungs"]["scikit-learn"] == "L3"
-    assert {"decision_tree", "random_forest"} <= set(found.algorithms)
-    assert not found.own_libraries
-    assert found.versions["numpy"]
+    result = make_base(tmp_path, tmp_path, [ROOT], [str(tmp_path / "ridge.py")], "b", print)
+    assert result.environment == Environment("b", "", str(ROOT))
+    assert result.algorithms["ridge"]["params"] == {"penalty": 1.0}
+    assert result.algorithms["decision_tree"]["reference"] == "sklearn.decision_tree"
+    assert result.algorithms["decision_tree"]["rungs"]["scikit-learn"] == "L3"
+    assert {"decision_tree", "random_forest"} <= set(result.algorithms)
+    assert not result.own_libraries
+    assert result.versions["numpy"]
 
 
 def test_base_that_does_not_start_gives_its_last_line(tmp_path):
@@ -56,8 +56,8 @@ def based(project, *names, **fields):
     known = {"plugin": str(project / "base/ridge.py"), "path": str(project / "base/ridge.py")}
     known |= {"params": {}, "rungs": {}, "reference": None}
     algorithms = {name: dict(known) for name in names or ["ridge"]}
-    told = {"broken": {}, "versions": {}, "own_libraries": False, **fields}
-    return Base(Environment("b"), algorithms, **told)
+    messages = {"broken": {}, "versions": {}, "own_libraries": False, **fields}
+    return Base(Environment("b"), algorithms, **messages)
 
 
 def changes(project, base, *globs, everything=False, broken=()):
@@ -70,12 +70,12 @@ def changes(project, base, *globs, everything=False, broken=()):
 
 
 def test_only_algorithms_with_changed_code_are_chosen(project):
-    found = changes(project, based(project))
-    assert (found.chosen, found.skipped) == ({}, {"ridge": "its code did not change"})
+    changed = changes(project, based(project))
+    assert (changed.chosen, changed.skipped) == ({}, {"ridge": "its code did not change"})
     assert changes(project, based(project), everything=True).chosen == {"ridge": "unchanged"}
     plant(project / "head", "comment")
-    found = changes(project, based(project))
-    assert (found.chosen, found.skipped) == ({"ridge": "its code changed"}, {})
+    changed = changes(project, based(project))
+    assert (changed.chosen, changed.skipped) == ({"ridge": "its code changed"}, {})
     with pytest.raises(ConfigError, match="did you mean 'ridge'"):
         changes(project, based(project), "ridg")
 
@@ -83,33 +83,33 @@ def test_only_algorithms_with_changed_code_are_chosen(project):
 def test_algorithms_of_installed_packages_are_unchanged(project):
     registry = load_registry(modules=["algorithms.decision_tree"])
     head, tree = project / "head", project / "base"
-    found = find_changes(registry, based(project), head, tree, (), everything=True)
-    assert (found.chosen, set(found.skipped)) == ({}, {"ridge"})
+    result = find_changes(registry, based(project), head, tree, (), everything=True)
+    assert (result.chosen, set(result.skipped)) == ({}, {"ridge"})
 
 
 def test_new_removed_and_broken_algorithms_are_distinguished(project):
     there = based(project, "other")
-    found = changes(project, there)
-    assert found.skipped["ridge"] == "new: the base does not have it"
-    assert found.skipped["other"] == "the head does not have it"
+    changed = changes(project, there)
+    assert changed.skipped["ridge"] == "new: the base does not have it"
+    assert changed.skipped["other"] == "the head does not have it"
     plugin = str(project / "head" / "ridge.py")
-    found = changes(project, based(project, "other", broken={plugin: "ImportError: x"}))
-    assert found.skipped["ridge"] == "broken in the base: ImportError: x"
+    changed = changes(project, based(project, "other", broken={plugin: "ImportError: x"}))
+    assert changed.skipped["ridge"] == "broken in the base: ImportError: x"
     gone = Broken(str(project / "base/ridge.py"), "SyntaxError: y", "")
-    found = changes(project, there, broken=[gone])
-    assert "SyntaxError: y" in found.lost["other"]
+    changed = changes(project, there, broken=[gone])
+    assert "SyntaxError: y" in changed.lost["other"]
     there.algorithms["other"]["path"] = str(project / "installed/other.py")
-    found = changes(project, there, broken=[gone])
-    assert "other" not in {**found.lost, **found.skipped}  # an installed package's is no change
+    changed = changes(project, there, broken=[gone])
+    assert "other" not in {**changed.lost, **changed.skipped}  # an installed package's is no change
 
 
 def test_packages_installed_in_the_head_are_not_visible_to_the_base(project):
     """An entry point of the head is visible from the base too; using it would hide every change."""
     there = based(project)
     there.algorithms["ridge"]["path"] = str(project / "head/ridge.py")
-    found = changes(project, there, everything=True)
-    assert found.chosen == {}
-    assert found.skipped["ridge"].startswith("new or moved: ")
+    changed = changes(project, there, everything=True)
+    assert changed.chosen == {}
+    assert changed.skipped["ridge"].startswith("new or moved: ")
 
 
 def test_base_may_be_behind_a_link(project):
@@ -118,8 +118,10 @@ def test_base_may_be_behind_a_link(project):
     there.algorithms["ridge"].update(reference="lib", rungs={"lib": "L3"})
     ids.code_digest.cache_clear()
     registry = load_registry([project / "head" / "ridge.py"], modules=[])
-    found = find_changes(registry, there, project / "head", project / "linked", (), everything=True)
-    assert list(found.chosen) == ["ridge"]
+    result = find_changes(
+        registry, there, project / "head", project / "linked", (), everything=True
+    )
+    assert list(result.chosen) == ["ridge"]
     assert len(list(lost_claims(registry, there, project / "linked", ()))) == 1
 
 
@@ -129,8 +131,8 @@ def test_changed_libraries_change_the_algorithms_that_use_them(project, monkeypa
     same = {name: installed_version(name) for name in ("numpy", "pandas", "scikit-learn")}
     assert changes(project, based(project, versions=same, own_libraries=True)).chosen == {}
     older = {**same, "numpy": "1.0"}
-    found = changes(project, based(project, versions=older, own_libraries=True))
-    assert found.chosen["ridge"].startswith("numpy 1.0 → ")
+    changed = changes(project, based(project, versions=older, own_libraries=True))
+    assert changed.chosen["ridge"].startswith("numpy 1.0 → ")
 
 
 PACKAGE = {
@@ -175,8 +177,8 @@ def test_closest_algorithms_are_chosen_first(project):
     ids.source_files.cache_clear()
     registry = load_registry(files, modules=[])
     head, tree = project / "head", project / "base"
-    found = find_changes(registry, there, head, tree, (), everything=True)
-    assert list(found.chosen) == ["ridge", "a-ridge"]
+    result = find_changes(registry, there, head, tree, (), everything=True)
+    assert list(result.chosen) == ["ridge", "a-ridge"]
 
 
 # ------------------------------------------------------------------ claims
@@ -208,9 +210,9 @@ def claims(project, text, *globs, broken=()):
 )
 def test_claim_dropped_by_the_head_fails_by_name(project, now, lost):
     plain = 'params={"penalty": 1.0}'
-    found = claims(project, PLUGIN.replace(plain, f"{plain}, {now}"))
-    assert {d.limit: d for d in found}.keys() == lost.keys()
-    for decision in found:
+    result = claims(project, PLUGIN.replace(plain, f"{plain}, {now}"))
+    assert {d.limit: d for d in result}.keys() == lost.keys()
+    for decision in result:
         assert (decision.gate.kind, decision.state) == ("rung", "fail")
         assert (decision.algorithm, decision.reference) == ("ridge", "lib")
         assert decision.reason.startswith("lost claim: in ")

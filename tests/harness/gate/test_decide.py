@@ -51,26 +51,26 @@ def cell(name, peaks, predicting=None):
 def accuracy(value, width=0.001, **fields):
     outer = Interval(value - width, value, value + width, 0.95, SPLITS)
     names = ("ours", "ours@base", "made", "log_loss")
-    found = Accuracy(*names, "equivalent", outer, 0.01, gap=1.0, inner=outer, error=0.1)
-    return replace(found, **fields)
+    result = Accuracy(*names, "equivalent", outer, 0.01, gap=1.0, inner=outer, error=0.1)
+    return replace(result, **fields)
 
 
 def parity(name, rung, **fields):
     params = ({"parity": "xgboost"}, {})
-    told = (name, "library", "made", params, "native", "raw", rung, "L2", {}, None)
-    return replace(Parity(*told), **fields)
+    messages = (name, "library", "made", params, "native", "raw", rung, "L2", {}, None)
+    return replace(Parity(*messages), **fields)
 
 
 def view(**fields):
     even = {key: {} for key in ("run", "algorithms", "datasets", "metrics")}
-    told = {
+    messages = {
         "cells": (cell("ours", [4e6] * SPLITS), cell("ours@base", [4e6] * SPLITS)),
         "accuracy": (accuracy(0.0),),
         "speed": (speed(1.0), speed(1.0, "predict")),
         "duels": (),
         "predictions": lambda _: {},
     }
-    return RunView(**{**even, **told, **fields})
+    return RunView(**{**even, **messages, **fields})
 
 
 def answers(found):
@@ -85,10 +85,10 @@ def answers(found):
 
 
 def test_head_equal_to_its_base_passes():
-    found = decide(view(), LABELS, Limits())
+    decisions = decide(view(), LABELS, Limits())
     of = ("accuracy", "train", "predict", "memory", "memory of predict")
-    assert answers(found) == dict.fromkeys(of, "pass")
-    assert state_of(found) == "pass"
+    assert answers(decisions) == dict.fromkeys(of, "pass")
+    assert state_of(decisions) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_head_equal_to_its_base_passes():
 )
 def test_speed(ratio, width, state, words):
     seen = view(speed=(speed(ratio, width=width), speed(1.0, "predict")))
-    found = decide(seen, LABELS, Limits())
-    (train,) = [d for d in found if d.gate.kind == "speed" and d.gate.phase == "train"]
+    decisions = decide(seen, LABELS, Limits())
+    (train,) = [d for d in decisions if d.gate.kind == "speed" and d.gate.phase == "train"]
     assert train.state == state
     assert words in train.reason
-    assert answers(found)["predict"] == "pass"
+    assert answers(decisions)["predict"] == "pass"
 
 
 def test_requested_limit_decides():
@@ -116,8 +116,8 @@ def test_requested_limit_decides():
 
 
 def test_untimed_algorithm_is_undecided():
-    found = decide(view(speed=()), LABELS, Limits())
-    assert {answers(found)[phase] for phase in ("train", "predict")} == {"undecided"}
+    decisions = decide(view(speed=()), LABELS, Limits())
+    assert {answers(decisions)[phase] for phase in ("train", "predict")} == {"undecided"}
     few = replace(speed(0.5), unit="block")
     assert answers(decide(view(speed=(few,)), LABELS, Limits()))["train"] == "undecided"
 
@@ -126,14 +126,14 @@ def test_untimed_algorithm_is_undecided():
     ("difference", "state"), [(-0.05, "fail"), (-0.0105, "undecided"), (0.2, "pass"), (0.0, "pass")]
 )
 def test_accuracy(difference, state):
-    found = decide(view(accuracy=(accuracy(difference),)), LABELS, Limits())
-    assert answers(found)["accuracy"] == state
+    decisions = decide(view(accuracy=(accuracy(difference),)), LABELS, Limits())
+    assert answers(decisions)["accuracy"] == state
 
 
 def test_head_failing_where_the_base_did_not_does_not_pass():
     broken = accuracy(math.nan, failed=(8, 0), inner=None)
-    found = decide(view(accuracy=(broken,)), LABELS, Limits())
-    (one,) = [d for d in found if d.gate.kind == "accuracy"]
+    decisions = decide(view(accuracy=(broken,)), LABELS, Limits())
+    (one,) = [d for d in decisions if d.gate.kind == "accuracy"]
     assert (one.state, one.reason) == ("fail", "without a score: 8 of its trials")
 
 
@@ -155,9 +155,9 @@ def test_failure_on_both_sides_is_no_change():
     cells = (cell("ours", []), replace(cell("ours@base", []), outcomes=failed))
     both = accuracy(math.nan, failed=(8, 8), inner=None)
     seen = view(cells=cells, accuracy=(both,), duels=(lost_duel(),), speed=())
-    found = decide(seen, LABELS, Limits())
-    assert {d.state for d in found} == {"undecided"}
-    assert sum(d.reason.startswith("the base fails, too; ") for d in found) == 3
+    decisions = decide(seen, LABELS, Limits())
+    assert {d.state for d in decisions} == {"undecided"}
+    assert sum(d.reason.startswith("the base fails, too; ") for d in decisions) == 3
     alone = decide(view(duels=(lost_duel(),), speed=()), LABELS, Limits())
     assert [d.state for d in alone if d.gate.kind == "speed"] == ["fail", "fail"]
 
@@ -188,15 +188,15 @@ def test_memory(head, base, state):
 def test_prediction_memory(head, base, state):
     peaks = [4e6] * SPLITS
     cells = (cell("ours", peaks, [head] * SPLITS), cell("ours@base", peaks, [base] * SPLITS))
-    found = answers(decide(view(cells=cells), LABELS, Limits()))
-    assert (found["memory"], found["memory of predict"]) == ("pass", state)
+    result = answers(decide(view(cells=cells), LABELS, Limits()))
+    assert (result["memory"], result["memory of predict"]) == ("pass", state)
 
 
 def test_machine_without_peak_memory_is_undecided():
     silent = [0] * SPLITS
     cells = (cell("ours", silent, silent), cell("ours@base", silent, silent))
-    found = answers(decide(view(cells=cells), LABELS, Limits()))
-    assert (found["memory"], found["memory of predict"]) == ("undecided", "undecided")
+    result = answers(decide(view(cells=cells), LABELS, Limits()))
+    assert (result["memory"], result["memory of predict"]) == ("undecided", "undecided")
 
 
 def test_memory_without_both_sides_is_undecided():
@@ -214,8 +214,8 @@ def test_memory_without_both_sides_is_undecided():
 )
 def test_parity_levels(head, base, state):
     seen = view(parity=(parity("ours", head), parity("ours@base", base)))
-    found = decide(seen, LABELS, Limits())
-    (one,) = [d for d in found if d.gate.kind == "rung"]
+    decisions = decide(seen, LABELS, Limits())
+    (one,) = [d for d in decisions if d.gate.kind == "rung"]
     assert (one.state, one.reference, one.limit) == (state, "library", base)
     assert f"xgboost mode reaches {head or 'no parity level'}, the base {base}" in one.reason
 

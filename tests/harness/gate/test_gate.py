@@ -124,13 +124,13 @@ def test_worse_head_fails(project, monkeypatch, fault, kind):
         monkeypatch.setattr(MadeUp, name, value)
     code, out, err = against("--json")
     assert code == 1, err
-    told = json.loads(out)
-    assert {d["gate"]["kind"] for d in told["decisions"] if d["state"] == "fail"} == {kind}
-    assert told["compared"] == {"ridge": "its code changed"}
+    data = json.loads(out)
+    assert {d["gate"]["kind"] for d in data["decisions"] if d["state"] == "fail"} == {kind}
+    assert data["compared"] == {"ridge": "its code changed"}
     with Store.open(project.parent / "results") as store:
-        (event,) = [e["data"] for e in store.events(told["run"]) if e["kind"] == "gate"]
-        assert len(event) == len(told["decisions"])
-        run = store.run(told["run"])
+        (event,) = [e["data"] for e in store.events(data["run"]) if e["kind"] == "gate"]
+        assert len(event) == len(data["decisions"])
+        run = store.run(data["run"])
     assert run["config"]["against"]["revision"] == "main"
     assert [e["name"] for e in run["environments"]] == [git(project, "rev-parse", "HEAD")[:8]]
 
@@ -217,11 +217,11 @@ def test_unfinished_measurement_is_undecided(project, monkeypatch, done, left):
         monkeypatch.setattr(MadeUp, name, count)
     code, out, err = against("--budget", "35m", "--json")
     assert code == 6, err
-    told = json.loads(out)
-    assert {key for key, state in states(told).items() if state == "undecided"} == left
-    reasons = {d["reason"] for d in told["decisions"] if d["state"] == "undecided"}
+    data = json.loads(out)
+    assert {key for key, state in states(data).items() if state == "undecided"} == left
+    reasons = {d["reason"] for d in data["decisions"] if d["state"] == "undecided"}
     assert reasons == {"not done within the budget of 35 min"}
-    assert len(told["decisions"]) == 5
+    assert len(data["decisions"]) == 5
 
 
 def test_failure_is_kept_if_other_measurements_are_unfinished(project, monkeypatch):
@@ -253,15 +253,15 @@ def test_dropped_claim_fails_without_a_measurement(project, monkeypatch):
 @pytest.fixture
 def plans(project, monkeypatch):
     """Return a list to which each gate of the project appends its plan."""
-    found = []
+    results = []
 
     class Seen(MadeUp):
         def carry_out(self, plan, matches=()):
-            found.append(plan)
+            results.append(plan)
             return super().carry_out(plan, matches)
 
     monkeypatch.setattr(gate, "Execution", Seen)
-    return found
+    return results
 
 
 def test_both_sides_run_the_same_trials_except_for_their_defaults(project, plans):
@@ -283,8 +283,8 @@ def test_both_sides_use_the_capacity_of_the_file_for_all_tracks(project, plans):
     plant(project, "default")
     plugin, file = project / "ridge.py", project / "short.toml"
     text = plugin.read_text().replace("import Algorithm,", "import Algorithm, Argument,")
-    told = '1e5}, capacity={"trees": Argument("penalty")}'
-    plugin.write_text(text.replace("1e5}", told))
+    message = '1e5}, capacity={"trees": Argument("penalty")}'
+    plugin.write_text(text.replace("1e5}", message))
     file.write_text(f'tracks = ["default"]\n{file.read_text()}[capacity]\ntrees = 5\n')
     code, _, err = against()
     assert code == 0, err

@@ -161,8 +161,8 @@ with FileLock(sys.argv[1]):
 
 def test_two_gates_with_the_same_libraries_take_turns(tmp_path, installer):
     """The second waits, reports it, and uses what the first has installed."""
-    wanted = tree(tmp_path / "wanted")
-    folder = installer.python(wanted).parents[1]
+    expected = tree(tmp_path / "wanted")
+    folder = installer.python(expected).parents[1]
     (folder / ".ready").rename(folder / "kept")
     lock = folder.with_name(f"{folder.name}.lock")
     before = len(installer.commands)
@@ -179,36 +179,36 @@ def test_two_gates_with_the_same_libraries_take_turns(tmp_path, installer):
             (folder / "kept").rename(folder / ".ready")
             other.stdin.close()
 
-        own_python(wanted, finish, stranger=True)
+        own_python(expected, finish, stranger=True)
     assert installer.told[-1] == module.WAIT
     assert len(installer.commands) == before
 
 
 @pytest.mark.parametrize("now", ["gone", "another version", "broken"])
 def test_environment_without_an_interpreter_is_rebuilt(tmp_path, installer, now):
-    wanted = tree(tmp_path / "wanted")
-    python = installer.python(wanted)
+    expected = tree(tmp_path / "wanted")
+    python = installer.python(expected)
     python.unlink()
     if now == "gone":
         python.symlink_to(tmp_path / "nowhere")
     else:
-        told = "echo 3.0.0" if now == "another version" else "exit 1"
-        python.write_text(f"#!/bin/sh\n{told}\n")
+        message = "echo 3.0.0" if now == "another version" else "exit 1"
+        python.write_text(f"#!/bin/sh\n{message}\n")
         python.chmod(0o755)
     before = len(installer.commands)
-    assert installer.python(wanted) == python
+    assert installer.python(expected) == python
     assert len(installer.commands) == 2 * before
     assert python.resolve() == Path(sys.executable).resolve()
 
 
 def test_interrupted_installation_is_rebuilt(tmp_path, installer, monkeypatch):
-    wanted = tree(tmp_path / "wanted")
+    expected = tree(tmp_path / "wanted")
     with monkeypatch.context() as patch:
         patch.setattr(module, "_install", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            installer.python(wanted)
+            installer.python(expected)
     before = len(installer.commands)
-    installer.python(wanted)
+    installer.python(expected)
     assert len(installer.commands) == before + 3
 
 
@@ -318,18 +318,20 @@ def test_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch)
     for name, value in settings.items():
         monkeypatch.setenv(name, str(bare(tmp_path / value)))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    found = {version: wheel(tmp_path / "index", version) for version in ("0.1.0", "0.2.0")}
+    results = {version: wheel(tmp_path / "index", version) for version in ("0.1.0", "0.2.0")}
     (site / "tree_harness-0.1.0.dist-info/METADATA").write_text(METADATA.partition("Requires")[0])
     source = replace(running_harness(site), asked=("tree-harness",))  # as a project may
     monkeypatch.setattr(module, "running_harness", lambda: source)
-    wanted = tree(tmp_path / "wanted", lock=f"tree-harness==0.2.0 --hash=sha256:{found['0.2.0']}\n")
-    python = own_python(wanted, print, stranger=True)
-    told = (
+    expected = tree(
+        tmp_path / "wanted", lock=f"tree-harness==0.2.0 --hash=sha256:{results['0.2.0']}\n"
+    )
+    python = own_python(expected, print, stranger=True)
+    message = (
         "import harness, importlib.util as u; print(open(harness.__file__).read(), end='');"
         "print(u.find_spec('harness.theirs'))"
     )
-    done = subprocess.run([python, "-I", "-c", told], capture_output=True, text=True, check=True)
+    done = subprocess.run([python, "-I", "-c", message], capture_output=True, text=True, check=True)
     assert done.stdout == "# harness/__init__.py\nNone\n"
     newer = replace(source, asked=("tree-harness>=0.2",))
     with pytest.raises(BaseError, match="cannot be installed"):
-        module._install(wanted, Path(python), newer)
+        module._install(expected, Path(python), newer)

@@ -30,9 +30,9 @@ def planned():
 
 
 def test_each_kind_of_missing_outcome_is_found():
-    found = find_undone(*planned(), compared=["iris"])
+    result = find_undone(*planned(), compared=["iris"])
     where = frozenset({("ours", "wine")})
-    assert found == Undone(where, where, frozenset({("ours", "lib", "wine")}))
+    assert result == Undone(where, where, frozenset({("ours", "lib", "wine")}))
 
 
 def test_undecided_replaces_a_result_from_partial_data():
@@ -44,8 +44,8 @@ def test_undecided_replaces_a_result_from_partial_data():
         decided(Gate(kind="memory", **PAIR), "fail", "", "wine"),
         decided(Gate(kind="rung", **RUNG), "pass", "", "wine"),
     ]
-    found = list(mark_undone(half, undone, "b", "no time"))
-    late = [(d.gate.kind, d.gate.phase, d.dataset) for d in found if d.reason == "no time"]
+    results = list(mark_undone(half, undone, "b", "no time"))
+    late = [(d.gate.kind, d.gate.phase, d.dataset) for d in results if d.reason == "no time"]
     assert sorted(late) == [
         ("accuracy", "train", "wine"),
         ("memory", "predict", "wine"),
@@ -53,7 +53,7 @@ def test_undecided_replaces_a_result_from_partial_data():
         ("speed", "predict", "wine"),
         ("speed", "train", "wine"),
     ]
-    kept = [(d.gate.kind, d.state, d.dataset) for d in found if d.reason != "no time"]
+    kept = [(d.gate.kind, d.state, d.dataset) for d in results if d.reason != "no time"]
     assert kept == [
         ("accuracy", "pass", "iris"),
         ("memory", "fail", "wine"),

@@ -21,12 +21,12 @@ def silent(_):
 
 
 def test_revision_is_found_by_any_of_its_names(project):
-    found = find_revision(project, "main")
-    assert len(found.commit) == 40
-    assert (found.repository, found.short) == (project.resolve(), found.commit[:8])
+    revision = find_revision(project, "main")
+    assert len(revision.commit) == 40
+    assert (revision.repository, revision.short) == (project.resolve(), revision.commit[:8])
     inner = project / "deep" / "down"
     inner.mkdir(parents=True)
-    assert find_revision(inner, found.short).commit == found.commit
+    assert find_revision(inner, revision.short).commit == revision.commit
 
 
 def test_gate_in_a_hook_keeps_staged_files(project, monkeypatch):
@@ -74,9 +74,9 @@ def test_head_is_the_working_tree_and_is_named_so(project):
     assert head_of(project) == f"the working tree at {commit_id}"
     plant(project, "comment")
     assert head_of(project) == f"the working tree at {commit_id} with uncommitted changes"
-    found = find_revision(project, "main")
-    assert changed_files(found, project) == ["ridge.py"]
-    assert changed_files(found, project / "short.toml") == []
+    revision = find_revision(project, "main")
+    assert changed_files(revision, project) == ["ridge.py"]
+    assert changed_files(revision, project / "short.toml") == []
 
 
 def test_packages_installed_inside_a_repository_are_not_its_own(project):
@@ -86,10 +86,10 @@ def test_packages_installed_inside_a_repository_are_not_its_own(project):
 
 
 def test_base_is_checked_out_separately_and_removed(project):
-    found = find_revision(project, "main")
+    revision = find_revision(project, "main")
     base = (project / "ridge.py").read_text()
     plant(project, "comment")
-    with checked_out(found, silent) as tree:
+    with checked_out(revision, silent) as tree:
         assert tree.is_relative_to(cache_folder())
         assert (tree / "ridge.py").read_text() == base
         when = int(git(project, "show", "--no-patch", "--format=%ct"))
@@ -97,7 +97,7 @@ def test_base_is_checked_out_separately_and_removed(project):
         assert str(tree) in git(project, "worktree", "list")
     assert not tree.exists()
     assert git(project, "worktree", "list").count("\n") == 0
-    with checked_out(found, silent) as again:
+    with checked_out(revision, silent) as again:
         assert again == tree  # so that compiled kernels are found again
 
 
@@ -130,11 +130,11 @@ def test_other_temporarily_missing_worktrees_stay_registered(project, tmp_path):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_base_is_always_removed(project, error):
-    found = find_revision(project, "main")
+    revision = find_revision(project, "main")
     trees = []
 
     def interrupted():
-        with checked_out(found, silent) as tree:
+        with checked_out(revision, silent) as tree:
             trees.append(tree)
             (tree / "results").mkdir()  # what git does not know of
             raise error
@@ -146,12 +146,12 @@ def test_base_is_always_removed(project, error):
 
 
 def test_leftovers_of_a_killed_gate_do_not_interfere(project):
-    found = find_revision(project, "main")
-    with checked_out(found, silent) as tree:
+    revision = find_revision(project, "main")
+    with checked_out(revision, silent) as tree:
         pass
     tree.mkdir(parents=True)
     (tree / "ridge.py").write_text("left over")
-    with checked_out(found, silent):
+    with checked_out(revision, silent):
         assert "left over" not in (tree / "ridge.py").read_text()
 
 
@@ -165,8 +165,8 @@ def test_no_hook_of_the_repository_is_run(project):
 
 
 def test_two_gates_against_one_base_take_turns(project):
-    found = find_revision(project, "main")
-    with checked_out(found, silent) as tree:
+    revision = find_revision(project, "main")
+    with checked_out(revision, silent) as tree:
         code = (
             "import sys; from pathlib import Path\n"
             "from harness.gate.revision import checked_out, find_revision\n"

@@ -101,10 +101,10 @@ def finish_in(folder, number, arrays=2):
         names[f"array{index}"] = f"{number}-{index}.npz"
         content = random.Random(f"{number} {index}").randbytes(3000)
         (folder / names[f"array{index}"]).write_bytes(content)
-    found = outcome(number, arrays=names)
-    path = outcome_path(folder, found.trial.id)
-    write_outcome(path, found)
-    return found, path
+    result = outcome(number, arrays=names)
+    path = outcome_path(folder, result.trial.id)
+    write_outcome(path, result)
+    return result, path
 
 
 # ------------------------------------------------------------------ another process
@@ -120,9 +120,9 @@ def fill(folder, number):
         store.attach(run, *known)
         work = store.workdir(run)
         for i in (t.seed for t in trials if t.id not in known):
-            found, path = finish_in(work, i)
-            store.record(run, found, source=path)
-            say(found.trial.id)
+            result, path = finish_in(work, i)
+            store.record(run, result, source=path)
+            say(result.trial.id)
         store.finish_run(run, "done")
 
 
@@ -143,30 +143,30 @@ def overflow(folder, limit):
         with Store.open(folder, write=True) as store:
             run = begin(store)
             for i in range(10_000):
-                found, path = finish_in(store.workdir(run), i)
-                store.record(run, found, source=path)
-                stored.append(found.trial.id)
+                result, path = finish_in(store.workdir(run), i)
+                store.record(run, result, source=path)
+                stored.append(result.trial.id)
     except StoreError as error:
         message = str(error)
     except OSError as error:  # the worker's own file did not fit: the store has to be right still
         message = f"worker: {error}"
     with Store.open(folder) as store:
-        found = [o.trial.id for o, _ in store.outcomes()]
+        result = [o.trial.id for o, _ in store.outcomes()]
     with sqlite3.connect(f"file:{folder}/harness.db?mode=ro", uri=True) as database:
         whole = database.execute("PRAGMA integrity_check").fetchone()[0]
-    say(json.dumps({"message": message, "stored": stored, "found": found, "whole": whole}))
+    say(json.dumps({"message": message, "stored": stored, "found": result, "whole": whole}))
 
 
 def look(folder, _):
     """Read a store, then try to write to it."""
-    found, message = None, ""
+    result, message = None, ""
     try:
         with Store.open(folder) as store:
-            found = len(store.outcomes())
+            result = len(store.outcomes())
         Store.open(folder, write=True).close()
     except StoreError as error:
         message = str(error)
-    say(json.dumps({"message": message, "found": found}))
+    say(json.dumps({"message": message, "found": result}))
 
 
 def die_writing(folder, _):

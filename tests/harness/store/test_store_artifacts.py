@@ -35,11 +35,11 @@ def test_arrays_of_every_plain_dtype_are_read_back(kept, tmp_path):
         "record": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
     }
     write_arrays(tmp_path / "all.npz", arrays)
-    found = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
-    assert found.keys() == arrays.keys()
+    result = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
+    assert result.keys() == arrays.keys()
     for name, array in arrays.items():
-        np.testing.assert_array_equal(found[name], array)
-        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(result[name], array)
+        assert result[name].dtype == array.dtype
 
 
 def test_changed_file_is_refused_and_replaced_when_stored_again(kept, tmp_path):
@@ -125,10 +125,10 @@ def test_random_damage_to_a_consistent_archive_is_always_detected(kept, tmp_path
         where = random.integers(len(broken), size=random.integers(1, 6))
         broken[where] = random.integers(256, size=len(where))
         try:
-            found = kept.load(taken(kept, tmp_path, broken.tobytes()).sha256)
+            result = kept.load(taken(kept, tmp_path, broken.tobytes()).sha256)
         except StoreError:
             continue
-        assert all(isinstance(array, np.ndarray) for array in found.values())
+        assert all(isinstance(array, np.ndarray) for array in result.values())
 
 
 def archive(members):

@@ -23,15 +23,15 @@ def statuses(folder):
 def test_second_writer_waits_and_then_sees_what_the_first_stored(tmp_path, child):
     first = child("hold", tmp_path)
     assert first.stdout.readline() == "held\n"
-    said = []
+    messages = []
 
     def let_go(message):
-        said.append(message)
+        messages.append(message)
         first.stdin.close()
 
     with Store.open(tmp_path, write=True, on_wait=let_go) as store:
         assert [run["status"] for run in store.runs()] == ["interrupted"]
-    (message,) = said
+    (message,) = messages
     assert message.startswith(f"another run (pid {first.pid}, started 20")
     assert message.endswith("UTC) writes to this store; waiting")
 
@@ -87,16 +87,16 @@ def test_writer_waits_for_a_foreign_reader_with_an_open_cursor(full, kit, monkey
     with closing(sqlite3.connect(full / DATABASE)) as stranger:
         cursor = stranger.execute("SELECT phase FROM sample")
         cursor.fetchone()
-        said = []
+        messages = []
 
         def let_go(message):
-            said.append(message)
+            messages.append(message)
             cursor.close()
 
         with Store.open(full, write=True, on_wait=let_go) as store:
             store.record(kit.begin(store), kit.outcome(50))
             assert store.counts("latest")["done"] == 1
-    assert said == [f"another program reads {full / DATABASE}; waiting until it is done"]
+    assert messages == [f"another program reads {full / DATABASE}; waiting until it is done"]
 
 
 def test_writer_without_waiting_names_the_holder_and_loses_nothing(full, kit, monkeypatch):
@@ -156,30 +156,30 @@ def check_full(told):
 
 
 def test_file_that_may_not_grow_keeps_stored_results(tmp_path, child):
-    told = json.loads(child("overflow", tmp_path, 200_000).stdout.readline())
-    check_full(told)
-    assert "harness.db" in told["message"]
+    data = json.loads(child("overflow", tmp_path, 200_000).stdout.readline())
+    check_full(data)
+    assert "harness.db" in data["message"]
 
 
 def test_full_disk_keeps_stored_results(tmp_path, child, mounted):
     prefix = mounted(f"mount -t tmpfs -o size=600k tmpfs '{tmp_path}'")
-    told = json.loads(child("overflow", tmp_path, 0, prefix=prefix).stdout.readline())
-    check_full(told)
-    assert any(word in told["message"] for word in ("no room", "full", "No space"))
+    data = json.loads(child("overflow", tmp_path, 0, prefix=prefix).stdout.readline())
+    check_full(data)
+    assert any(word in data["message"] for word in ("no room", "full", "No space"))
 
 
 def test_read_only_folder_can_be_read_and_gives_the_write_error(full, child, mounted):
     line = f"mount --bind '{full}' '{full}' && mount -o remount,ro,bind '{full}'"
-    told = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
-    assert told["found"] == 5
-    assert "check the folder's permissions" in told["message"]
+    data = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
+    assert data["found"] == 5
+    assert "check the folder's permissions" in data["message"]
 
 
 def test_half_written_store_in_a_read_only_folder_is_reported(full, child, mounted):
     child("die_writing", full).wait()
     line = f"mount --bind '{full}' '{full}' && mount -o remount,ro,bind '{full}'"
-    told = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
-    assert told["found"] is None
-    assert "check the folder's permissions" in told["message"]
+    data = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
+    assert data["found"] is None
+    assert "check the folder's permissions" in data["message"]
     with Store.open(full) as store:  # where it may be undone, it is
         assert [o.reason for o, _ in store.outcomes()] == ["", "why", "why", "", "why"]

@@ -93,33 +93,33 @@ def kill_and_check(folder, child, kit, planned, chance):
     Return the ids of the trials that the run had been told were stored.
     """
     process = child("fill", folder, planned)
-    told = [process.stdout.readline().strip() for _ in range(chance.randint(1, 6))]
+    messages = [process.stdout.readline().strip() for _ in range(chance.randint(1, 6))]
     time.sleep(chance.uniform(0, 0.01))
     process.kill()
-    told += process.stdout.read().split()
+    messages += process.stdout.read().split()
     with Store.open(folder, write=True) as store:
-        found = [outcome for outcome, _ in store.outcomes()]
+        results = [outcome for outcome, _ in store.outcomes()]
         assert {run["status"] for run in store.runs()} == {"interrupted"}
-        for outcome in found:
+        for outcome in results:
             assert outcome.samples == kit.SAMPLES
             assert len(outcome.arrays) == 2
             assert all(store.artifacts.holds(Stored(a, 3000)) for a in outcome.arrays.values())
-        assert store.counts()["outcomes"] == len(found)  # nothing was run twice
-        assert len(found) + len(store.pending()) == planned
+        assert store.counts()["outcomes"] == len(results)  # nothing was run twice
+        assert len(results) + len(store.pending()) == planned
     assert list(folder.glob(".work*")) == []
     with closing(sqlite3.connect(folder / DATABASE)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-    return told
+    return messages
 
 
 def kill_campaign(folder, child, kit, rounds, seed):
-    chance, told = random.Random(seed), []
+    chance, messages = random.Random(seed), []
     for _ in range(rounds):
-        told += kill_and_check(folder, child, kit, 30 * rounds, chance)
+        messages += kill_and_check(folder, child, kit, 30 * rounds, chance)
         with Store.open(folder) as store:
-            assert set(store.known(told)) == set(told)  # nothing was lost
-    return told
+            assert set(store.known(messages)) == set(messages)  # nothing was lost
+    return messages
 
 
 def test_repeatedly_killed_run_loses_nothing(tmp_path, child, kit):
@@ -130,5 +130,5 @@ def test_repeatedly_killed_run_loses_nothing(tmp_path, child, kit):
 def test_long_kill_campaign_loses_nothing(tmp_path, child, kit):
     """``KILL_ROUNDS`` kills at moments drawn from ``KILL_SEED``."""
     rounds = int(os.environ.get("KILL_ROUNDS", "200"))
-    told = kill_campaign(tmp_path, child, kit, rounds, int(os.environ.get("KILL_SEED", "1")))
-    print(f"\n{rounds} kills, {len(told)} outcomes told as stored before them, none lost")  # noqa: T201
+    message = kill_campaign(tmp_path, child, kit, rounds, int(os.environ.get("KILL_SEED", "1")))
+    print(f"\n{rounds} kills, {len(message)} outcomes told as stored before them, none lost")  # noqa: T201

@@ -28,10 +28,10 @@ def test_comparisons_are_read_back_in_order(store, kit):
     run = kit.begin(store)
     store.record_parity(run, what(1), Status.DONE, FOUND)
     store.record_parity(run, what(0), Status.FAILED, {"reason": "not exportable"})
-    (first, status, found), (second, failed, reason) = store.parities(run)
+    (first, status, result), (second, failed, reason) = store.parities(run)
     assert (first["id"], second["id"]) == (what(1)["id"], what(0)["id"])
     assert (status, failed) == (Status.DONE, Status.FAILED)
-    assert found == FOUND
+    assert result == FOUND
     assert reason == {"reason": "not exportable"}
     assert first["dataset"] == "wine"
 
@@ -43,7 +43,7 @@ def test_stored_comparison_is_reused_by_a_later_run(store, kit):
     assert store.known_parities(ids) == {ids[0]: Status.DONE, ids[1]: Status.FAILED}
     later = kit.begin(store)
     store.attach_parities(later, ids[0])
-    assert [found for _, _, found in store.parities(later)] == [FOUND]
+    assert [result for _, _, result in store.parities(later)] == [FOUND]
     with pytest.raises(StoreError, match="the parity p000000000000002 has no outcome"):
         store.attach_parities(later, ids[2])
 

@@ -109,8 +109,8 @@ def test_late_comparison_is_run_again_under_a_wider_limit(tmp_path, kit, timeout
     name, workers = match(60.0).what["id"], SimpleNamespace(folder=tmp_path, supervise=late)
     with Store.open(tmp_path / "results", write=True) as store:
         run = kit.begin(store)
-        found = Comparisons(store, run, None, Progress())._match(match(60.0), workers)
-        store.record_parity(run, match(60.0).what, *found)
+        result = Comparisons(store, run, None, Progress())._match(match(60.0), workers)
+        store.record_parity(run, match(60.0).what, *result)
         known = known_matches(store, [match(timeout)], retry_failed=False)
         assert known_matches(store, [match(timeout)], retry_failed=True) == {}
     assert known == ({} if again else {name: Status.TIMEOUT})

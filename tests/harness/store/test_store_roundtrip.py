@@ -93,8 +93,8 @@ def store(tmp_path_factory):
 def test_outcome_is_read_back_equal(store, outcome):
     run = store.begin_run("any", {}, "", {}, [])
     recorded = store.record(run, outcome)
-    ((found, reused),) = store.outcomes(run)
-    assert repr(found) == repr(outcome) == repr(recorded)  # in which NaN equals NaN
+    ((result, reused),) = store.outcomes(run)
+    assert repr(result) == repr(outcome) == repr(recorded)  # in which NaN equals NaN
     assert not reused
     assert store.known([outcome.trial.id]) == {outcome.trial.id: outcome.status}
 
@@ -126,18 +126,18 @@ def test_invalid_unicode_is_stored_escaped(store, kit):
     run = kit.begin(store)
     odd = kit.outcome(1, Status.FAILED, failure=Failure("E", "byte \udc80", ""), of=kit.trial(9001))
     store.record(run, odd)
-    ((found, _),) = store.outcomes(run)
-    assert found.failure.message == "byte \\udc80"
+    ((result, _),) = store.outcomes(run)
+    assert result.failure.message == "byte \\udc80"
 
 
 def test_ten_kilobyte_names_are_stored(store, kit):
     long = "<script>=cmd()|../../x\0\x1b[31m" * 400
     run = store.begin_run(long, {long: long}, long, {long: long}, [])
     store.record(run, kit.outcome(of=kit.trial(9002, algorithm=long, dataset=long, cell=long)))
-    ((found, _),) = store.outcomes(run)
-    assert (found.trial.algorithm, found.trial.dataset) == (long, long)
+    ((result, _),) = store.outcomes(run)
+    assert (result.trial.algorithm, result.trial.dataset) == (long, long)
     assert store.run(run)["name"] == long
-    assert store.history(long) == [(found, run)]
+    assert store.history(long) == [(result, run)]
 
 
 def test_arrays_are_read_back_and_their_files_moved(store, kit):
@@ -148,8 +148,8 @@ def test_arrays_are_read_back_and_their_files_moved(store, kit):
     (work / "o.outcome.json").write_text("{}")
     outcome = kit.outcome(of=kit.trial(9003), arrays={"../../x": "p.npz"})
     recorded = store.record(run, outcome, source=work / "o.outcome.json")
-    found = store.artifact(recorded.arrays["../../x"])
-    assert {name: value.tolist() for name, value in found.items()} == {
+    result = store.artifact(recorded.arrays["../../x"])
+    assert {name: value.tolist() for name, value in result.items()} == {
         name: value.tolist() for name, value in arrays.items()
     }
     assert list(work.iterdir()) == []

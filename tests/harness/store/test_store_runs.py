@@ -130,8 +130,8 @@ def test_newest_attempt_counts_and_older_ones_stay_in_history(store, kit):
     store.record(second, kit.outcome(1))
     other = kit.trial(1, id="0" * 16)
     store.record(second, kit.outcome(1, Status.CRASHED, of=other))
-    told = [(o.trial.id, o.status, run) for o, run in store.history(kit.trial(1).cell)]
-    assert told == [
+    messages = [(o.trial.id, o.status, run) for o, run in store.history(kit.trial(1).cell)]
+    assert messages == [
         (kit.trial(1).id, Status.TIMEOUT, first),
         (kit.trial(1).id, Status.DONE, second),
         (other.id, Status.CRASHED, second),

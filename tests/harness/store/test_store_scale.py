@@ -18,9 +18,9 @@ def timed():
 
     def call(what, function):
         start = time.perf_counter()
-        found = function()
+        result = function()
         print(f"\n{what}: {time.perf_counter() - start:.3f} s", end="")  # noqa: T201
-        return found
+        return result
 
     return call
 
@@ -55,9 +55,9 @@ def test_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
     with timed("open for reading", lambda: Store.open(tmp_path)) as store:
         known = timed(f"known of {len(ids)} ids", lambda: store.known(ids))
         assert len(known) == len(ids)
-        found = timed("outcomes of a run of 2003", store.outcomes)
-        assert len(found) == 2003
-        assert sum(reused for _, reused in found) == 2000
+        result = timed("outcomes of a run of 2003", store.outcomes)
+        assert len(result) == 2003
+        assert sum(reused for _, reused in result) == 2000
         assert len(timed("runs", store.runs)) == RUNS + 1
         counts = timed("counts of a run of 100000", lambda: store.counts(store.runs()[-1]["id"]))
         assert counts == {"done": EACH, "planned": EACH, "reused": 0}

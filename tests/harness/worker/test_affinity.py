@@ -17,5 +17,7 @@ def test_every_thread_of_a_process_is_pinned_only_on_request():
         "found = [sorted(os.sched_getaffinity(t)) for t in (0, other.native_id)]\n"
         "print(found == [before[:1]] * 2); end.set()"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "True"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout.strip() == "True"

@@ -19,9 +19,9 @@ def test_finite_values_pass_unchanged(values):
 @given(arrays.arrays(np.float32, (7, 3), elements=st.floats(0.125, 1.0, width=32)))
 def test_probabilities_in_float32_pass_as_float64(values):
     values /= values.sum(axis=1, keepdims=True)
-    found = checked(values, THREE, 7)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, values)
+    result = checked(values, THREE, 7)
+    assert result.dtype == np.float64
+    np.testing.assert_array_equal(result, values)
 
 
 EVEN = np.full((4, 3), 1 / 3)

@@ -34,14 +34,14 @@ def test_many_stages_are_thinned_and_the_last_is_kept():
         for i in range(250):
             yield np.full(X.shape[0], float(i))
 
-    found = stages.staged(hand(staged=staged, weight=np.ones(N)))
-    assert len(found["stage"]) == stages.MOST_STAGES
-    assert found["stage"][[0, -1]].tolist() == [1, 250]
-    np.testing.assert_array_equal(found["output"][:, 0], found["stage"] - 1.0)
-    assert found["output"].shape == (100, 3)
-    assert found["train_output"].shape == (100, N)
-    assert found["train_weight"].tolist() == [1.0] * N
-    assert found["clock_stage"].size == found["clock_seconds"].size == 0
+    result = stages.staged(hand(staged=staged, weight=np.ones(N)))
+    assert len(result["stage"]) == stages.MOST_STAGES
+    assert result["stage"][[0, -1]].tolist() == [1, 250]
+    np.testing.assert_array_equal(result["output"][:, 0], result["stage"] - 1.0)
+    assert result["output"].shape == (100, 3)
+    assert result["train_output"].shape == (100, N)
+    assert result["train_weight"].tolist() == [1.0] * N
+    assert result["clock_stage"].size == result["clock_seconds"].size == 0
 
 
 def test_missing_estimator_methods_are_reported():
@@ -79,11 +79,11 @@ def test_members_need_trees():
 
 @pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (7, 5), (1000, 5), (6, 5)])
 def test_rows_are_sampled_evenly(n, most):
-    found = stages.evenly(n, most)
-    assert len(found) == len(set(found.tolist())) == min(n, most)
-    assert found[0] == 0
-    assert found[-1] == n - 1
-    assert np.ptp(np.diff(found)) <= 1 if len(found) > 1 else True
+    result = stages.evenly(n, most)
+    assert len(result) == len(set(result.tolist())) == min(n, most)
+    assert result[0] == 0
+    assert result[-1] == n - 1
+    assert np.ptp(np.diff(result)) <= 1 if len(result) > 1 else True
 
 
 FORMS = {

@@ -107,26 +107,26 @@ def test_compiled_functions_are_counted_and_cached_ones_are_not(monkeypatch):
 
     inner = numba.njit(lambda x: 2 * x)
     compiled = numba.njit(lambda x: inner(x) + 0)
-    with watched_compiling() as found:
-        assert (found.functions, found.cpu) == (0, 0.0)
+    with watched_compiling() as result:
+        assert (result.functions, result.cpu) == (0, 0.0)
         assert [compiled(1), compiled(2), compiled(0.5)] == [2, 4, 1.0]
-        assert found.functions == 4  # both for integers and for floats
-        assert found.cpu > 0.0
+        assert result.functions == 4  # both for integers and for floats
+        assert result.cpu > 0.0
     monkeypatch.delitem(sys.modules, "numba")
-    with watched_compiling() as found:
+    with watched_compiling() as result:
         assert numba.njit(lambda x: 3 * x)(1) == 3
-        assert (found.functions, found.cpu) == (0, 0.0)
+        assert (result.functions, result.cpu) == (0, 0.0)
 
 
 def test_compile_time_of_a_nested_function_counts_once(monkeypatch):
     clock = iter([10.0, 11.0, 15.0, 20.0, 21.0])
     monkeypatch.setattr("harness.worker.warm_up.time.process_time", lambda: next(clock))
-    found = Compiling()
-    found.start()
-    found.start()
-    found.end()
-    found.end()
-    assert (found.functions, found.cpu) == (2, 5.0)  # from 10 to 15
+    result = Compiling()
+    result.start()
+    result.start()
+    result.end()
+    result.end()
+    assert (result.functions, result.cpu) == (2, 5.0)  # from 10 to 15
 
 
 class Compiler(Recorder):
@@ -145,11 +145,11 @@ def test_everything_runs_and_the_first_call_is_timed_and_its_compilations_counte
 
     monkeypatch.setattr(Recorder, "seen", [])
     slow = replace(algorithm(), adapter=Compiler)
-    found = compile_all(slow, [{}, {"depth": 2}], 1, [])
-    assert found["functions"] == 1
-    assert 0.0 < found["compiling"] < found["first"]
-    assert found["first"] >= 0.02
-    assert found["notes"] == []
+    result = compile_all(slow, [{}, {"depth": 2}], 1, [])
+    assert result["functions"] == 1
+    assert 0.0 < result["compiling"] < result["first"]
+    assert result["first"] >= 0.02
+    assert result["notes"] == []
     alone = len(list(forms(algorithm(), []))) * len(algorithm().tasks)
     assert len(Recorder.seen) == 2 * alone
 

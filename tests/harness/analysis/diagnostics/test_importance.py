@@ -20,33 +20,33 @@ GAINS = st.lists(st.integers(0, 5), min_size=2, max_size=12)
 def test_rank_agreement_equals_scipy(gains, random):
     other = random.sample(gains, len(gains))
     assume(len(set(gains)) > 1)
-    found = importance.compare(gains, other)
-    assert found.spearman == pytest.approx(spearmanr(gains, other).statistic, abs=1e-9)
-    assert found.kendall == pytest.approx(kendalltau(gains, other).statistic, abs=1e-9)
-    assert found.used == (np.count_nonzero(gains), np.count_nonzero(other))
+    comparison = importance.compare(gains, other)
+    assert comparison.spearman == pytest.approx(spearmanr(gains, other).statistic, abs=1e-9)
+    assert comparison.kendall == pytest.approx(kendalltau(gains, other).statistic, abs=1e-9)
+    assert comparison.used == (np.count_nonzero(gains), np.count_nonzero(other))
 
 
 def test_unit_of_a_library_changes_nothing():
     gains = np.array([5.0, 0, 2, 9, 1])
-    found = importance.compare(gains, 1000 * gains**2)
-    assert found.shared == 5
-    assert found.spearman == pytest.approx(1)
-    assert found.kendall == pytest.approx(1)
+    comparison = importance.compare(gains, 1000 * gains**2)
+    assert comparison.shared == 5
+    assert comparison.spearman == pytest.approx(1)
+    assert comparison.kendall == pytest.approx(1)
 
 
 def test_single_tree_importances_equal_scikit_learn():
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    found = importance.gain_importance(export(tree))
-    np.testing.assert_allclose(found / found.sum(), tree.feature_importances_, atol=1e-12)
+    result = importance.gain_importance(export(tree))
+    np.testing.assert_allclose(result / result.sum(), tree.feature_importances_, atol=1e-12)
 
 
 def test_every_tree_counts_with_its_weight():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    found = importance.gain_importance(export(model))
+    result = importance.gain_importance(export(model))
     each = [importance.gain_importance(export_one(t, 4)) for t in model.estimators_.ravel()]
-    np.testing.assert_allclose(found, model.learning_rate * np.sum(each, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(result, model.learning_rate * np.sum(each, axis=0), rtol=1e-12)
 
 
 def export_one(fitted, n_features):

@@ -66,24 +66,24 @@ def test_adaboost_margins_equal_decision_function():
     model = AdaBoostClassifier(n_estimators=15, random_state=0).fit(X[::2], y[::2])
     trees = export(model)
     votes = members.member_predictions(trees, X)
-    found = margins.margins(votes, trees.weight, y, 2)
+    result = margins.margins(votes, trees.weight, y, 2)
     signed = model.decision_function(X) * (2 * y - 1)
-    np.testing.assert_allclose(2 * found, signed, atol=1e-12)  # it counts both classes
-    told = margins.distribution(found)
-    assert told.wrong == pytest.approx(np.mean(model.predict(X) != y), abs=1e-12)
-    assert (told.below[0], told.below[-1]) == (np.mean(found <= -1), 1)
+    np.testing.assert_allclose(2 * result, signed, atol=1e-12)  # it counts both classes
+    message = margins.distribution(result)
+    assert message.wrong == pytest.approx(np.mean(model.predict(X) != y), abs=1e-12)
+    assert (message.below[0], message.below[-1]) == (np.mean(result <= -1), 1)
 
 
 @given(vote_tables(), st.data())
 def test_margin_equals_its_formula(table, data):
     votes, y = table
     weight = data.draw(arrays(np.float64, len(votes), elements=st.floats(0.125, 4)))
-    found = margins.margins(votes, weight, y, 3)
+    result = margins.margins(votes, weight, y, 3)
     for i in range(len(y)):
         got = [sum(w for w, v in zip(weight, votes[:, i], strict=True) if v == k) for k in range(3)]
         rest = max(got[k] for k in range(3) if k != y[i])
-        assert found[i] == pytest.approx((got[y[i]] - rest) / weight.sum(), abs=1e-12)
-    assert np.all(np.abs(found) <= 1 + 1e-12)
+        assert result[i] == pytest.approx((got[y[i]] - rest) / weight.sum(), abs=1e-12)
+    assert np.all(np.abs(result) <= 1 + 1e-12)
 
 
 def test_zero_weight_members_are_reported():
@@ -94,7 +94,7 @@ def test_zero_weight_members_are_reported():
 @given(vote_tables())
 def test_strength_and_correlation_equal_breiman(table):
     votes, y = table
-    found = strength.of_votes(votes, y, 3)
+    result = strength.of_votes(votes, y, 3)
     n = votes.shape[1]
     share = np.array([[np.mean(votes[:, i] == k) for k in range(3)] for i in range(n)])
     rival, mr = [], []
@@ -107,11 +107,11 @@ def test_strength_and_correlation_equal_breiman(table):
     )
     pairs = [np.cov(a, b, bias=True)[0, 1] for a, b in itertools.permutations(raw, 2)]
     spread = np.mean([np.std(row) for row in raw])
-    assert found.strength == pytest.approx(np.mean(mr), abs=1e-12)
+    assert result.strength == pytest.approx(np.mean(mr), abs=1e-12)
     expected = np.mean(pairs) / spread**2 if spread > 1e-9 else 0
-    assert found.correlation == pytest.approx(expected, abs=1e-9)
-    assert found.error == pytest.approx(np.mean(np.array(mr) < -1e-12))
-    assert found.member_error == np.mean(votes != y)
+    assert result.correlation == pytest.approx(expected, abs=1e-9)
+    assert result.error == pytest.approx(np.mean(np.array(mr) < -1e-12))
+    assert result.member_error == np.mean(votes != y)
 
 
 @given(arrays(np.float64, (5, 7), elements=st.floats(-10, 10)))
@@ -162,8 +162,8 @@ def test_one_member_has_no_correlation():
 
 def test_sentence_names_the_bound(forest):
     model, X, y = forest
-    found = strength.of_votes(members.member_predictions(export(model), X), y, 3)
-    s = found.strength
-    assert found.bound == pytest.approx(found.correlation * (1 - s**2) / s**2)
-    assert found.error <= found.bound
-    assert f"strength {s:.3f}" in found.sentence
+    result = strength.of_votes(members.member_predictions(export(model), X), y, 3)
+    s = result.strength
+    assert result.bound == pytest.approx(result.correlation * (1 - s**2) / s**2)
+    assert result.error <= result.bound
+    assert f"strength {s:.3f}" in result.sentence

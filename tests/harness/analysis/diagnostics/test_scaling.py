@@ -19,14 +19,14 @@ def noisy(truth, sd=0.03, seed=1):
 
 def test_interval_equals_ordinary_least_squares():
     seconds = noisy(3e-6 * SIZES**1.1)
-    found = scaling.fit("rows", SIZES, seconds)
+    fitted = scaling.fit("rows", SIZES, seconds)
     ols = sm.OLS(np.log(seconds), sm.add_constant(np.log(SIZES))).fit()
     low, high = ols.conf_int(0.05)[1]
-    assert (found.slope.low, found.slope.value, found.slope.high) == pytest.approx(
+    assert (fitted.slope.low, fitted.slope.value, fitted.slope.high) == pytest.approx(
         (low, ols.params[1], high), abs=1e-9
     )
-    assert found.intercept == pytest.approx(ols.params[0], abs=1e-9)
-    assert found.residual == pytest.approx(np.sqrt(ols.mse_resid), abs=1e-9)
+    assert fitted.intercept == pytest.approx(ols.params[0], abs=1e-9)
+    assert fitted.residual == pytest.approx(np.sqrt(ols.mse_resid), abs=1e-9)
 
 
 @given(
@@ -36,9 +36,9 @@ def test_interval_equals_ordinary_least_squares():
 )
 def test_exact_power_is_found(power, factor, sizes):
     x = np.array(sizes, float)
-    found = scaling.fit("columns", x, factor * x**power)
-    assert found.slope.value == pytest.approx(power, abs=1e-6)
-    assert found.residual < 1e-6
+    fitted = scaling.fit("columns", x, factor * x**power)
+    assert fitted.slope.value == pytest.approx(power, abs=1e-6)
+    assert fitted.residual < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_growth_rates_are_distinguished_if_noise_allows(seconds, growth):
 
 
 def test_indistinguishable_growth_rates_are_reported():
-    found = scaling.fit("rows", SIZES, noisy(SIZES**1.1 * 1e-6, 0.3))
-    assert found.growth == "linear or n log n, undecided"
+    fitted = scaling.fit("rows", SIZES, noisy(SIZES**1.1 * 1e-6, 0.3))
+    assert fitted.growth == "linear or n log n, undecided"
 
 
 def test_interval_covers_the_simulated_slope():
@@ -102,11 +102,11 @@ def test_growth_along_other_axes(low, high, growth):
 
 
 def test_two_calls_have_a_slope_without_an_interval():
-    found = scaling.fit("threads", [1, 2], [1.0, 0.5])
-    assert found.slope.value == pytest.approx(-1)
-    assert np.isinf(found.slope.low)
-    assert found.growth == "undecided"
-    assert "too few calls" in found.sentence
+    fitted = scaling.fit("threads", [1, 2], [1.0, 0.5])
+    assert fitted.slope.value == pytest.approx(-1)
+    assert np.isinf(fitted.slope.low)
+    assert fitted.growth == "undecided"
+    assert "too few calls" in fitted.sentence
 
 
 @pytest.mark.parametrize(("x", "seconds"), [([5, 5], [1, 2]), ([1, 0], [1, 2]), ([1, 2], [0, 1])])

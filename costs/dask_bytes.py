@@ -15,22 +15,22 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from costs.dask_cost import Crew, Shape, say, table_of
-from costs.wire import crossed
+from costs.dask_cost import RankProcesses, Shape, print_line, table_of
+from costs.wire import bytes_sent
 
 FEW, MANY = 5, 15  # trees
 RANKS = 2
 PATIENCE = 900  # seconds for one training
 
 
-def half_of(shape, rank):
+def rows_of_rank(shape, rank):
     """Return the rows of a rank."""
     X, y = table_of(shape.rows, shape.columns)
     own = slice(len(y) * rank // RANKS, len(y) * (rank + 1) // RANKS)
     return X[own], y[own]
 
 
-def be_lightgbm(shape, rank, trees, ports):
+def run_lightgbm_rank(shape, rank, trees, ports):
     """Train as one of two LightGBM ranks."""
     import lightgbm
 
@@ -38,10 +38,10 @@ def be_lightgbm(shape, rank, trees, ports):
     params |= {"tree_learner": "data", "num_machines": RANKS, "pre_partition": True}
     params |= {"machines": ",".join(f"127.0.0.1:{port}" for port in ports), "min_data_in_leaf": 1}
     params |= {"local_listen_port": ports[rank], "num_threads": 1, "verbose": -1}
-    lightgbm.train(params, lightgbm.Dataset(*half_of(shape, rank)), trees)
+    lightgbm.train(params, lightgbm.Dataset(*rows_of_rank(shape, rank)), trees)
 
 
-def be_xgboost(shape, rank, trees, ports):
+def run_xgboost_rank(shape, rank, trees, ports):
     """Train as one of two XGBoost ranks."""
     import xgboost
     from xgboost import collective
@@ -50,11 +50,11 @@ def be_xgboost(shape, rank, trees, ports):
     params |= {"max_depth": 0, "max_bin": shape.bins + 1, "nthread": 1, "verbosity": 0}
     place = {"dmlc_tracker_uri": "127.0.0.1", "dmlc_tracker_port": ports[0]}
     with collective.CommunicatorContext(**place, dmlc_task_id=str(rank)):
-        table = xgboost.QuantileDMatrix(*half_of(shape, rank), max_bin=shape.bins + 1)
+        table = xgboost.QuantileDMatrix(*rows_of_rank(shape, rank), max_bin=shape.bins + 1)
         xgboost.train(params, table, trees)
 
 
-RIVALS = {"lightgbm": be_lightgbm, "xgboost": be_xgboost}
+RIVALS = {"lightgbm": run_lightgbm_rank, "xgboost": run_xgboost_rank}
 
 
 def free_ports():
@@ -66,14 +66,14 @@ def free_ports():
         return [door.getsockname()[1] for door in doors]
 
 
-def be(name, *asked):
+def run_rank(name, *asked):
     """Run one rank of a library without output."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
     RIVALS[name](*asked)
 
 
-def train_rival(name, shape, trees):
+def train_library(name, shape, trees):
     """Train with two processes of a library."""
     ports = free_ports()
     if name == "xgboost":
@@ -81,9 +81,9 @@ def train_rival(name, shape, trees):
 
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=RANKS, port=ports[0])
         tracker.start()  # and lives as long as its name
-    context = multiprocessing.get_context("forkserver")  # the server is that of `Crew`
+    context = multiprocessing.get_context("forkserver")  # the server is that of `RankProcesses`
     asked = [(name, shape, rank, trees, ports) for rank in range(RANKS)]
-    ranks = [context.Process(target=be, args=one, daemon=True) for one in asked]
+    ranks = [context.Process(target=run_rank, args=one, daemon=True) for one in asked]
     for rank in ranks:
         rank.start()
     for rank in ranks:
@@ -96,9 +96,9 @@ def bytes_of(train):
     """Return the bytes per tree of ``train(trees)``."""
     ends = []
     for trees in (FEW, MANY):
-        before = crossed()
+        before = bytes_sent()
         train(trees)
-        ends.append(crossed() - before)
+        ends.append(bytes_sent() - before)
     return (ends[1] - ends[0]) / (MANY - FEW)
 
 
@@ -111,13 +111,13 @@ def main(words=None):
     parser.add_argument("--leaves", type=int, default=31)
     asked = parser.parse_args(words)
     shape = Shape(int(asked.rows), asked.columns, asked.bins, asked.leaves, RANKS)
-    with Crew(RANKS) as workers:
+    with RankProcesses(RANKS) as workers:
         results = {"ours": bytes_of(lambda trees: workers.train(shape, trees))}
     for name in RIVALS:
-        results[name] = bytes_of(lambda trees, n=name: train_rival(n, shape, trees))
-    say(f"{shape}: kB a tree, both ranks together")
+        results[name] = bytes_of(lambda trees, n=name: train_library(n, shape, trees))
+    print_line(f"{shape}: kB a tree, both ranks together")
     for name, count in results.items():
-        say(f"{name:10} {count / 1e3:9.1f}   {count / results['ours']:.2f} times ours")
+        print_line(f"{name:10} {count / 1e3:9.1f}   {count / results['ours']:.2f} times ours")
 
 
 if __name__ == "__main__":

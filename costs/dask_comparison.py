@@ -29,7 +29,7 @@ from itertools import cycle, permutations
 import numpy as np
 from sklearn.metrics import log_loss
 
-from costs.wire import crossed
+from costs.wire import bytes_sent
 from harness.analysis.stats import hodges_lehmann, transformed
 
 PARTS_EACH = 2  # of a worker
@@ -109,7 +109,7 @@ FITS = {"ours": fit_ours, "lightgbm.dask": fit_lightgbm, "xgboost.dask": fit_xgb
 
 
 @dataclass
-class Found:
+class Measurement:
     """Measurements of one library."""
 
     seconds: list = field(default_factory=list)  # of each round
@@ -119,27 +119,29 @@ class Found:
 
 
 def measure(client, asked):
-    """Return the `Found` of each library by name."""
+    """Return the `Measurement` of each library by name."""
     X, y = table_of(client, asked)
     test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
-    results = {name: Found() for name in asked.only or FITS}
+    results = {name: Measurement() for name in asked.only or FITS}
     orders = cycle(permutations(results))
     for turn in range(-1, asked.rounds):  # the first one warms up
         for name in next(orders):
-            one, before, began = results[name], crossed(), time.perf_counter()
+            one, before, began = results[name], bytes_sent(), time.perf_counter()
             predict, one.sent = FITS[name](client, X, y, asked)
-            took, wire = time.perf_counter() - began, (crossed() - before) / asked.trees
+            took, wire = time.perf_counter() - began, (bytes_sent() - before) / asked.trees
             one.loss = log_loss(test_y, np.asarray(predict(test_X), np.float64))
             if turn >= 0:
                 one.seconds.append(took)
                 one.wire.append(wire)
-                say(f"  round {turn + 1}: {name:14} {took:7.2f} s  {wire / 1e6:7.2f} MB a tree")
+                print_line(
+                    f"  round {turn + 1}: {name:14} {took:7.2f} s  {wire / 1e6:7.2f} MB a tree"
+                )
     return results
 
 
-def tell(found, trees):
+def print_table(found, trees):
     """Print times and traffic, and ratios of times to ours with intervals."""
-    say("                 median s  log loss  MB a tree   times ours [95 %]")
+    print_line("                 median s  log loss  MB a tree   times ours [95 %]")
     for name, one in found.items():
         line = f"{name:14} {np.median(one.seconds):10.2f}  {one.loss:8.4f}"
         line += f"  {np.median(one.wire) / 1e6:9.2f}"
@@ -147,20 +149,20 @@ def tell(found, trees):
             logs = np.log(one.seconds) - np.log(found["ours"].seconds)
             ratio = transformed(hodges_lehmann(logs), math.exp)
             line += f"   {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
-        say(line)
+        print_line(line)
         if one.sent is not None:
             each = {what: message["bytes"] / trees / 1e3 for what, message in one.sent.items()}
             parts = ", ".join(f"{what} {count:.1f}" for what, count in each.items())
-            say(f"  its ranks sent each other {sum(each.values()):.1f} kB a tree: {parts}")
+            print_line(f"  its ranks sent each other {sum(each.values()):.1f} kB a tree: {parts}")
 
 
-def say(text):
+def print_line(text):
     """Print a line and flush."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def asked_for(words):
+def parse_arguments(words):
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e6)
@@ -177,14 +179,14 @@ def asked_for(words):
 
 def main(words=None):
     """Run the comparison; see the module."""
-    asked = asked_for(words)
+    asked = parse_arguments(words)
     from distributed import Client, LocalCluster
 
     warnings.simplefilter("ignore")  # what the libraries say of ports and of their versions
     options = {"n_workers": asked.workers, "threads_per_worker": asked.threads}
     options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": True}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        tell(measure(client, asked), asked.trees)
+        print_table(measure(client, asked), asked.trees)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def table_of(rows, columns):
     return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X)) * 0.1
 
 
-def be_rank(pipe):
+def run_rank(pipe):
     """Train repeatedly as one rank, as requested through a pipe."""
     while (asked := pipe.recv()) is not None:
         with sockets.listen("127.0.0.1") as door:
@@ -124,16 +124,16 @@ def train_rank(rank, shape, trees, learner, reach, door):
         return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
 
 
-class Crew:
+class RankProcesses:
     """Processes that train together and end with the ``with`` block."""
 
     def __init__(self, size):
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([be_rank.__module__])
+        context.set_forkserver_preload([run_rank.__module__])
         pairs = [context.Pipe() for _ in range(size)]
         self.pipes = [own for own, _ in pairs]
         self.processes = [
-            context.Process(target=be_rank, args=(other,), daemon=True) for _, other in pairs
+            context.Process(target=run_rank, args=(other,), daemon=True) for _, other in pairs
         ]
 
     def __enter__(self):
@@ -183,46 +183,48 @@ def fit(found):
     return k, error, width, of_split
 
 
-def say(text):
+def print_line(text):
     """Print a line."""
     sys.stdout.write(text + "\n")
 
 
-def tell_measured(found):
+def print_measured(found):
     """Print the measured costs."""
-    say(
+    print_line(
         "rows     columns bins leaves ranks   CPU ms  kB sums  kB splits  messages   a tree, a rank"
     )
     for one in found:
         s, sent = one.shape, {"histograms": 0.0, "splits": 0.0, **one.bytes}
-        say(
+        print_line(
             f"{s.rows:<8} {s.columns:<7} {s.bins:<4} {s.leaves:<6} {s.ranks:<5} "
             f"{one.seconds * 1e3:8.1f} {sent['histograms'] / 1e3:8.1f} "
             f"{sent['splits'] / 1e3:10.2f} {sum(one.messages.values()):9.0f}"
         )
 
 
-def tell_projected(shape, fitted, latency, bandwidth):
+def print_projected(shape, fitted, latency, bandwidth):
     """Print the projected cost of a tree of another shape."""
     k, _, width, of_split = fitted
     parts = shape.terms * k
     sent, messages = shape.sent(width, of_split)
     wall = parts.sum() + messages * latency + sent / bandwidth
-    say(
+    print_line(
         f"{shape.rows:.3g} rows × {shape.columns} columns, {shape.ranks} ranks of one thread: "
         f"{wall:.3g} s a tree: {parts.sum():.3g} s of work, {messages * latency:.3g} s of latency, "
         f"{sent / bandwidth:.3g} s for {sent / 1e6:.3g} MB a rank"
     )
 
 
-def tell_wide(crew, shape):
+def print_wide(crew, shape):
     """Print the bytes per tree of all ranks for each tree learner on a wide table."""
     for learner in ("data", "voting", "feature"):
         ends = [crew.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
         each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
         parts = ", ".join(f"{what} {count / 1e3:.1f}" for what, count in each.items() if count)
         total = sum(each.values()) * shape.ranks
-        say(f"{learner:8} {total / 1e3:10.1f} kB a tree, {shape.ranks} ranks; of one: {parts}")
+        print_line(
+            f"{learner:8} {total / 1e3:10.1f} kB a tree, {shape.ranks} ranks; of one: {parts}"
+        )
 
 
 def main(words=None):
@@ -240,21 +242,23 @@ def main(words=None):
     asked = parser.parse_args(words)
     if asked.wide:
         shape = Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4)))
-        with Crew(shape.ranks) as workers:
-            tell_wide(workers, shape)
+        with RankProcesses(shape.ranks) as workers:
+            print_wide(workers, shape)
         return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
     shapes = [Shape(*shape) for shape in (grid if asked.few else GRID)]
-    with Crew(max(shape.ranks for shape in shapes)) as workers:
+    with RankProcesses(max(shape.ranks for shape in shapes)) as workers:
         results = [measure(workers, shape) for shape in shapes]
-    tell_measured(results)
+    print_measured(results)
     fitted = fit(results)
     k, error, width, of_split = fitted
-    say("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
-    say(f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split")
+    print_line("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
+    print_line(
+        f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split"
+    )
     for ranks in (1, 10, 100, asked.workers):
         shape = Shape(asked.rows, asked.columns, asked.bins, asked.leaves, ranks)
-        tell_projected(shape, fitted, asked.latency, asked.bandwidth)
+        print_projected(shape, fitted, asked.latency, asked.bandwidth)
 
 
 if __name__ == "__main__":

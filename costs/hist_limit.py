@@ -28,7 +28,7 @@ RECORD = (1 << HALF) + 1  # g and h of one step each
 
 
 @dataclass(frozen=True)
-class Found:
+class Measurement:
     """Measurements of one table with one number of threads."""
 
     rows: int
@@ -100,7 +100,7 @@ def seconds_of_fit(X, y, told, trees):
 
 
 def measure(X, y, told):
-    """Return the `Found` of a table: medians over rounds of kernel, short fit and long fit."""
+    """Return the `Measurement` of a table: medians over rounds of kernel, short and long fit."""
     rows, columns = X.shape
     kernel = Kernel(rows, columns, told.threads)
     rounds = []
@@ -109,19 +109,21 @@ def measure(X, y, told):
         long, model = seconds_of_fit(X, y, told, 1 + told.trees)
         rounds.append((kernel.seconds() / (rows * columns), (long - short) / told.trees))
     update, tree = map(median, zip(*rounds, strict=True))
-    return Found(rows, told.threads, update, count_updates(model.ensemble_), tree)
+    return Measurement(rows, told.threads, update, count_updates(model.ensemble_), tree)
 
 
-def say(text):
+def print_line(text):
     """Print a line."""
     sys.stdout.write(text + "\n")
 
 
-def tell(found):
+def print_table(found):
     """Print the table, and its changes with threads and rows."""
-    say("rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update")
+    print_line(
+        "rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update"
+    )
     for one in found:
-        say(
+        print_line(
             f"{one.rows:<10} {one.threads:<7} {one.kernel * 1e9:10.3f} {one.updates / 1e6:10.1f} "
             f"{one.limit * 1e3:10.2f} {one.tree * 1e3:10.2f} {one.tree / one.limit:9.2f} "
             f"{one.tree / one.updates * 1e9:13.3f}"
@@ -130,13 +132,13 @@ def tell(found):
         for other in found:
             if one.rows == other.rows and one.threads < other.threads:
                 of_kernel, of_tree = one.kernel / other.kernel, one.tree / other.tree
-                say(
+                print_line(
                     f"{one.rows} rows, {one.threads} to {other.threads} threads: "
                     f"training {of_tree:.2f} times as fast, the bare kernel {of_kernel:.2f}"
                 )
             if one.threads == other.threads and one.rows < other.rows:
                 slower = (other.tree / other.updates) / (one.tree / one.updates)
-                say(
+                print_line(
                     f"{one.threads} threads, {one.rows} to {other.rows} rows: "
                     f"an update takes {slower:.2f} times as long"
                 )
@@ -158,7 +160,7 @@ def main(given=None):
         for threads in message.threads:
             one = argparse.Namespace(**{**vars(message), "threads": threads})
             results.append(measure(X, y, one))
-    tell(results)
+    print_table(results)
 
 
 if __name__ == "__main__":

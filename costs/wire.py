@@ -5,7 +5,7 @@ from pathlib import Path
 SENT = 8  # the column of sent bytes, after the device's name
 
 
-def crossed(counters=Path("/proc/net/dev")):
+def bytes_sent(counters=Path("/proc/net/dev")):
     """Return the bytes sent over the loopback device of this network namespace."""
     lines = counters.read_text(encoding="ascii").splitlines()
     named = (line.split(":") for line in lines if ":" in line)

@@ -26,7 +26,7 @@ for _ in range(2):
 """
 
 
-def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
+def notice_of(seconds, module="algorithms.gbdt.kernels.x", **variables):
     env = {name: value for name, value in os.environ.items() if name != "HARNESS_COMPILE_NOTICE"}
     code = CODE.format(seconds=seconds, module=module)
     command = [sys.executable, "-W", "error", "-c", code]
@@ -36,7 +36,7 @@ def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
 
 
 def test_long_compilation_is_announced_once_with_progress_and_command():
-    first, *progress, last = said(1.2)
+    first, *progress, last = notice_of(1.2)
     assert "`python -m harness compile`" in first
     assert progress
     assert all("kernels compiled" in line for line in progress)
@@ -52,4 +52,4 @@ def test_long_compilation_is_announced_once_with_progress_and_command():
     ],
 )
 def test_short_compilations_and_other_code_are_not_announced(how):
-    assert said(**how) == []
+    assert notice_of(**how) == []

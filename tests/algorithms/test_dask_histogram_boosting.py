@@ -202,7 +202,7 @@ def test_resume_needs_an_init_model_and_the_same_rows(client, monkeypatch):
         model.fit(X, y, resume=True)
 
 
-def told_of(model, n_features=2):
+def rank_arguments(model, n_features=2):
     """Return the arguments that ranks get for training on one small partition, and the key."""
     X, y = np.zeros((3, n_features)), np.arange(3.0)
     local = model._describe_columns(da.from_array(X))
@@ -216,20 +216,20 @@ def test_resume_needs_equal_estimator_and_long_parameters():
     other = signs.copy()
     other[1000] = 1  # where the text of an array has an ellipsis
     model = DaskHistogramBoostingRegressor(random_state=1, monotone_constraints=signs)
-    message, key = told_of(model, 2000)
+    message, key = rank_arguments(model, 2000)
     model._unfinished = (key, message.seed, [])
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
         with pytest.raises(ValueError, match="not those of the last fit"):
-            changed._resume(*told_of(changed, 2000))
-    model._resume(*told_of(model, 2000))
+            changed._resume(*rank_arguments(changed, 2000))
+    model._resume(*rank_arguments(model, 2000))
 
 
 def test_resume_with_fewer_rounds_keeps_only_those():
     model = DaskHistogramBoostingRegressor(n_estimators=3, random_state=1)
-    message, key = told_of(model)
+    message, key = rank_arguments(model)
     model._unfinished = (key, message.seed, ["first", "second", "third"])
-    message, key = told_of(model.set_params(n_estimators=2))
+    message, key = rank_arguments(model.set_params(n_estimators=2))
     model._resume(message, key)
     assert message.rounds == ["first", "second"]
 
@@ -238,7 +238,7 @@ def test_parameters_may_be_numpy_numbers():
     own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
     plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
     result = DaskHistogramBoostingRegressor(random_state=1, **own)
-    assert told_of(result)[1] == told_of(plain)[1]
+    assert rank_arguments(result)[1] == rank_arguments(plain)[1]
 
 
 def lose(*_):

@@ -142,7 +142,7 @@ def show_package():
     sys.modules.update(sys.meta_path.pop(0).modules)
 
 
-class Deaf:
+class Unresponsive:
     """A client of workers, some of which never reply."""
 
     def __init__(self, answers):
@@ -160,7 +160,7 @@ class Deaf:
 def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
     monkeypatch.setattr(placement, "ANSWERING", 0.3)
     whole = worker_tasks.versions()
-    client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
+    client = Unresponsive({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
     asked = worker_check.call_workers(
         client, 0.3, worker_tasks.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
     )
@@ -177,8 +177,8 @@ def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
 
 def test_workers_replying_with_an_error_are_lost_or_unable():
     with pytest.raises(WorkerLostError, match="part 0 was lost"):
-        placement.assign(Deaf({}), [SimpleNamespace(key="one")], None)
-    broken = Deaf({"tcp://a": ConnectionResetError("reset")})
+        placement.assign(Unresponsive({}), [SimpleNamespace(key="one")], None)
+    broken = Unresponsive({"tcp://a": ConnectionResetError("reset")})
     with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
         placement.open_listeners(broken, "training", ["tcp://a"])
     broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}

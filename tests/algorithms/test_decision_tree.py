@@ -121,7 +121,7 @@ def test_trees_equal_scikit_learn_on_real_data(load, criterion):
         assert difference(ours, tree.DecisionTreeClassifier(**given_both).fit(X, y)) == ""
 
 
-def first_parting(ours, theirs):
+def first_difference(ours, theirs):
     """Return the first node, depth first, where the splits of two trees differ, or None."""
     a, b = ours.tree_, theirs.tree_
     waiting = [(0, 0)]
@@ -153,7 +153,7 @@ def test_trees_differ_from_scikit_learn_only_at_ties(seed, classes):
     weight = rng.uniform(0.1, 2.0, 150)
     ours = BOTH[not classes](random_state=0).fit(X, y, sample_weight=weight)
     theirs = REFERENCE[type(ours)](random_state=0).fit(X, y, sample_weight=weight)
-    parting = first_parting(ours, theirs)
+    parting = first_difference(ours, theirs)
     if parting:
         scale = ours.tree_.weighted_n_node_samples[0] * ours.tree_.impurity[0]
         assert gain(ours, parting[0]) == pytest.approx(gain(theirs, parting[1]), abs=1e-9 * scale)

@@ -31,7 +31,7 @@ FIXED = [
 DRAWS = ["RandomForestRegressor", "BaggingRegressor", "AdaBoostRegressor", "RandomForestClassifier"]
 
 
-def said(model, X):
+def predictions_of(model, X):
     """Return the predictions of a model."""
     return getattr(model, "predict_proba", model.predict)(X)
 
@@ -40,7 +40,8 @@ def said(model, X):
 def test_defaults_are_deterministic_if_the_library_is(name, params):
     X, y = table(name)
     first, second, zero = (
-        said(small(name, random_state=seed, **params).fit(X, y), X) for seed in (None, None, 0)
+        predictions_of(small(name, random_state=seed, **params).fit(X, y), X)
+        for seed in (None, None, 0)
     )
     assert np.array_equal(first, second)
     assert np.array_equal(first, zero)
@@ -49,7 +50,7 @@ def test_defaults_are_deterministic_if_the_library_is(name, params):
 @pytest.mark.parametrize("name", DRAWS)
 def test_defaults_draw_new_seeds_if_scikit_learn_does(name):
     X, y = table(name)
-    results = [said(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
+    results = [predictions_of(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
     assert not all(np.array_equal(results[0], other) for other in results[1:])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ranks_kit import SECRET, together
+from ranks_kit import SECRET, run_ranks
 
 from algorithms.distributed import handshake, sockets
 from algorithms.distributed.collective import decode, encode, join, skips_of, split_frame, width_of
@@ -20,7 +20,7 @@ from algorithms.distributed.sockets import LinkError
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
 def test_allgather_returns_all_values_on_every_rank(size):
-    results = together(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
+    results = run_ranks(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
     assert results == [[b"x" * rank for rank in range(size)]] * size
 
 
@@ -29,7 +29,7 @@ def test_reduce_scatter_returns_the_sum_of_each_block(size):
     rng = np.random.default_rng(size)
     lengths = [3 * rank % 5 for rank in range(size)]
     numbers = [[rng.integers(-(2**30), 2**30, (2, n)) for n in lengths] for _ in range(size)]
-    results = together(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
+    results = run_ranks(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
     for rank in range(size):
         assert np.array_equal(results[rank], sum(numbers[other][rank] for other in range(size)))
 
@@ -43,13 +43,13 @@ def test_sent_bytes_are_counted_and_minimal():
         return ranks.sent["sums"], ranks.calls["sums"]
 
     steps = len(skips_of(size))
-    assert together(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
+    assert run_ranks(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6])
 def test_every_rank_receives_the_best_of_all(size):
     given = [b"%d" % (rank * 7 % size) for rank in range(size)]
-    results = together(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
+    results = run_ranks(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
     assert results == [max(given)] * size
 
 
@@ -59,13 +59,13 @@ def test_tables_of_all_ranks_are_compressed():
         table[ranks.rank, 7] = 1 << 60
         return ranks.tables(table, "test"), ranks.sent["test"]
 
-    for tables, sent in together(2, task):
+    for tables, sent in run_ranks(2, task):
         assert [table[:, 7].tolist() for table in tables] == [[1 << 60, 0], [0, 1 << 60]]
         assert sent < 200
 
 
 def test_totals_cover_all_ranks():
-    results = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
+    results = run_ranks(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
     assert [total.tolist() for total in results] == [[[3, 3]]] * 3
 
 
@@ -86,7 +86,7 @@ def test_numbers_survive_compression(largest, count, seed):
 def test_wrong_secret_is_an_error_on_all_ranks_within_seconds(size):
     began = time.monotonic()
     secrets = [SECRET] * (size - 1) + [b"another"]
-    results = together(size, lambda ranks: None, secrets, joining=20.0)
+    results = run_ranks(size, lambda ranks: None, secrets, joining=20.0)
     assert all(isinstance(one, LinkError) for one in results)
     assert any("secret" in str(one) for one in results)
     assert time.monotonic() - began < 15.0
@@ -179,7 +179,7 @@ def test_lost_rank_ends_all_other_ranks():
             ranks.gather(b"here", "test")
         return "done"
 
-    results = together(4, task)
+    results = run_ranks(4, task)
     assert results[2] == "gone"
     assert all(isinstance(results[rank], LinkError) for rank in (0, 1, 3))
 
@@ -191,7 +191,7 @@ def test_silent_neighbour_is_given_up():
             return None
         return ranks.gather(b"", "test")
 
-    results = together(2, task, patience=0.2)
+    results = run_ranks(2, task, patience=0.2)
     assert "silent for 0.2 s" in str(results[0])
 
 
@@ -206,7 +206,7 @@ def test_oversized_frame_is_refused():
 
 def test_large_frames_are_sent():
     data = np.random.default_rng(0).bytes(3_000_000)
-    results = together(2, lambda ranks: ranks.gather(data, "test"))
+    results = run_ranks(2, lambda ranks: ranks.gather(data, "test"))
     assert results == [[data, data]] * 2
 
 

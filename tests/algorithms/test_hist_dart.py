@@ -23,7 +23,7 @@ def dart(rounds=10, **params):
     )
 
 
-def plain_twin(X, y, rounds, rate, *, by_rate):
+def dart_oracle(X, y, rounds, rate, *, by_rate):
     """Return the predictions if every round drops all earlier ones, from single-tree models."""
     base = y.mean()
     kept = []
@@ -39,7 +39,7 @@ def plain_twin(X, y, rounds, rate, *, by_rate):
 def test_dropping_all_trees_repeats_the_first_round(by_rate):
     X, y = table()
     model = dart(6, learning_rate=0.3, xgboost_dart_mode=by_rate, **ALWAYS).fit(X, y)
-    expected, weights = plain_twin(X, y, 6, 0.3, by_rate=by_rate)
+    expected, weights = dart_oracle(X, y, 6, 0.3, by_rate=by_rate)
     np.testing.assert_allclose(model.predict(X), expected, atol=2e-3)  # rounding is drawn anew
     trees = [model.ensemble_.tree(t) for t in range(6)]
     sizes = np.array([np.abs(t.value[t.left < 0]).max() for t in trees])

@@ -34,7 +34,7 @@ def largest_step(values):
     return max(mean * 2.0**-MEAN_BITS, values.max() * 2.0 ** (1 - MOST_BITS))
 
 
-def slopes(score, y, weight, is_logistic):
+def stored_derivatives(score, y, weight, is_logistic):
     """Return g and h of rows as stored, float32: equal values are rounded equally."""
     g, h = score - y, np.ones(len(y))
     if is_logistic:
@@ -44,7 +44,7 @@ def slopes(score, y, weight, is_logistic):
     return (g, h) if weight is None else (g * np.float32(weight), h * np.float32(weight))
 
 
-def misses(model, X, y, weight=None):
+def leaf_errors(model, X, y, weight=None):
     """Return the errors of leaf values against exact sums, in units of the rounding noise.
 
     Float64 (n_leaves,), of all trees; and the number of each leaf's rows.
@@ -55,7 +55,7 @@ def misses(model, X, y, weight=None):
     for t in range(trees.n_trees):
         one = trees.tree(t)
         leaf = leaves_of(model, X, t)
-        g, h = slopes(score, y, weight, is_logistic)
+        g, h = stored_derivatives(score, y, weight, is_logistic)
         G, H, m = (np.bincount(leaf, w, len(one.left)) for w in (g, h, None))
         ends = np.flatnonzero(one.left < 0)
         G, H, m, message = G[ends], H[ends], m[ends], one.value[ends, 0] / rate
@@ -78,7 +78,7 @@ def leaves_of(model, X, number):
 
 def check(model, X, y, weight=None):
     """Assert that leaf errors are rounding noise without bias."""
-    off, sizes = misses(model, X, y, weight)
+    off, sizes = leaf_errors(model, X, y, weight)
     assert sizes.max() > len(X) / 50
     assert np.abs(off).max() < 6.0
     assert abs(off.mean()) < 4.0 / np.sqrt(len(off))

@@ -25,7 +25,7 @@ def means(scale, n=2000, seed=0):
     return X, np.exp(log_mean) * np.random.default_rng(seed + 1).gamma(4.0, 0.25, n) * scale
 
 
-def miss(model, X, y, scale):
+def log_error(model, X, y, scale):
     """Return the root mean square error of predictions, in logarithms."""
     result = np.log(model.fit(X, y).predict(X) / scale) - table()[1]
     return np.sqrt(np.mean(result**2))
@@ -40,19 +40,19 @@ def test_smallest_means_are_fitted_as_by_lightgbm(objective, scale):
     """A base score clipped at log(1e-15) would be wrong by five orders, or an error."""
     params = {"objective": objective, "n_estimators": 60, "min_child_weight": 0.0}
     X, y = means(scale)
-    ours = miss(HistogramBoostingRegressor(**params, random_state=0), X, y, scale)
-    at_one = miss(HistogramBoostingRegressor(**params, random_state=0), X, y / scale, 1.0)
+    ours = log_error(HistogramBoostingRegressor(**params, random_state=0), X, y, scale)
+    at_one = log_error(HistogramBoostingRegressor(**params, random_state=0), X, y / scale, 1.0)
     assert ours < 1.1 * at_one < 0.5
     if objective != "poisson":  # the library's sums have an error of 1e-15, and its own limit
         library = lightgbm.LGBMRegressor(**params, n_jobs=1, verbose=-1)
-        assert ours < 1.1 * miss(library, X, y, scale)
+        assert ours < 1.1 * log_error(library, X, y, scale)
 
 
 @pytest.mark.parametrize("scale", [1e-46, 1e-200, 1e-290])
 def test_gamma_does_not_depend_on_the_scale(scale):
     X, y = means(scale)
     model = HistogramBoostingRegressor(objective="gamma", n_estimators=60, random_state=0)
-    assert miss(model, X, y, scale) < 0.3
+    assert log_error(model, X, y, scale) < 0.3
 
 
 @pytest.mark.parametrize("objective", list(SECOND_ORDER))

@@ -17,7 +17,7 @@ def table(n=400, mean=1000.0, seed=0):
     return X, mean + X[:, 0] + 0.1 * rng.normal(size=n)
 
 
-def far_off(**params):
+def started_at_zero(**params):
     """Return a booster that starts at 0 instead of the best constant."""
     return HistogramBoostingRegressor(boost_from_average=False, random_state=0, **params)
 
@@ -30,28 +30,28 @@ def test_first_tree_without_split_holds_the_best_constant_as_in_lightgbm(objecti
     X, y = table()
     params = {"objective": objective, "boost_from_average": False, "min_data_in_leaf": 300}
     theirs = lightgbm.train({**params, "verbose": -1}, lightgbm.Dataset(X, y), 3).predict(X)
-    ours = far_off(objective=objective, min_child_samples=300, n_estimators=3).fit(X, y)
+    ours = started_at_zero(objective=objective, min_child_samples=300, n_estimators=3).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs, rtol=1e-6)
     assert ours.ensemble_.base.tolist() == [0.0]  # the tree says it, not the base
 
 
 def test_equal_gradients_do_not_end_training():
     X, y = table()
-    model = far_off(objective="huber", n_estimators=60).fit(X, y)
+    model = started_at_zero(objective="huber", n_estimators=60).fit(X, y)
     assert model.n_iter_ == 60
     assert np.mean((model.predict(X) - y) ** 2) < 0.1 * y.var()
 
 
 def test_init_scores_are_kept_if_no_split_is_found():
     X, y = table()
-    model = far_off(min_child_samples=300, n_estimators=3).fit(X, y, init_score=y * 0.0)
+    model = started_at_zero(min_child_samples=300, n_estimators=3).fit(X, y, init_score=y * 0.0)
     assert (model.predict(X) == 0.0).all()
     assert model.n_iter_ == 1
 
 
 def test_rounds_with_changing_leaves_continue():
     X, y = table()
-    model = far_off(objective="regression_l1", min_child_samples=300, n_estimators=50)
+    model = started_at_zero(objective="regression_l1", min_child_samples=300, n_estimators=50)
     model.fit(X, y, init_score=np.zeros(len(y)))  # each round goes a tenth of what is left
     assert model.n_iter_ == 50
     left = 0.9**50 * np.median(y)

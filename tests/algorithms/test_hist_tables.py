@@ -186,7 +186,7 @@ def batches():
     return results
 
 
-def go_on(model, X, y):
+def continue_training(model, X, y):
     """Return a model that continues from another with negligible new rounds."""
     more = type(model)(n_estimators=1, learning_rate=1e-9, random_state=0)
     how = "init_model" if hasattr(more, "num_leaves") else "xgb_model"
@@ -197,7 +197,7 @@ def go_on(model, X, y):
 def test_categories_keep_the_codes_of_the_init_model(kind):
     (X, y), (X2, y2) = batches()
     first = kind(n_estimators=30, random_state=0).fit(X, y)
-    more = go_on(first, X2, y2)
+    more = continue_training(first, X2, y2)
     np.testing.assert_allclose(more.predict(X), first.predict(X), rtol=1e-5, atol=1e-5)
     assert more.categories_["c"].tolist() == [*"fedcba", *"hg"]
     how = "init_model" if kind is HistogramBoostingRegressor else "xgb_model"
@@ -228,9 +228,9 @@ def test_columns_other_than_the_init_model_are_refused(kind):
     (X, y), _ = batches()
     first = rounds(kind).fit(X, y)
     with pytest.raises(ValueError, match=r"categories in the columns \[\], the model to go on"):
-        go_on(first, X.assign(c=1.0), y)
+        continue_training(first, X.assign(c=1.0), y)
     with pytest.raises(ValueError, match=r"X has the columns \['x', 'c'\]"):
-        go_on(first, X[["x", "c"]], y)
+        continue_training(first, X[["x", "c"]], y)
     if kind is HistogramBoostingRegressor:
         with pytest.raises(ValueError, match="a TreeEnsemble does not store"):
             rounds(kind).fit(X, y, init_model=first.ensemble_)
@@ -245,19 +245,19 @@ def test_labels_keep_the_codes_of_the_init_model(kind, labels):
     y = np.array(labels)[code]
     first = rounds(kind).fit(X, y)
     some = code > 0  # a batch that lacks a class
-    more = go_on(first, X[some], y[some])
+    more = continue_training(first, X[some], y[some])
     assert more.classes_.tolist() == labels
     np.testing.assert_allclose(more.predict_proba(X), first.predict_proba(X), atol=1e-6)
     other = np.array([*labels[:2], labels[2] * 2])[code]  # as many labels, another one
     with pytest.raises(ValueError, match="which the model to continue from does not have"):
-        go_on(first, X, other)
+        continue_training(first, X, other)
 
 
 def test_init_model_with_another_link_is_refused():
     X, y = np.arange(60.0)[:, None], np.arange(60) + 1.0
     counts = NewtonBoostingRegressor(n_estimators=2, objective="count:poisson").fit(X, y)
     with pytest.raises(ValueError, match="predicts by 'exp', this one by 'identity'"):
-        go_on(counts, X, y)
+        continue_training(counts, X, y)
     values = rounds(NewtonBoostingRegressor).fit(X, y)
     with pytest.raises(ValueError, match="predicts by 'identity', this one by 'sigmoid'"):
         NewtonBoostingClassifier().fit(X, y > 9, xgb_model=values)

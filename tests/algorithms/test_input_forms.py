@@ -79,14 +79,14 @@ def strided(X):
     return whole[::2, ::2]
 
 
-def locked(X):
+def read_only(X):
     """Return a read-only copy."""
     result = X.copy()
     result.flags.writeable = False
     return result
 
 
-def mapped(X):
+def memory_mapped(X):
     """Return a memory-mapped array."""
     file = io.BytesIO()
     np.save(file, X)
@@ -110,8 +110,8 @@ ARRAYS = {
     "Fortran order": np.asfortranarray,
     "strided": strided,
     "backwards": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
-    "read-only": locked,
-    "of a buffer": mapped,
+    "read-only": read_only,
+    "of a buffer": memory_mapped,
     "big-endian": lambda X: X.astype(">f8"),
     "big-endian float32": lambda X: X.astype(">f4"),
     "list": lambda X: X.tolist(),
@@ -219,11 +219,13 @@ def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
         results["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
         model.fit(frame(X) if hasattr(table, "columns") else X, y)
         results["predicted"] = outputs(model, table)
-        wrong += [(form, what) for what, own in results.items() if not same(own, expected)]
+        wrong += [
+            (form, what) for what, own in results.items() if not predictions_equal(own, expected)
+        ]
     assert not wrong
 
 
-def same(first, second):
+def predictions_equal(first, second):
     """Return True if predictions are equal up to float32 rounding."""
     return np.allclose(first, second, rtol=1e-6, atol=1e-9)
 
@@ -243,7 +245,7 @@ def test_trees_read_every_form_of_a_frame():
     X = draw_table("gaps")
     model = MODELS["Newton"].fit(X, target_of(MODELS["Newton"], X))
     for form, make in {**ARRAYS, **FRAMES}.items():
-        assert same(serve(model.ensemble_).predict(make(X)), model.predict(X)), form
+        assert predictions_equal(serve(model.ensemble_).predict(make(X)), model.predict(X)), form
 
 
 LETTERS = ["u", "v", None, "w"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from prediction_paths import agree, categorical_stumps
+from prediction_paths import assert_paths_agree, categorical_stumps
 from scipy import sparse
 
 from algorithms import HistogramBoostingRegressor
@@ -60,7 +60,7 @@ def test_masks_support_as_many_leaves_as_bits(n_leaves, fits):
     X[:, 1] /= 20.0
     walker.raw(X)
     assert walker._masks.fits == (walker._masks._tables is not None) == fits
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
 def test_too_large_mask_tables_are_not_built(monkeypatch):
@@ -69,7 +69,7 @@ def test_too_large_mask_tables_are_not_built(monkeypatch):
     assert not FastPredictor(trees).masks_for(8, slice(None))  # but not for few rows
     monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
     assert not FastPredictor(trees).masks_for(3000, slice(None))
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
 def test_threshold_below_all_numbers_is_not_used_by_masks():

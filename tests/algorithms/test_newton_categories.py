@@ -30,7 +30,7 @@ def error_of(model, X, y):
     return np.sqrt(np.mean((model.predict(X) - y) ** 2))
 
 
-def travels(model, X, path):
+def assert_files_predict_equally(model, X, path):
     """Assert that the files of a model predict like the model, in XGBoost too."""
     expected = model.predict(X)
     model.save_model(path / "own.json", format="harness")
@@ -75,7 +75,7 @@ def test_missing_categories_get_a_learned_direction(method, n_codes, like, tmp_p
         model = NewtonBoostingRegressor(**params, tree_method=method, random_state=0).fit(X, y)
         if np.ptp(y):
             assert error_of(model, X, y) < 1e-6
-            travels(model, X, tmp_path)
+            assert_files_predict_equally(model, X, tmp_path)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -90,7 +90,7 @@ def test_files_keep_both_directions_of_missing_categories(method, own, tmp_path)
     )
     trees = model.fit(X, y).ensemble_
     assert set(trees.default_left[trees.categories >= 0]) == {False, True}
-    travels(model, X, tmp_path)
+    assert_files_predict_equally(model, X, tmp_path)
 
 
 def test_unseen_categories_predict_near_the_mean():
@@ -136,7 +136,7 @@ def test_more_categories_than_bins_split_as_well_as_xgboost(method, n_codes, own
     theirs.fit(X[:7000], y[:7000])
     mine, other = (error_of(m, X[7000:], y[7000:]) for m in (ours, theirs))
     assert mine < 1.1 * other
-    travels(ours, X, tmp_path)
+    assert_files_predict_equally(ours, X, tmp_path)
     ours.set_params(n_jobs=2)
     before, after = ours.ensemble_, ours.fit(X[:7000], y[:7000]).ensemble_
     for name in ("feature", "threshold", "left", "default_left", "value", "gain", "set_codes"):

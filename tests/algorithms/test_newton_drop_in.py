@@ -21,7 +21,7 @@ def table(n=300, seed=0):
     return X, signal, rng.uniform(0.2, 2.0, n)
 
 
-def twins(kinds, **params):
+def estimator_pair(kinds, **params):
     """Return our estimator in parity mode, and XGBoost's."""
     return kinds[0](parity="xgboost", **params), kinds[1](n_jobs=1, **params)
 
@@ -35,7 +35,7 @@ def test_verbose_fit_prints_xgboost_lines(verbose, capsys):
     y = signal > 0
     asked = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
     printed = []
-    for model in twins(CLASSES, **asked):
+    for model in estimator_pair(CLASSES, **asked):
         tables = [(X[:200], y[:200]), (X[200:], y[200:])]
         model.fit(X[:200], y[:200], eval_set=tables, verbose=verbose)
         printed.append(capsys.readouterr().out)
@@ -67,7 +67,9 @@ def test_training_starts_from_base_margin_like_xgboost(method, n_classes, capsys
     shape = (300, 3) if n_classes == 3 else 300
     margin = np.random.default_rng(1).normal(size=shape)
     results = []
-    for model in twins(CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method):
+    for model in estimator_pair(
+        CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method
+    ):
         model.fit(
             X[:200],
             y[:200],
@@ -122,7 +124,7 @@ def test_column_names_may_differ_from_training():
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcd"))
     other = frame.set_axis(list("wxyz"), axis=1)
-    for model in twins(CLASSES, n_estimators=3):
+    for model in estimator_pair(CLASSES, n_estimators=3):
         model.fit(frame, y > 0)
         with pytest.raises(ValueError, match="feature"):
             model.predict(other)
@@ -138,7 +140,7 @@ def test_column_names_may_differ_from_training():
 
 def test_leaves_of_a_round_range_are_its_columns():
     X, signal, _ = table()
-    ours, theirs = twins(CLASSES, n_estimators=4)
+    ours, theirs = estimator_pair(CLASSES, n_estimators=4)
     y = np.digitize(signal, [-0.3, 0.7])
     ours.fit(X, y)
     theirs.fit(X, y)
@@ -199,7 +201,9 @@ def test_metrics_equal_xgboost(n_classes, metrics, params, weighted):
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else np.exp(signal)
     weights = [weight, None] if weighted else None
     results = []
-    for model in twins(CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params):
+    for model in estimator_pair(
+        CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params
+    ):
         model.set_params(eval_metric=metrics)
         tables = [(X, y), (X[:60], y[:60])]
         model.fit(X, y, eval_set=tables, sample_weight_eval_set=weights, verbose=False)
@@ -239,7 +243,7 @@ def test_importances_equal_xgboost(kind, method):
     X, signal, weight = table()
     X = np.column_stack([X, np.zeros(300)])  # a column that no tree asks
     y = np.digitize(signal, [-0.3, 0.7])
-    ours, theirs = twins(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
+    ours, theirs = estimator_pair(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
     ours.fit(X, y, sample_weight=weight)
     theirs.fit(X, y, sample_weight=weight)
     result = ours.feature_importances_
@@ -249,7 +253,7 @@ def test_importances_equal_xgboost(kind, method):
 
 def test_early_stopped_importances_cover_all_rounds():
     X, y, _ = table()
-    for model in (both := twins(VALUES, n_estimators=60, early_stopping_rounds=4)):
+    for model in (both := estimator_pair(VALUES, n_estimators=60, early_stopping_rounds=4)):
         model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
     ours, theirs = both
     assert ours.best_iteration < theirs.get_booster().num_boosted_rounds() - 1
@@ -343,7 +347,7 @@ def test_several_quantiles_equal_xgboost(shares, method, weighted):
     weight = weight if weighted else None
     params = {"objective": "reg:quantileerror", "quantile_alpha": shares, "n_estimators": 4}
     results = []
-    for model in twins(VALUES, tree_method=method, **params):
+    for model in estimator_pair(VALUES, tree_method=method, **params):
         model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
         history = model.evals_result()["validation_0"]["quantile"]
         results.append((model.predict(X), model.intercept_, history))

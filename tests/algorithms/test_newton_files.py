@@ -42,7 +42,7 @@ def trained(kind, n_classes=0, **params):
     return kind(n_estimators=8, max_depth=4, random_state=0, **params).fit(X, y), X
 
 
-def answers(model, X):
+def predictions_of(model, X):
     return getattr(model, "predict_proba", model.predict)(X)
 
 
@@ -54,7 +54,7 @@ def test_xgboost_predicts_our_models_bitwise(kind, params, tmp_path):
     raw = booster.predict(xgboost.DMatrix(X), output_margin=True).reshape(len(X), -1)
     assert np.array_equal(raw, model._raw(X))
     again = kind().load_model(tmp_path / "model.json")
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(again.predict(X), model.predict(X))
     for name, value in model.get_params().items():
         assert getattr(again, name) == value or name == "missing"
@@ -70,7 +70,7 @@ def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json", format="harness")
     again = kind().load_model(tmp_path / "model.json")
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert again.get_params()["max_depth"] == 4
 
 

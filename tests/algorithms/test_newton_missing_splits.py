@@ -17,7 +17,7 @@ LISTS = {  # ways in which exact growth goes by lists
 }
 
 
-def listed(X):
+def sparse_with_missing(X):
     """Return a CSR matrix whose absent entries are the missing values."""
     rows, columns = np.nonzero(~np.isnan(X))
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
@@ -31,7 +31,7 @@ def negative_table(n=400):
     return X, np.isnan(X) @ [4.0, 2.0, 1.0] + 0.01 * np.nan_to_num(X[:, 0])
 
 
-def questions(model):
+def splits_of(model):
     """Return the splits of each tree, from the root and from left to right."""
     trees, results = model.ensemble_, []
 
@@ -55,16 +55,16 @@ def fitted(X, y, **params):
 def test_exact_trees_of_negative_values_equal_dense_levels(way):
     X, y = negative_table()
     depth = LISTS[way].get("max_depth", 4)
-    expected = questions(fitted(X, y, max_depth=min(depth, 10)))
+    expected = splits_of(fitted(X, y, max_depth=min(depth, 10)))
     assert (np.array([t for f, t, _ in expected if f >= 0]) > 0.0).any()  # above all values
-    assert questions(fitted(X, y, **LISTS[way])) == expected
-    assert questions(fitted(listed(X), y, **LISTS[way])) == expected
+    assert splits_of(fitted(X, y, **LISTS[way])) == expected
+    assert splits_of(fitted(sparse_with_missing(X), y, **LISTS[way])) == expected
 
 
 def test_sparse_exact_trees_equal_dense_ones_with_row_sampling():
     X, y = negative_table()
-    drawn = [fitted(rows, y, subsample=0.5) for rows in (X, listed(X))]
-    assert questions(drawn[0]) == questions(drawn[1])
+    drawn = [fitted(rows, y, subsample=0.5) for rows in (X, sparse_with_missing(X))]
+    assert splits_of(drawn[0]) == splits_of(drawn[1])
 
 
 @pytest.mark.parametrize("way", ["dense", "sparse", *LISTS])
@@ -73,7 +73,7 @@ def test_unseen_values_above_all_seen_values_follow_them_as_in_xgboost(way):
     x[100:] = np.nan
     X, y = x[:, None], np.repeat([1.0, -1.0], 100)
     own = LISTS.get(way, {}) | ({"interaction_constraints": [[0]]} if way == "constraints" else {})
-    ours = fitted(listed(X) if way == "sparse" else X, y, n_estimators=1, **own)
+    ours = fitted(sparse_with_missing(X) if way == "sparse" else X, y, n_estimators=1, **own)
     given = {"n_estimators": 1, "max_depth": 4, "tree_method": "exact", "n_jobs": 1}
     theirs = xgboost.XGBRegressor(**given).fit(X, y)
     asked = np.float32([[-3.0], [-1.5], [-1e-3], [1.0], [np.nan]])
@@ -87,12 +87,12 @@ def test_sorted_column_bins_split_missing_values_like_histograms(monkeypatch):
     given = {"tree_method": "hist", "max_depth": 2, "n_estimators": 1}
 
     def thresholds(rows):
-        return [float(t) for feature, t, _ in questions(fitted(rows, y, **given)) if feature == 1]
+        return [float(t) for feature, t, _ in splits_of(fitted(rows, y, **given)) if feature == 1]
 
     expected = thresholds(X)
     assert np.isclose(expected, 2.5).any()  # above the values of its node
     monkeypatch.setattr(newton_hist, "histograms_fit", lambda *_: False)
-    assert thresholds(X) == thresholds(listed(X)) == expected
+    assert thresholds(X) == thresholds(sparse_with_missing(X)) == expected
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_largest_float_is_routed_correctly_in_deeper_levels():
     X = rng.choice([1.0, 2.0, LARGEST, np.nan], (400, 2)).astype(np.float32)
     y = np.isnan(X) @ [2.0, 1.0] + (X == LARGEST) @ [0.5, 0.25]
     levels, lists = (fitted(X, y, max_depth=depth) for depth in (6, 11))
-    assert questions(levels) == questions(lists)
+    assert splits_of(levels) == splits_of(lists)

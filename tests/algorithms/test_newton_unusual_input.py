@@ -22,13 +22,13 @@ PARITY = [way for way in WAYS if way.startswith("parity")]
 KINDS = {"regressor": NewtonBoostingRegressor, "classifier": NewtonBoostingClassifier}
 
 
-def listed(X):
+def sparse_with_missing(X):
     """Return a CSR matrix whose absent entries are the missing values; zeros are entries."""
     rows, columns = np.nonzero(~np.isnan(X))
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
-FORMS = {"dense": np.asarray, "sparse": listed}
+FORMS = {"dense": np.asarray, "sparse": sparse_with_missing}
 every_way = pytest.mark.parametrize("way", WAYS)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -48,7 +48,7 @@ def target_of(kind, y):
     return np.where(y > 0, "high", "low") if kind == "classifier" else y
 
 
-def answers(model, X):
+def predictions_of(model, X):
     """Return predictions, or probabilities of classes."""
     return getattr(model, "predict_proba", model.predict)(X)
 
@@ -91,9 +91,9 @@ def test_all_missing_column_changes_nothing(form, kind, way):
         model_of(kind, way).fit(FORMS[form](rows), target_of(kind, y)) for rows in (X, more)
     )
     assert other.ensemble_.feature.max() < 4
-    assert np.array_equal(answers(one, X), answers(other, more))
+    assert np.array_equal(predictions_of(one, X), predictions_of(other, more))
     more[:, 4] = 1.0  # there it is at last
-    assert np.isfinite(answers(other, more)).all()
+    assert np.isfinite(predictions_of(other, more)).all()
 
 
 @every_way
@@ -103,7 +103,7 @@ def test_table_without_values_predicts_from_the_target_only(form, kind, way):
     X, y = np.full((50, 2), np.nan), table(50)[1]
     model = model_of(kind, way, n_estimators=3).fit(FORMS[form](X), target_of(kind, y))
     expected = [(y > 0).mean(), (y <= 0).mean()] if kind == "classifier" else y.mean()
-    np.testing.assert_allclose(answers(model, X[:1])[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(predictions_of(model, X[:1])[0], expected, rtol=1e-5)
 
 
 @every_way
@@ -142,7 +142,7 @@ def test_values_as_large_as_31_bits_are_split(form, kind, way):
         for s in (1.0, scale)
     )
     assert np.array_equal(near.ensemble_.feature, far.ensemble_.feature)
-    np.testing.assert_allclose(answers(far, X * scale), answers(near, X), rtol=1e-5)
+    np.testing.assert_allclose(predictions_of(far, X * scale), predictions_of(near, X), rtol=1e-5)
 
 
 @every_way

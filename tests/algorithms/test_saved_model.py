@@ -43,7 +43,7 @@ def trained(kind, n_classes=0, **params):
     return model.fit(X, y), X
 
 
-def answers(model, X):
+def predictions_of(model, X):
     return getattr(model, "predict_proba", model.predict)(X)
 
 
@@ -53,7 +53,7 @@ def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model.save_model(tmp_path / "model.json")
     again = kind().load_model(tmp_path / "model.json")
     assert np.array_equal(again.predict(X), model.predict(X))
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(list(again.staged_predict(X))[5], list(model.staged_predict(X))[5])
     assert again.get_params() == model.get_params()
     assert again.n_estimators_ == again.n_iter_ == 12
@@ -76,11 +76,11 @@ def test_lightgbm_predicts_our_model_and_we_load_it_back(kind, params, tmp_path)
     booster = lightgbm.Booster(model_file=path)
     raw = booster.predict(X, raw_score=True).reshape(len(X), -1)
     assert np.array_equal(raw, model.ensemble_.raw(X))
-    expected = answers(model, X)
+    expected = predictions_of(model, X)
     expected = expected[:, 1] if params.get("n_classes") == 2 else expected
     np.testing.assert_allclose(booster.predict(X), expected, rtol=1e-14, atol=1e-15)
     again = kind().load_model(path)
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(booster.feature_importance(), model.feature_importances_)
 
 
@@ -99,8 +99,10 @@ def test_xgboost_predicts_our_model_and_we_load_it_back(kind, params, tmp_path):
         return
     again = kind().load_model(path)
     assert np.array_equal(again._raw(X), raw)
-    np.testing.assert_allclose(answers(again, X), answers(model, X), rtol=2e-6, atol=2e-6)
-    assert np.array_equal(answers(again, X), again.ensemble_.predict(X))
+    np.testing.assert_allclose(
+        predictions_of(again, X), predictions_of(model, X), rtol=2e-6, atol=2e-6
+    )
+    assert np.array_equal(predictions_of(again, X), again.ensemble_.predict(X))
 
 
 @pytest.mark.parametrize("objective", ["binary", "regression"])

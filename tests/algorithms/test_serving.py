@@ -9,7 +9,7 @@ import xgboost
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prediction_paths import agree, categorical_stumps
+from prediction_paths import assert_paths_agree, categorical_stumps
 from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
@@ -47,10 +47,10 @@ def test_any_ensemble_predicts_like_its_tree_walk(seed, shape, comparison, read,
     rules = {"comparison": comparison, "input_dtype": read, "sum_dtype": summed}
     trees = random_ensemble(rng, **shape, **rules, zero_within=zero)
     X = rows_for(trees, rng)
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     with np.errstate(over="ignore"):
-        agree(trees, X.astype(np.float32))
-    agree(trees, X[:1])
+        assert_paths_agree(trees, X.astype(np.float32))
+    assert_paths_agree(trees, X[:1])
 
 
 @given(
@@ -75,9 +75,9 @@ def test_numeric_ensembles_predict_like_their_tree_walk(
     X = rows_for(trees, rng, n_rows)
     X = X if has_gaps else np.nan_to_num(X)
     assert FastPredictor(trees).categorical is None
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     with np.errstate(over="ignore"):
-        agree(trees, X.astype(np.float32))
+        assert_paths_agree(trees, X.astype(np.float32))
 
 
 def test_long_chain_of_splits_and_a_wide_table():
@@ -96,9 +96,9 @@ def test_long_chain_of_splits_and_a_wide_table():
     trees = TreeEnsemble.join([tree, tree], n_features=60)
     assert not FastPredictor(trees)._masks.fits
     X = rng.normal(size=(300, 60))
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     X[rng.random(X.shape) < 0.01] = np.nan
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
 @given(
@@ -162,7 +162,9 @@ def test_rows_in_a_list_are_read():
 def test_models_without_trees_or_splits():
     trees = TreeEnsemble.join([], n_features=2, base=np.array([0.5, -1.0]))
     assert serve(trees).raw(np.zeros((3, 2))).tolist() == [[0.5, -1.0]] * 3
-    agree(random_ensemble(np.random.default_rng(0), tree={"depth": 0}), np.zeros((3, WIDTH)))
+    assert_paths_agree(
+        random_ensemble(np.random.default_rng(0), tree={"depth": 0}), np.zeros((3, WIDTH))
+    )
 
 
 def test_result_does_not_depend_on_threads(monkeypatch):
@@ -200,9 +202,9 @@ def test_renumbered_codes_predict_like_the_tree_walk(seed, shape, read, zero):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packing, "MANY_WORDS", 0)
         assert FastPredictor(trees).numbers is not None or not len(trees.members_left)
-        agree(trees, X)
+        assert_paths_agree(trees, X)
         with np.errstate(over="ignore"):
-            agree(trees, X.astype(np.float32))
+            assert_paths_agree(trees, X.astype(np.float32))
         if shape.get("combination", "sum") != "vote":
             numbered = contributions(trees, X[:20])
     if shape.get("combination", "sum") != "vote":
@@ -216,8 +218,8 @@ def test_large_codes_need_no_more_memory():
     assert len(walker.categorical.bits) <= 3 * 40
     odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
     X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *odd], (500, 2))
-    agree(trees, X)
-    agree(trees, sparse.csr_array(np.nan_to_num(X)))
+    assert_paths_agree(trees, X)
+    assert_paths_agree(trees, sparse.csr_array(np.nan_to_num(X)))
 
 
 def test_codes_of_the_same_sets_share_a_number():
@@ -225,7 +227,7 @@ def test_codes_of_the_same_sets_share_a_number():
     trees = categorical_stumps(200, np.arange(100), common)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 4 * 200
-    agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
 
 
 def test_set_used_by_two_columns_is_numbered_for_each(monkeypatch):
@@ -233,14 +235,14 @@ def test_set_used_by_two_columns_is_numbered_for_each(monkeypatch):
     trees = categorical_stumps(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
     assert FastPredictor(trees).categorical.fits
-    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
 def test_set_shared_by_many_nodes_is_stored_once(monkeypatch):
     monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
     trees = categorical_stumps(4, np.arange(50))
     assert not FastPredictor(trees).categorical.fits
-    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
 def test_model_file_can_be_served(tmp_path):

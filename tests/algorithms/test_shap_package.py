@@ -53,7 +53,7 @@ def estimator(kinds, task, **params):
     return kinds[0 if TASKS[task] else 1](**params)
 
 
-def ask(shap, model, X, *, walks=False):
+def package_contributions(shap, model, X, *, walks=False):
     """Return the package's contributions, shaped as `contributions`, without and with the base."""
     explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     if walks:
@@ -71,9 +71,9 @@ def assert_close(found, expected, digits):
 
 def assert_agrees(shap, found, model, X, digits):
     """Compare contributions with a library's model, computed by the library and by the package."""
-    assert_close(found, ask(shap, model, X)[1], digits)
+    assert_close(found, package_contributions(shap, model, X)[1], digits)
     # The base is left out: the package reads XGBoost's base score as a rounded text.
-    assert_close(found[:, :, :-1], ask(shap, model, X, walks=True)[0], 1e-7)
+    assert_close(found[:, :, :-1], package_contributions(shap, model, X, walks=True)[0], 1e-7)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -114,7 +114,7 @@ def test_scikit_learn_models(shap, kinds, task, missing):
     model = estimator(kinds, task, random_state=0)
     rounds = {"max_iter", "n_estimators"} & set(model.get_params())
     model.set_params(**dict.fromkeys(rounds, 6)).fit(X, y)
-    assert_close(contributions(export(model), X), ask(shap, model, X)[1], 1e-12)
+    assert_close(contributions(export(model), X), package_contributions(shap, model, X)[1], 1e-12)
 
 
 @pytest.mark.parametrize("task", ["regression", "binary"])  # the package knows no more of them
@@ -122,7 +122,7 @@ def test_scikit_learn_gradient_boosting(shap, task):
     X, y = table(task, missing=0.0)
     kinds = ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)
-    assert_close(contributions(export(model), X), ask(shap, model, X)[1], 1e-12)
+    assert_close(contributions(export(model), X), package_contributions(shap, model, X)[1], 1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -145,6 +145,6 @@ def test_our_histogram_boosters_in_lightgbm_format(shap, task, tmp_path):
     contributions = model.predict_contributions(X).reshape(ROWS, -1, 7)
     booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
     if task == "multiclass":  # the package takes the trees of a lone booster for those of one score
-        assert_close(contributions, ask(shap, booster, X)[1], 1e-12)
+        assert_close(contributions, package_contributions(shap, booster, X)[1], 1e-12)
     else:
         assert_agrees(shap, contributions, booster, X, 1e-12)

@@ -12,13 +12,13 @@ from algorithms.runtime.threads import Workers
 
 
 @pytest.fixture(params=[0, 10, 4000])
-def looks(request, monkeypatch):
+def set_spin_count(request, monkeypatch):
     """Set the spin count of threads, on a machine with enough processors."""
     monkeypatch.setattr(threads, "LOOKS", request.param)
     monkeypatch.setattr(threads, "count_processors", lambda: 8)
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("pause", [0.0, 0.002])
 def test_each_index_is_in_exactly_one_part(size, pause):
@@ -35,14 +35,14 @@ def test_each_index_is_in_exactly_one_part(size, pause):
             time.sleep(pause)
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 def test_results_are_in_item_order():
     with Workers(3) as workers:
         for items in ([], [4], list(range(50))):
             assert workers.each(lambda item: -item, items) == [-item for item in items]
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_error_is_raised_when_all_parts_have_ended(part):
     ended = []
@@ -105,7 +105,9 @@ def test_arguments_are_released():
 def test_more_threads_than_processors_do_not_spin(monkeypatch):
     monkeypatch.setattr(threads, "count_processors", lambda: 2)
     monkeypatch.setattr(
-        threads, "spin_until", lambda signs, place, until, looks: given.append(looks)
+        threads,
+        "spin_until",
+        lambda signs, place, until, set_spin_count: given.append(set_spin_count),
     )
     given = []
     for size, expected in ((2, {threads.LOOKS}), (3, {0})):
@@ -115,15 +117,15 @@ def test_more_threads_than_processors_do_not_spin(monkeypatch):
         assert set(given) == expected
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 def test_helper_threads_spin_by_the_latest_setting():
     seen = [[], []]
     spin_until = threads.spin_until
 
     def watch(which):
-        def look(signs, place, until, looks):
+        def look(signs, place, until, set_spin_count):
             seen[which].append(threading.get_ident())
-            spin_until(signs, place, until, looks)
+            spin_until(signs, place, until, set_spin_count)
 
         return look
 

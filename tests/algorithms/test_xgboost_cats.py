@@ -44,7 +44,7 @@ def frame(missing=0.1):
     )
 
 
-def turned(table):
+def with_reversed_categories(table):
     """Return a frame with reversed order of categories."""
     kinds = {n: pd.CategoricalDtype(table[n].cat.categories[::-1]) for n in table if n != "x"}
     return table.astype(kinds)
@@ -75,9 +75,11 @@ def test_xgboost_predicts_frames_by_category_names(kind, tmp_path):
     library.load_model(path)
     some = X[(X["word"] == "w").to_numpy()].head(3)
     some = some.assign(word=some["word"].cat.remove_unused_categories())
-    for asked in (X, turned(X), turned(X).head(1), some):
+    for asked in (X, with_reversed_categories(X), with_reversed_categories(X).head(1), some):
         assert np.allclose(library.predict(asked), model.predict(asked), atol=1e-5)
-        result = library.apply(turned(asked))  # by DMatrix, which needs the types of columns
+        result = library.apply(
+            with_reversed_categories(asked)
+        )  # by DMatrix, which needs the types of columns
         assert np.array_equal(result, library.apply(asked))
     assert np.ptp(library.predict(X)) > 4.0
 
@@ -179,11 +181,13 @@ def test_frames_are_predicted_by_the_names_in_xgboost_files(kind, booster, tmp_p
     served.load_model(tmp_path / "kept.json")
     kept, own = (kind().load_model(tmp_path / f"{name}.json") for name in ("kept", "own"))
     expected = library.predict(X)
-    for asked in (X, turned(X)):
+    for asked in (X, with_reversed_categories(X)):
         for one in (model, served, kept, own):
             np.testing.assert_allclose(one.predict(asked), expected, rtol=1e-6, atol=1e-6)
     numbers = X.assign(**{n: X[n].cat.codes.replace(-1, np.nan) for n in X if n != "x"})
-    assert np.array_equal(model.predict(turned(X)), model.ensemble_.predict(numbers.to_numpy()))
+    assert np.array_equal(
+        model.predict(with_reversed_categories(X)), model.ensemble_.predict(numbers.to_numpy())
+    )
 
 
 def test_categories_unseen_by_xgboost_are_missing(tmp_path):
@@ -199,9 +203,12 @@ def test_training_continues_with_xgboost_codes(tmp_path):
     library = theirs(X)
     library.save_model(tmp_path / "model.json")
     more = NewtonBoostingRegressor(n_estimators=3)
-    more.fit(turned(X), y, xgb_model=str(tmp_path / "model.json"))
+    more.fit(with_reversed_categories(X), y, xgb_model=str(tmp_path / "model.json"))
     assert more.categories_["word"].tolist() == WORDS
-    assert np.abs(more.predict(turned(X)) - y).max() < np.abs(library.predict(X) - y).max() + 0.05
+    assert (
+        np.abs(more.predict(with_reversed_categories(X)) - y).max()
+        < np.abs(library.predict(X) - y).max() + 0.05
+    )
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
@@ -220,12 +227,12 @@ def test_xgboost_continues_from_our_file(tmp_path):
     model = NewtonBoostingRegressor(n_estimators=5).fit(X, codes()[1])
     model.save_model(path)
     more = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True, n_jobs=1)
-    more.fit(turned(X), codes()[1], xgb_model=str(path))
+    more.fit(with_reversed_categories(X), codes()[1], xgb_model=str(path))
     predictions = more.predict(X, iteration_range=(0, 5))
     assert np.array_equal(predictions, model.predict(X).astype(np.float32))
     more.save_model(path)
     again = NewtonBoostingRegressor().load_model(path)
-    assert np.array_equal(again.predict(turned(X)), more.predict(X))
+    assert np.array_equal(again.predict(with_reversed_categories(X)), more.predict(X))
     assert again.categories_["short"].dtype == np.int16
 
 
@@ -237,7 +244,7 @@ def test_columns_without_names_have_categories_too(tmp_path):
     model = NewtonBoostingRegressor().load_model(path)
     assert list(model.categories_) == [0, 2, 3]
     with pytest.warns(UserWarning, match="fitted without feature names"):
-        predictions = model.predict(turned(X))
+        predictions = model.predict(with_reversed_categories(X))
     assert np.array_equal(predictions, library.predict(X))
 
 
@@ -254,7 +261,7 @@ def test_names_truncated_by_xgboost_are_not_used(tmp_path):
     assert np.array_equal(model.predict(numbers).astype(np.float32), library.predict(X))
 
 
-def written_anew(path, change):
+def rewritten(path, change):
     """Change the document of a model file."""
     document = json.loads(path.read_text())
     change(document, document["learner"]["gradient_booster"]["model"]["cats"])
@@ -267,7 +274,7 @@ def test_names_are_used_from_the_fixed_version_on(tmp_path):
     X = pl.DataFrame({"word": words})
     library = theirs(X)
     library.save_model(path)
-    written_anew(path, lambda document, _: document.update(version=[3, 4, 0]))
+    rewritten(path, lambda document, _: document.update(version=[3, 4, 0]))
     model = NewtonBoostingRegressor().load_model(path)
     assert model.categories_["word"].tolist() == names
     assert np.array_equal(model.predict(X).astype(np.float32), library.predict(X))
@@ -275,7 +282,7 @@ def test_names_are_used_from_the_fixed_version_on(tmp_path):
     def cut(_, cats):
         cats["enc"][0]["offsets"][1:3] = [2, 5]  # within a letter
 
-    written_anew(path, cut)
+    rewritten(path, cut)
     with pytest.raises(ValueError, match="does not name its categories"):
         NewtonBoostingRegressor().load_model(path).predict(X)
 
@@ -299,6 +306,6 @@ def test_names_are_used_from_the_fixed_version_on(tmp_path):
 def test_invalid_section_is_refused(broken, tmp_path):
     path = tmp_path / "model.json"
     theirs(frame()).save_model(path)
-    written_anew(path, lambda _, cats: broken(cats))
+    rewritten(path, lambda _, cats: broken(cats))
     with pytest.raises(ModelFileError, match="cannot be read as a model"):
         NewtonBoostingRegressor().load_model(path)

@@ -58,7 +58,7 @@ def test_splits_caused_by_rounding_equal_xgboost(method, seed):
     assert rounds[0][0].n_leaves > 4
 
 
-def hole(X, share):
+def with_missing(X, share):
     """Return X with a share of its values missing."""
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
 
@@ -69,8 +69,8 @@ EDGES = {
     "one row": (lambda X, y: (X[:1], y[:1]), None, {}),
     "two rows": (lambda X, y: (X[:2], y[:2]), None, LOOSE),
     "all missing": (lambda X, y: (np.full_like(X, np.nan), y), None, LOOSE),
-    "hardly any missing": (lambda X, y: (hole(X, 0.01), y), None, LOOSE),
-    "hardly any present": (lambda X, y: (hole(X, 0.95), y), None, LOOSE),
+    "hardly any missing": (lambda X, y: (with_missing(X, 0.01), y), None, LOOSE),
+    "hardly any present": (lambda X, y: (with_missing(X, 0.95), y), None, LOOSE),
     "constant y": (lambda X, _: (X, np.ones(len(X))), None, {}),
     "constant X": (lambda X, y: (np.ones_like(X), y), None, {}),
     "neighbours": (lambda X, y: (2**31 + np.round(X * 300), y), None, {}),

@@ -71,7 +71,7 @@ def reaches(count, n, limit):
     return count >= limit * n if n >= ENOUGH else bounds(count, n)[1] >= limit
 
 
-def tell(*lines):
+def print_results(*lines):
     print("", *lines, sep="\n", flush=True)  # noqa: T201 - the figures of the campaign
 
 
@@ -122,7 +122,7 @@ def test_algorithm_is_not_reported_faster_than_itself(tmp_path):
     )
     places = [chance.randrange(len(launches)) for _ in range(REPLAYS)]
     in_a_row = sum(replayed(looked, round_again[at : at + INTERIM_LAUNCHES[-1]]) for at in places)
-    tell(
+    print_results(
         f"a duel against itself: {noise(outcomes)}",
         f"false alarms at alpha {ALPHA:g}: {share(alarms, n)}",
         f"95 % intervals that miss 1: {share(reported, n)}",
@@ -149,7 +149,7 @@ def test_slowdown_is_found_and_its_ratio_covered(tmp_path):
     covered = sum(holds(r, 1 + BURN) for r in ratios)
     eight = [[b for b in o.blocks if b.launch < INTERIM_LAUNCHES[0]] for o in outcomes]
     first = [ratio_of(blocks)[0] for blocks in eight]
-    tell(
+    print_results(
         f"a slowdown of {BURN:.0%}: {noise(outcomes)}",
         f"found within {SECONDS} s: {share(in_time, n)}",
         f"ended after {', '.join(f'{k} launches: {ended(outcomes, k)}' for k in INTERIM_LAUNCHES)}",

@@ -121,7 +121,7 @@ def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
             )
             began = time.monotonic()
             answer = compare_with_revision(asked, registry, Progress())
-            told(answer, time.monotonic() - began, real=real)
+            log_gate(answer, time.monotonic() - began, real=real)
             states[answer.state] += 1
             assert len(answer.decisions) == 5
             assert not [d for d in answer.decisions if d.state == "fail"]
@@ -137,7 +137,7 @@ def with_workers_of(fork):
     return run
 
 
-def told(answer, seconds, *, real):
+def log_gate(answer, seconds, *, real):
     """Log the result of one gate of the campaign."""
     if not LOG:
         return

@@ -35,7 +35,7 @@ OLD = 2 * 86_400.0  # seconds after which what a killed process left is swept
 
 
 @pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
+def _restore_ctrl_c():
     """Restore the default of SIGINT, which background processes of a shell ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -55,7 +55,7 @@ def wait_for_a_moment(process, chance, kills):
         process.wait(chance.expovariate(1 / MOMENT) if kills > 0 else 600)
 
 
-def strike(process, kind, chance):
+def kill_one(process, kind, chance):
     """Kill a process; return True if one was killed."""
     if kind in ("worker", "both"):
         workers = workers_of(process)
@@ -83,7 +83,7 @@ def ended(process, kind):
             assert "in started" not in err, err
 
 
-def run_under_fire(campaign, chance, kills):
+def run_with_kills(campaign, chance, kills):
     """Run until the end with kills on the way; return the output of the run that completed."""
     while True:
         process = campaign.start()
@@ -92,7 +92,7 @@ def run_under_fire(campaign, chance, kills):
             if process.poll() is not None:
                 break
             kind, stage = chance.choice(KINDS), STAGES[stage_of(process)]
-            if not strike(process, kind, chance):
+            if not kill_one(process, kind, chance):
                 continue
             kills -= 1
             campaign.kills[kind] += 1
@@ -164,10 +164,10 @@ def stored(campaign):
         return [database.execute(count).fetchone()[0] for count in counts]
 
 
-def besiege(folder, chance, kills):
+def run_campaign(folder, chance, kills):
     """Run one experiment through its kills to its end, and check all of it."""
     campaign = Campaign(folder, kernels=folder.parent / "kernels")  # the first compiles them
-    message = run_under_fire(campaign, chance, kills)
+    message = run_with_kills(campaign, chance, kills)
     killed, broken = check_outcomes(campaign)
     planned = [len(campaign.planned), len(campaign.duels), len(campaign.comparisons)]
     assert sum(message["outcomes"].values()) == planned[0]
@@ -201,7 +201,7 @@ def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
     while kills.total() < expected:
         folder = tmp_path / str(number := number + 1)
         folder.mkdir()
-        campaign, executions, extra, killed = besiege(folder, chance, expected - kills.total())
+        campaign, executions, extra, killed = run_campaign(folder, chance, expected - kills.total())
         kills += campaign.kills
         hit += campaign.hit
         print(  # noqa: T201 - the figures of the campaign

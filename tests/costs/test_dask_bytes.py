@@ -28,12 +28,12 @@ def test_only_bytes_of_the_loopback_device_are_read(tmp_path):
         "  eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n"
         "    lo: 10 2 0 0 0 0 0 0 77 4 0 0 0 0 0 0\n"
     )
-    assert wire.crossed(counters) == 77
+    assert wire.bytes_sent(counters) == 77
 
 
 def test_ranks_share_all_rows_of_the_given_shape():
     shape = cost.Shape(101, 3, 15, 7, 2)
-    halves = [counting.half_of(shape, rank) for rank in range(2)]
+    halves = [counting.rows_of_rank(shape, rank) for rank in range(2)]
     X, y = cost.table_of(101, 3)
     np.testing.assert_array_equal(np.concatenate([X for X, _ in halves]), X)
     np.testing.assert_array_equal(np.concatenate([y for _, y in halves]), y)

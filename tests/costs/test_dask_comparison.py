@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries talk of ports
 
 def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT))  # workers make the table
-    asked = against.asked_for(SMALL.split())
+    asked = against.parse_arguments(SMALL.split())
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2)
         result = against.measure(client, asked)
@@ -42,10 +42,10 @@ def test_time_and_traffic_are_on_one_line(capsys):
         "splits": {"bytes": 2_000, "messages": 9},
     }
     results = {
-        "ours": against.Found([1.0, 2.0, 3.0], [3e6, 2e6, 1e6], 0.5, sent),
-        "other": against.Found([2.0, 4.0, 6.0], [4e6, 4e6, 4e6], 0.6),
+        "ours": against.Measurement([1.0, 2.0, 3.0], [3e6, 2e6, 1e6], 0.5, sent),
+        "other": against.Measurement([2.0, 4.0, 6.0], [4e6, 4e6, 4e6], 0.6),
     }
-    against.tell(results, trees=10)
+    against.print_table(results, trees=10)
     _, ours, ranks, other = capsys.readouterr().out.splitlines()
     assert ours.split() == ["ours", "2.00", "0.5000", "2.00"]
     assert ranks.endswith("0.8 kB a tree: histograms 0.6, splits 0.2")

@@ -35,7 +35,7 @@ def test_voting_sends_less_than_data_parallel_on_a_wide_table(capsys):
 
 
 def test_cost_model_counts_equal_link_counts():
-    with cost.Crew(2) as workers:
+    with cost.RankProcesses(2) as workers:
         result = cost.measure(workers, cost.Shape(1_000, 4, 15, 7, 2))
     sums, messages = result.shape.sent(1.0, 0.0)
     assert result.bytes["histograms"] / sums == pytest.approx(5.0, abs=3.0)

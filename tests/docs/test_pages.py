@@ -80,7 +80,7 @@ def test_pages_name_the_installed_version():
     assert f'version = "{version("tree-harness")}"' in text
 
 
-def told(text):
+def shown_commands(text):
     """Return the commands that a page shows in shell blocks and between backticks."""
     shown = COMMAND.findall("\n".join(blocks(text.replace("\\\n", " "), "sh")))
     return [*shown, *(" ".join(line.split()) for line in INLINE.findall(without_blocks(text)))]
@@ -90,7 +90,7 @@ def told(text):
 def test_every_command_on_the_page_has_these_options(page):
     from harness.cli import harness
 
-    for line in told((DOCS / page).read_text()):
+    for line in shown_commands((DOCS / page).read_text()):
         words = shlex.split(line, comments=True)
         command = harness
         while isinstance(command, click.Group) and words:

@@ -41,7 +41,7 @@ def test_plugin_joining_two_compile_groups_merges_them(tmp_path):
     assert len(lanes_of(files)) == 1
 
 
-class Told:
+class RecordingSupervisor:
     """A fake supervisor that records the requested compilations."""
 
     def __init__(self):
@@ -62,7 +62,7 @@ def test_every_algorithm_is_compiled_once():
     registry = load_registry(())
     scratch = [n for n, e in registry.entries["algorithm"].items() if e.value.origin == "scratch"]
     jobs = [named(registry.entries["algorithm"][name].plugin) for name in scratch]
-    message = Told()
+    message = RecordingSupervisor()
     results = [
         compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], message, registry)
     ]
@@ -85,13 +85,13 @@ def test_every_algorithm_is_compiled_once():
 def test_kernels_are_compiled_for_table_kinds_that_a_dataset_may_have(datasets, expected):
     ours = named("algorithms.decision_tree")
     jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
-    message = Told()
+    message = RecordingSupervisor()
     list(compile_kernels(jobs, message, load_registry(())))
     assert message.kinds == [expected]
 
 
 def test_closing_the_progress_ends_compilation():
-    message = Told()
+    message = RecordingSupervisor()
     compiling = compile_kernels([named("algorithms.bagging")], message, load_registry(()))
     next(compiling)
     with pytest.raises(KeyboardInterrupt):
@@ -100,7 +100,7 @@ def test_closing_the_progress_ends_compilation():
 
 
 def test_compile_time_is_recorded_and_a_view_has_the_latest():
-    class Slow(Told):
+    class Slow(RecordingSupervisor):
         def warm(self, warmed, kinds):
             super().warm(warmed, kinds)
             return Compiled(warmed.algorithm, 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)

@@ -64,39 +64,41 @@ def whole(registry, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(whole):
+def diagnostics(whole):
     return {(d.name, d.algorithm, d.about): d for d in whole[1].diagnostics}
 
 
-def test_every_diagnostic_has_a_result(told):
-    assert Counter(name for name, _, _ in told) == {
+def test_every_diagnostic_has_a_result(diagnostics):
+    assert Counter(name for name, _, _ in diagnostics) == {
         **dict.fromkeys(EVERY, 2),
         "scaling": 6,
         "importance": 1,
         "agreement": 1,
     }
-    reasons = [d.reason for d in told.values() if d.reason]
+    reasons = [d.reason for d in diagnostics.values() if d.reason]
     assert reasons == ["it has no depth to choose"] * 2
-    assert all(d.sentence for d in told.values() if not d.reason)
+    assert all(d.sentence for d in diagnostics.values() if not d.reason)
 
 
-def test_stages_are_scored_and_timed(told):
-    result = told["staged", "stumps", ""].found
+def test_stages_are_scored_and_timed(diagnostics):
+    result = diagnostics["staged", "stumps", ""].found
     assert result["stage"] == list(range(1, 13))
     assert result["rows"] == [60, 20]
     assert len(result["test"]) == len(result["train"]) == len(result["seconds"]) == 12
     assert all(s > 0 for s in result["seconds"])
 
 
-def test_last_stage_equals_the_whole_model(whole, told):
+def test_last_stage_equals_the_whole_model(whole, diagnostics):
     (cell,) = [c for c in whole[1].cells if c.algorithm == "stumps"]
-    assert told["staged", "stumps", ""].found["test"][-1] == pytest.approx(
+    assert diagnostics["staged", "stumps", ""].found["test"][-1] == pytest.approx(
         cell.scores["log_loss"][0], abs=1e-12
     )
 
 
-def test_thread_and_row_order_dependence_is_found(told):
-    sides = {name: told["determinism", name, ""].found["checks"] for name in ("stumps", "shaky")}
+def test_thread_and_row_order_dependence_is_found(diagnostics):
+    sides = {
+        name: diagnostics["determinism", name, ""].found["checks"] for name in ("stumps", "shaky")
+    }
     same = {name: {c["check"]: c["same"] for c in checks} for name, checks in sides.items()}
     assert same["stumps"] == {"seed": True, "threads": True, "rows": False}
     assert same["shaky"] == {"seed": True, "threads": False, "rows": False}
@@ -104,9 +106,9 @@ def test_thread_and_row_order_dependence_is_found(told):
     assert (threads["most_ulps"], threads["dtype"]) == (1, "float64")
 
 
-def test_sizes_are_the_training_sizes(told):
-    assert sorted(told["scaling", "stumps", "rows"].found["x"]) == [30, 60]
-    assert sorted(told["scaling", "stumps", "bins"].found["x"]) == [8, 64]
+def test_sizes_are_the_training_sizes(diagnostics):
+    assert sorted(diagnostics["scaling", "stumps", "rows"].found["x"]) == [30, 60]
+    assert sorted(diagnostics["scaling", "stumps", "bins"].found["x"]) == [8, 64]
 
 
 def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
@@ -117,20 +119,20 @@ def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
     assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 
 
-def test_two_stump_ensembles_agree(told):
-    assert told["agreement", "stumps", ""].found["same"] == 1
-    assert told["importance", "stumps", ""].found["kendall"] == 1
-    assert told["agreement", "stumps", ""].reference == "shaky"
+def test_two_stump_ensembles_agree(diagnostics):
+    assert diagnostics["agreement", "stumps", ""].found["same"] == 1
+    assert diagnostics["importance", "stumps", ""].found["kendall"] == 1
+    assert diagnostics["agreement", "stumps", ""].reference == "shaky"
 
 
-def test_members_are_taken_from_the_trees(told):
-    assert told["strength", "stumps", ""].found["members"] == 12
-    assert told["margins", "stumps", ""].found["train"]["rows"] == 60
-    assert told["margins", "stumps", ""].found["test"]["rows"] == 20
+def test_members_are_taken_from_the_trees(diagnostics):
+    assert diagnostics["strength", "stumps", ""].found["members"] == 12
+    assert diagnostics["margins", "stumps", ""].found["train"]["rows"] == 60
+    assert diagnostics["margins", "stumps", ""].found["test"]["rows"] == 20
 
 
-def test_calibration_covers_every_test_row(told):
-    assert told["calibration", "stumps", ""].found["rows"] == 20
+def test_calibration_covers_every_test_row(diagnostics):
+    assert diagnostics["calibration", "stumps", ""].found["rows"] == 20
 
 
 def test_every_test_row_counts_once_with_several_seeds_and_sizes():
@@ -188,11 +190,11 @@ def test_duels_of_several_sizes_are_fitted_automatically(registry, tmp_path):
         for outcome in (duel(1000), duel(4000)):
             store.record_duel(run, outcome)
         Diagnosis(store, run, registry, Progress(), asked).carry_out(Plan())
-        told = [e["data"] for e in store.events(run)]
-    assert [(d["algorithm"], d["dataset"], d["about"]) for d in told] == [
+        diagnostics = [e["data"] for e in store.events(run)]
+    assert [(d["algorithm"], d["dataset"], d["about"]) for d in diagnostics] == [
         (name, "cloud", "rows of duels") for name in ("ours", "theirs")
     ]
-    assert [d["found"]["slope"]["value"] for d in told] == pytest.approx([1, 1])
+    assert [d["found"]["slope"]["value"] for d in diagnostics] == pytest.approx([1, 1])
 
 
 def test_unknown_name_in_a_pair_is_reported_before_anything_runs(registry, tmp_path):
@@ -222,5 +224,7 @@ def test_mistake_in_the_table_is_reported(tmp_path, table, message):
         request_of(tmp_path, **table)
 
 
-def test_numpy_numbers_are_reported_as_plain_numbers(told):
-    assert not any(isinstance(v, np.generic) for v in told["strength", "stumps", ""].found.values())
+def test_numpy_numbers_are_reported_as_plain_numbers(diagnostics):
+    assert not any(
+        isinstance(v, np.generic) for v in diagnostics["strength", "stumps", ""].found.values()
+    )

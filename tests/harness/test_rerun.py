@@ -94,7 +94,7 @@ def page_of(folder, registry, run):
         return Page(view_run(store, run, registry))
 
 
-def told(folder, command):
+def planned_by(folder, command):
     """Return the plan of a report's command, from ``--dry-run --json``."""
     start = "python -m harness "
     assert command.startswith(start)
@@ -111,7 +111,7 @@ def test_command_of_a_report_plans_the_trials_that_were_run(
     run, plan = stored
     names = {d.partition(".")[0]: d for d in (j.dataset.name for j in plan.jobs)}
     datasets = tuple(next(d for d in names.values() if d.startswith(n)) for n in datasets)
-    result = told(folder, page_of(folder, registry, run).again(algorithms, datasets))
+    result = planned_by(folder, page_of(folder, registry, run).again(algorithms, datasets))
 
     def wanted(dataset, *names):
         return (not datasets or dataset in datasets) and (
@@ -135,7 +135,7 @@ def test_command_of_a_row_plans_exactly_its_trials(folder, registry, stored):
     rows = [cell for cell in page.view.cells if cell.algorithm == "other.one"]
     assert len(rows) > len({cell.dataset for cell in rows}), "variants, each with a row of its own"
     for row in rows[:4]:
-        result = told(folder, cell_again(page.view.run, row.outcomes[0].trial.id))
+        result = planned_by(folder, cell_again(page.view.run, row.outcomes[0].trial.id))
         assert {t["id"] for t in result["trials"]} == {o.trial.id for o in row.outcomes}
         assert (result["duels"], result["parity"]) == ([], [])
 

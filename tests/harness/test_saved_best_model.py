@@ -15,9 +15,9 @@ from harness.worker.saved_model import load_model, read_rows
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def user_run(tmp_path_factory):
     """Return the folder of a run on a user's file, and the file's rows."""
-    folder = tmp_path_factory.mktemp("own")
+    folder = tmp_path_factory.mktemp("user_run")
     rng = np.random.default_rng(0)
     n = 200
     frame = pd.DataFrame({"a": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)})
@@ -38,8 +38,8 @@ def invoke(*words):
     return result.stdout
 
 
-def test_terminal_ends_with_answer_code_and_report(own):
-    folder, _, stdout = own
+def test_terminal_ends_with_answer_code_and_report(user_run):
+    folder, _, stdout = user_run
     assert "log_loss (lower is better)" in stdout
     assert "=>" in stdout
     assert "Use " in stdout
@@ -52,16 +52,16 @@ def test_terminal_ends_with_answer_code_and_report(own):
         assert words in page
 
 
-def test_printed_code_runs(own, monkeypatch):
-    folder, _, _ = own
+def test_printed_code_runs(user_run, monkeypatch):
+    folder, _, _ = user_run
     code = json.loads(invoke("best", "--results", folder / "results", "--json"))["code"]
     monkeypatch.chdir(folder)
     exec(compile(code, "pasted", "exec"), {})
     assert (folder / "model.joblib").is_file()
 
 
-def test_saved_model_predicts_new_rows(own):
-    folder, frame, _ = own
+def test_saved_model_predicts_new_rows(user_run):
+    folder, frame, _ = user_run
     path = folder / "model.pkl"
     invoke("best", "--results", folder / "results", "--save", path)
     new = frame.drop(columns="y").head(20).assign(more=1)
@@ -77,8 +77,8 @@ def test_saved_model_predicts_new_rows(own):
     assert (folder / "out.csv").read_text().splitlines() == lines
 
 
-def test_mismatched_rows_are_refused(own):
-    folder, frame, _ = own
+def test_mismatched_rows_are_refused(user_run):
+    folder, frame, _ = user_run
     path = folder / "other.pkl"
     invoke("best", "--results", folder / "results", "--save", path)
     model = load_model(path)

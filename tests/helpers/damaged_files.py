@@ -14,7 +14,7 @@ import shutil
 import numpy as np
 from ensembles import random_ensemble
 from hypothesis import strategies as st
-from openml_kit import DENSE, SPARSE, answers_of, dataset_of
+from openml_kit import DENSE, SPARSE, dataset_of, responses_of
 
 from algorithms import (
     HistogramBoostingClassifier,
@@ -60,7 +60,7 @@ ODD = [
 
 
 @st.composite
-def spliced(draw, texts):
+def text_with_changes(draw, texts):
     """Draw one of some texts with pieces removed and others inserted, as bytes."""
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 4))):
@@ -71,7 +71,7 @@ def spliced(draw, texts):
 
 
 @st.composite
-def exchanged(draw, texts):
+def json_with_changes(draw, texts):
     """Draw one of some JSON texts with a value replaced or removed, as bytes."""
     whole = [json.loads(draw(st.sampled_from(texts)))]
     for _ in range(draw(st.integers(1, 3))):
@@ -114,7 +114,7 @@ def with_large_integers(draw, texts):
 
 def damaged(texts):
     """Return a strategy of JSON texts with either damage, or other bytes."""
-    return spliced(texts) | exchanged(texts) | st.binary(max_size=60)
+    return text_with_changes(texts) | json_with_changes(texts) | st.binary(max_size=60)
 
 
 # ------------------------------------------------------------------ models
@@ -166,11 +166,13 @@ def model_file(content, folder):
 
 
 @st.composite
-def answers(draw):
+def openml_responses(draw):
     """Draw OpenML's responses about one dataset, one of them damaged: address → bytes."""
-    result = draw(st.sampled_from([answers_of(DENSE), answers_of(SPARSE, format_="Sparse_ARFF")]))
+    result = draw(
+        st.sampled_from([responses_of(DENSE), responses_of(SPARSE, format_="Sparse_ARFF")])
+    )
     url = draw(st.sampled_from(sorted(result)))
-    kind = spliced if url.endswith(".arff") else damaged
+    kind = text_with_changes if url.endswith(".arff") else damaged
     return result | {url: draw(kind([result[url].decode()]))}
 
 
@@ -260,8 +262,8 @@ def asv_results(drawn, folder):
 KINDS = {
     "models of ours": (model_file, damaged(OWN) | with_large_integers(OWN)),
     "models of XGBoost": (model_file, damaged(XGBOOST) | with_large_integers(XGBOOST)),
-    "models of LightGBM": (model_file, spliced(LIGHTGBM) | with_large_integers(LIGHTGBM)),
-    "answers of OpenML": (openml_answers, answers()),
+    "models of LightGBM": (model_file, text_with_changes(LIGHTGBM) | with_large_integers(LIGHTGBM)),
+    "answers of OpenML": (openml_answers, openml_responses()),
     "pins": (pins, damaged([json.dumps(PINS)])),
     "results of asv": (asv_results, asv_folders()),
 }

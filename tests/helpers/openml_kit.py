@@ -33,7 +33,7 @@ SPARSE = """@RELATION mine
 API = "https://www.openml.org/api/v1/json/data"
 
 
-def answers_of(arff, version="2", format_="ARFF", number=7):
+def responses_of(arff, version="2", format_="ARFF", number=7):
     """Return OpenML's responses about a data file: address → bytes."""
     lines = [line.split(maxsplit=2) for line in arff.splitlines() if line.startswith("@ATTR")]
     data_url = f"http://openml.org/data/v1/download/{number}/mine.arff"
@@ -77,7 +77,7 @@ def answers_of(arff, version="2", format_="ARFF", number=7):
 
 def stored(folder, arff, **facts):
     """Write the responses in the layout of scikit-learn's fetcher."""
-    for url, content in answers_of(arff, **facts).items():
+    for url, content in responses_of(arff, **facts).items():
         path = folder / "7/openml/openml.org" / (url.split("/", 3)[3] + ".gz")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(content))

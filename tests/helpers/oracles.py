@@ -14,7 +14,7 @@ DISTINCT, EXACT, NEAR = 0, 1, 2
 # ------------------------------------------------------------------ sorted lists
 
 
-def apart(a, b):
+def fits_split(a, b):
     """Return True if a split fits between two float32 values, a before b."""
     return bool(np.float32(b) > np.float32(a) + CLOSE)
 
@@ -22,7 +22,7 @@ def apart(a, b):
 def column_kind(values):
     """Return the kind of a column, by its sorted present values."""
     present = np.sort(values[~np.isnan(values)])
-    close = [(a, b) for a, b in pairwise(present) if not apart(a, b)]
+    close = [(a, b) for a, b in pairwise(present) if not fits_split(a, b)]
     if len(close) * 16 <= len(present):
         return DISTINCT
     return EXACT if all(a == b for a, b in close) else NEAR
@@ -35,17 +35,21 @@ def sort_column(values):
     present.sort(key=lambda i: (values[i], not np.signbit(values[i]), i))
     missing = [i for i in range(len(values)) if np.isnan(values[i])]
     kind = column_kind(values)
-    flags = list_flags(values, present, kind, like_no_other(values)) + [False] * len(missing)
+    flags = list_flags(values, present, kind, has_distant_value(values)) + [False] * len(missing)
     order = [
         row | (FLAG if flag else 0) for row, flag in zip(present + missing, flags, strict=True)
     ]
     return np.array(order, np.uint32), kind, len(missing)
 
 
-def like_no_other(values):
+def has_distant_value(values):
     """Return, for each row, whether no other row has a value close to its own."""
     return [
-        all(apart(min(a, b), max(a, b)) for j, b in enumerate(values) if j != i and not np.isnan(b))
+        all(
+            fits_split(min(a, b), max(a, b))
+            for j, b in enumerate(values)
+            if j != i and not np.isnan(b)
+        )
         for i, a in enumerate(values)
     ]
 
@@ -54,14 +58,14 @@ def list_flags(values, rows, kind, alone):
     """Return the flags of rows in the order of their values."""
     if kind == DISTINCT:
         return [alone[row] for row in rows]
-    steps = [apart(values[a], values[b]) for a, b in pairwise(rows)]
+    steps = [fits_split(values[a], values[b]) for a, b in pairwise(rows)]
     return ([False] if rows else []) + steps
 
 
-def places_apart(values, entries):
+def split_positions(values, entries):
     """Return, for each entry but the first, whether a split fits before it."""
     rows = [int(e) & ROW for e in entries]
-    return [apart(values[a], values[b]) for a, b in pairwise(rows)]
+    return [fits_split(values[a], values[b]) for a, b in pairwise(rows)]
 
 
 # ------------------------------------------------------------------ criteria
@@ -93,7 +97,7 @@ def splits_of(x):
     """Yield (threshold, missing go left, rows on the left) of every split of a column."""
     known = ~np.isnan(x)
     values = np.sort(x[known])
-    cuts = [np.float64(a) / 2 + np.float64(b) / 2 for a, b in pairwise(values) if apart(a, b)]
+    cuts = [np.float64(a) / 2 + np.float64(b) / 2 for a, b in pairwise(values) if fits_split(a, b)]
     for cut in cuts:
         yield cut, False, known & (x <= cut)
     if known.all() or not known.any():
@@ -127,7 +131,7 @@ def best_cut(x, codes, weight, min_weight_leaf=0.0):
         sides = [
             [int(weight[side & (codes == k)].sum()) for k in (0, 1)] for side in (x <= low, x > low)
         ]
-        if not apart(low, high) or min(map(sum, sides)) < min_weight_leaf:
+        if not fits_split(low, high) or min(map(sum, sides)) < min_weight_leaf:
             continue
         score = sum(Fraction(a * a + b * b, a + b) for a, b in sides)
         if best is None or score > best[0]:

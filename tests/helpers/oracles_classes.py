@@ -8,7 +8,7 @@ CLOSE = np.float32(1e-7)
 CODES, EPSILON = 256, 2.0**-52
 
 
-def cells(code, lane, weight, n_lanes):
+def class_histogram(code, lane, weight, n_lanes):
     """Return the weight of each lane and bin of one column, float64 (n_lanes, CODES)."""
     values = np.zeros((n_lanes, CODES))
     for c, k, w in zip(code, lane, weight, strict=True):

@@ -39,7 +39,7 @@ class Node:
         return self.best[0] > other.best[0]
 
 
-class Twin:
+class Oracle:
     """Grows a tree.
 
     Parameters

@@ -34,7 +34,7 @@ def edges(values, counts, room, least):
                 ends.append(i)
                 rows = 0
     else:
-        ends = crowded_ends(counts, max(1, min(room, total // least)), total)
+        ends = ends_of_many_values(counts, max(1, min(room, total // least)), total)
     results = [np.nextafter((values[i] + values[i + 1]) / 2.0, np.inf) for i in ends]
     kept = results[:1]
     for edge in results[1:]:
@@ -42,7 +42,7 @@ def edges(values, counts, room, least):
     return kept
 
 
-def crowded_ends(counts, room, total):
+def ends_of_many_values(counts, room, total):
     """Return the last value of each bin but the last, for more values than bins."""
     big = [count >= total / room for count in counts]
     rest = total - sum(c for c, is_big in zip(counts, big, strict=True) if is_big)
@@ -97,7 +97,7 @@ class Leaf:
         self.cells, self.usable, self.best = {}, set(), None
 
 
-class Twin:
+class Oracle:
     """Grows a tree of numeric features without missing values, bin 0 the filler.
 
     Parameters

@@ -66,7 +66,7 @@ def edges(x, h, room):
     return results
 
 
-def cells(x, size, fewest, large):
+def sketch_cells(x, size, fewest, large):
     """Return the values of each cell, closed when it is full and before a large value."""
     results = [[]]
     for value in np.unique(x):

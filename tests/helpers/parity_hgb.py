@@ -1,7 +1,7 @@
 """Bitwise comparison of histogram boosters in parity mode with HistGradientBoosting."""
 
 import numpy as np
-from parity_lightgbm import column, differing_node, strangers, target
+from parity_lightgbm import column, differing_node, target, unseen_rows
 from sklearn import ensemble
 from threadpoolctl import threadpool_limits
 
@@ -81,5 +81,5 @@ def check_case(seed, objective):
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""
-    for rows in (X, strangers(X, params["categorical_feature"])):
+    for rows in (X, unseen_rows(X, params["categorical_feature"])):
         check_predictions(ours, theirs, rows)

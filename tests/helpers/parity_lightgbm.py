@@ -133,7 +133,7 @@ def differing_node(a, b):
     todo = [(0, 0, "root")]
     while todo:
         x, y, path = todo.pop(0)
-        one, other = told(a, x), told(b, y)
+        one, other = compared_fields(a, x), compared_fields(b, y)
         for name, value in one.items():
             if value != other[name]:
                 return f"{path}: {name} is {value!r}, LightGBM's {other[name]!r}"
@@ -143,7 +143,7 @@ def differing_node(a, b):
     return ""
 
 
-def told(tree, node):
+def compared_fields(tree, node):
     """Return the compared fields of a node."""
     if tree.left[node] < 0:
         return {"leaf": True, "value": float(tree.value[node, 0])}
@@ -162,11 +162,11 @@ def check_case(seed, objective):
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""
-    for rows in (X, strangers(X, params["categorical_feature"])):
+    for rows in (X, unseen_rows(X, params["categorical_feature"])):
         check_predictions(ours, theirs, rows)
 
 
-def strangers(X, categorical):
+def unseen_rows(X, categorical):
     """Return rows not seen in training, some with unknown categories."""
     rng = np.random.default_rng(len(X))
     new = rng.permuted(X, axis=0) * rng.choice([1.0, 0.99], X.shape)

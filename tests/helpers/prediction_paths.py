@@ -9,7 +9,7 @@ from algorithms.prediction import predictor as hist_predict
 from harness import Tree, TreeEnsemble
 
 
-def agree(trees, X):
+def assert_paths_agree(trees, X):
     """Assert that all code paths give bitwise equal raw scores."""
     with np.errstate(over="ignore", invalid="ignore"):
         expected, server = trees.raw(X), serve(trees)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from ranks_kit import SECRET, described, digest_of
+from ranks_kit import SECRET, digest_of, with_data_facts
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingRegressor
@@ -29,7 +29,7 @@ def table():
 
 
 def main(rank, hosts, port, folder):
-    model, X, y, _ = described(clone(MODEL), *table())
+    model, X, y, _ = with_data_facts(clone(MODEL), *table())
     listener = socket.create_server((hosts[rank], port))
     Path(folder, f"ready-{rank}").touch()
     while not all(Path(folder, f"ready-{other}").exists() for other in range(len(hosts))):

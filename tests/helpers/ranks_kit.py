@@ -20,7 +20,7 @@ from algorithms.gbdt.input_table import find_categorical, read_table
 SECRET = b"of this test"
 
 
-def slow_road(to, seconds, callers):
+def slow_relay(to, seconds, callers):
     """Return an address that forwards a number of connections to another one, with a delay."""
     gate = sockets.listen("127.0.0.1")
 
@@ -43,12 +43,12 @@ def slow_road(to, seconds, callers):
     return gate.getsockname()
 
 
-def together(size, task, secrets=None, delay=0.0, **options):
+def run_ranks(size, task, secrets=None, delay=0.0, **options):
     """Return the results of ``task(ranks)`` on each rank; a LinkError is returned in its place."""
     listeners = [sockets.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
     if delay:  # on all ways to one rank
-        addresses[-1] = slow_road(addresses[-1], delay, len(skips_of(size)))
+        addresses[-1] = slow_relay(addresses[-1], delay, len(skips_of(size)))
 
     def run(rank):
         secret = SECRET if secrets is None else secrets[rank]
@@ -62,7 +62,7 @@ def together(size, task, secrets=None, delay=0.0, **options):
         return list(pool.map(run, range(size)))
 
 
-def described(model, X, y, weight=None):
+def with_data_facts(model, X, y, weight=None):
     """Return an estimator with the facts of X and y that `fit` reads, and (X, y, weight)."""
     model = clone(model)
     X, y = read_table(model, X, y=y, reset=True, **model._y_checks())
@@ -81,7 +81,7 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
     parts : list of (rank, number of rows), in the order of the table
     around : callable (ranks), called before training
     """
-    model, X, y, weight = described(model, X, y, weight)
+    model, X, y, weight = with_data_facts(model, X, y, weight)
     seed = draw_seed(model.random_state)
     lengths = [count for _, count in parts]
     ends = np.cumsum([0, *lengths])
@@ -97,7 +97,7 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
             around(ranks)
         return train(ranks, Training(copy.deepcopy(model), **{**facts, **training}), table)
 
-    return together(size, task, delay=delay, joining=20.0)
+    return run_ranks(size, task, delay=delay, joining=20.0)
 
 
 def digest_of(ensemble):

@@ -45,14 +45,14 @@ def losses(output):
     return float(np.mean(output))
 
 
-def parted(noise, sets=4):
+def decompose_models(noise, sets=4):
     f = RNG.uniform(size=50)
     models = f + RNG.normal(size=(sets, 50)) * 0.3
     decomposed = bias_variance.of_values(models, f + noise * RNG.normal(size=50), f)
     return {**to_json(decomposed), "train_rows": 100, "apart": True}
 
 
-def found():
+def diagnostic_results():
     """Return the result of each diagnostic on made-up models, by name."""
     stages = [np.full(4, v) for v in (3.0, 1.0, 2.0)]
     clock = ([1, 3], [0.1, 0.3])
@@ -73,23 +73,23 @@ def found():
             **to_json(strong),
             "law": {**to_json(strong.law), "deviation": strong.law.deviation},
         },
-        "bias_variance": parted(0.5),
+        "bias_variance": decompose_models(0.5),
     }
 
 
 PAIRED = ("importance", "agreement")
 
 
-def answers(algorithm="ours", reference="theirs", dataset="blobs", params=None):
+def made_up_diagnostics(algorithm="ours", reference="theirs", dataset="blobs", params=None):
     """Return one diagnostic of each kind."""
     return tuple(
         Diagnostic(name, algorithm, dataset, params or {}, found=answer,
                    reference=reference * (name in PAIRED))
-        for name, answer in found().items()
+        for name, answer in diagnostic_results().items()
     )  # fmt: skip
 
 
-def everything_of(view: RunView, names: list[str]) -> RunView:
+def with_all_sections(view: RunView, names: list[str]) -> RunView:
     """Return a view with content for every section; names appear in every possible place."""
     cells = [replace(cell, tracks=("equal",)) for cell in view.cells]
     more = [
@@ -118,7 +118,7 @@ def everything_of(view: RunView, names: list[str]) -> RunView:
             for i, name in enumerate(names)
             for severity in [(*Severity,)[i % 3]]
         ),
-        previous=previous_of(view, names),
+        previous=previous_run(view, names),
         course=tuple(run_point(i, names) for i in range(8)),
         algorithms={
             name: {**facts, "capacity": {names[i % 3]: {"name": names[i % 5], "match": match,
@@ -147,11 +147,11 @@ def _noisy(view: RunView):
 
 def _diagnostics(view: RunView, names: list[str]):
     for name in names[:3]:
-        yield from answers(name, names[1], name, {"depth": 3})
+        yield from made_up_diagnostics(name, names[1], name, {"depth": 3})
     for i, name in enumerate(names):
         yield Diagnostic("margins", name, names[i - 1], reason=name)
     for name in ("bias_variance", "importance"):
-        answer = found()[name]
+        answer = diagnostic_results()[name]
         if name == "importance":
             answer |= {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
         yield from (
@@ -161,7 +161,7 @@ def _diagnostics(view: RunView, names: list[str]):
         )  # fmt: skip
 
 
-def previous_of(view: RunView, names: list[str]) -> RunComparison:
+def previous_run(view: RunView, names: list[str]) -> RunComparison:
     old = {"id": names[0], "name": names[1], "started": "2026-01-01T00:00:00+00:00"}
     return RunComparison(
         old,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_views import everything_of, history_of, previous_of, run_point
+from report_views import history_of, previous_run, run_point, with_all_sections
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -397,7 +397,7 @@ def everything() -> RunView:
         zip(names[:6], [Task.BINARY, Task.REGRESSION, Task.MULTICLASS] * 2, strict=True)
     )
     plan = Plan(algorithms, datasets, 2, fails, skips, (names[0], names[4]), texts)
-    return everything_of(make_view(plan), names)
+    return with_all_sections(make_view(plan), names)
 
 
 def empty() -> RunView:
@@ -478,7 +478,7 @@ def index_page() -> str:
     names = list(HOSTILE.values())
     points = [run_point(i, names, name) for name in ("quick", names[0]) for i in range(8)]
     older = [points[0].run] * 3
-    return build_index(points, {points[0].id}, older, [previous_of(everything(), names)])
+    return build_index(points, {points[0].id}, older, [previous_run(everything(), names)])
 
 
 def history_page() -> str:

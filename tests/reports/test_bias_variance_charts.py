@@ -23,7 +23,7 @@ def answer(algorithm, size, **params):
 
 
 @pytest.fixture(scope="module")
-def told():
+def axes_of():
     tree = [answer("tree", n, depth=d, kind="x") for d in (1, 2, None) for n in (50, 100)]
     boost = [
         answer("boost", n, rounds=m, rate=r)
@@ -34,15 +34,15 @@ def told():
     return [*tree, *boost]
 
 
-def test_only_differing_params_are_shown(told):
-    assert varied(told)[0] == {"depth": 1}
-    assert varied(told)[-1] == {"rounds": 100, "rate": 1.0}
+def test_only_differing_params_are_shown(axes_of):
+    assert varied(axes_of)[0] == {"depth": 1}
+    assert varied(axes_of)[-1] == {"rounds": 100, "rate": 1.0}
     nested = {"estimator": {"algorithm": "tree", "params": {"depth": 3}}, "rate": 0.5}
     assert params_text(nested) == "estimator tree (depth 3), rate 0.5"
 
 
-def test_each_axis_has_a_chart_and_each_family_a_panel(told):
-    (details,) = bias_variance_figures(told)
+def test_each_axis_has_a_chart_and_each_family_a_panel(axes_of):
+    (details,) = bias_variance_figures(axes_of)
     by_axis = {figure.table.columns[1].title: figure for figure in details.blocks}
     assert list(by_axis) == ["depth", "rounds", "training rows"]
     assert [len(figure.spec.panels) for figure in by_axis.values()] == [2, 4, 2]

@@ -16,11 +16,11 @@ def view(views):
     return views["typical"]()
 
 
-def told(words) -> str:
+def text_of(words) -> str:
     """Return the text of words."""
     if isinstance(words, str):
         return words
-    return words.text if hasattr(words, "text") else "".join(map(told, words))
+    return words.text if hasattr(words, "text") else "".join(map(text_of, words))
 
 
 def heads(table) -> list[str]:
@@ -57,17 +57,17 @@ def test_missing_measurements_have_no_column(view) -> None:
 def test_parity_level_below_the_claim_is_highlighted(view) -> None:
     unsure = tuple(replace(p, verdict="inconclusive") for p in view.parity)
     undecided = [row[1] for row in overall(Page(replace(view, parity=unsure))).rows]
-    assert [(told(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
+    assert [(text_of(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
     cells = [row[1] for row in overall(Page(view)).rows]
-    assert [told(cell.text) for cell in cells] == ["no parity level"] * 2
+    assert [text_of(cell.text) for cell in cells] == ["no parity level"] * 2
     assert all(cell.tone == "bad" for cell in cells), "it claims L3"
     good = tuple(replace(p, rung="L3") for p in view.parity)
     mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), rung="L2"))
     first, second = (row[1] for row in overall(Page(replace(view, parity=mixed))).rows)
-    assert told(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
-    assert (told(second.text), second.tone) == ("L3 identical trees", "")
+    assert text_of(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
+    assert (text_of(second.text), second.tone) == ("L3 identical trees", "")
     bare = overall(Page(replace(view, parity=()))).rows[0][1]
-    assert told(bare.text) == "not compared"
+    assert text_of(bare.text) == "not compared"
     assert bare.note == "claims L3\N{NO-BREAK SPACE}(scikit-learn)"
 
 
@@ -93,7 +93,7 @@ def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
 def test_first_screen_recommends_an_algorithm(view) -> None:
     boxes = {box.title: box for box in summary.build(Page(view)).blocks[-1].blocks}
     (items,) = boxes["What to use"].blocks
-    assert "What could change this" in " ".join(map(told, items.items))
+    assert "What could change this" in " ".join(map(text_of, items.items))
 
 
 def test_without_scores_nothing_is_recommended(views) -> None:
@@ -128,7 +128,7 @@ def test_changes_are_listed_with_the_worst_first(view, compared) -> None:
     table = next(b for b in fragment.blocks if getattr(b, "name", "") == "changes")
     assert [row[2].value for row in table.rows] == ["worse", "better", "equivalent"]
     assert fragment.badge == "2", "one worse, one that failed"
-    texts = [told(b.title) for b in summary.build(page).blocks[-1].blocks]
+    texts = [text_of(b.title) for b in summary.build(page).blocks[-1].blocks]
     assert texts[-1] == "What changed"
 
 
@@ -142,13 +142,13 @@ def test_rounding_difference_is_shown_as_none(view) -> None:
     pooled = next(a for a in view.accuracy if not a.dataset)
     tiny = replace(pooled, difference=replace(pooled.difference, value=-1.1e-17))
     row = overall(Page(replace(view, accuracy=(tiny,)))).rows[0]
-    assert told(row[3].text) == "0\N{NO-BREAK SPACE}%"
+    assert text_of(row[3].text) == "0\N{NO-BREAK SPACE}%"
     assert math.isclose(row[3].value, -1.1e-17), "the CSV file has the number itself"
 
 
 def test_excluded_times_of_other_machines_are_reported(view) -> None:
     def cautions(view) -> str:
-        return " ".join(told(line) for line in summary._cautions(Page(view)))
+        return " ".join(text_of(line) for line in summary._cautions(Page(view)))
 
     assert "other kind" not in cautions(view)
     assert "3 on 1 other kind of machine" in cautions(replace(view, machines={"a": 9, "b": 3}))

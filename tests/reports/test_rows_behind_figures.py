@@ -61,7 +61,7 @@ def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
 
 
 @pytest.fixture(scope="module", params=["typical", "everything"])
-def told(request, views, sections):
+def figures_of_sections(request, views, sections):
     """Return (section, figure) of all figures of a run."""
     page = Page(views[request.param]())
     built = [(section.name, section.build(page)) for section in sections]
@@ -69,14 +69,16 @@ def told(request, views, sections):
             for f in figures(fragment)]  # fmt: skip
 
 
-def test_every_section_with_charts_is_checked(told) -> None:
-    assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {n for n, _ in told}
-    assert len(told) > 20
+def test_every_section_with_charts_is_checked(figures_of_sections) -> None:
+    assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {
+        n for n, _ in figures_of_sections
+    }
+    assert len(figures_of_sections) > 20
 
 
-def test_every_dot_is_in_a_row(told) -> None:
+def test_every_dot_is_in_a_row(figures_of_sections) -> None:
     lacking = []
-    for section, figure in told:
+    for section, figure in figures_of_sections:
         known = numbers(figure.table, figure.points)
         for x, y in drawn(figure):
             values = {x, y, x * x, y * y} if figure.title.startswith(ROOTS) else {x, y}
@@ -85,8 +87,8 @@ def test_every_dot_is_in_a_row(told) -> None:
     assert lacking == []
 
 
-def test_every_bar_is_a_share_of_its_row(told) -> None:
-    bars = [(n, f) for n, f in told if n in SHARES and any(
+def test_every_bar_is_a_share_of_its_row(figures_of_sections) -> None:
+    bars = [(n, f) for n, f in figures_of_sections if n in SHARES and any(
         isinstance(m, Boxes) for p in f.spec.panels for m in p.marks)]  # fmt: skip
     assert {n for n, _ in bars} == SHARES
     for _, figure in bars:
@@ -105,8 +107,8 @@ def _is_share(share: float, row: list[float]) -> bool:
     return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)
 
 
-def test_points_are_listed_individually(told) -> None:
-    for section, figure in told:
+def test_points_are_listed_individually(figures_of_sections) -> None:
+    for section, figure in figures_of_sections:
         if figure.points is not None and section in ("predictions", "timings"):
             dots = sum(len(m.points) for p in figure.spec.panels for m in p.marks
                        if isinstance(m, Dots))  # fmt: skip

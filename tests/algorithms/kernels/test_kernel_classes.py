@@ -42,7 +42,7 @@ def test_histogram_holds_weight_of_each_class_and_bin(seed, d):
     sums = np.full((d, 5 * class_arrays.CODES), np.nan)
     sum_cells(code, lane, weight, sums, 0, d)
     for f in range(d):
-        expected = plain.cells(code[f], lane, weight, 5)
+        expected = plain.class_histogram(code[f], lane, weight, 5)
         assert np.array_equal(sums[f].reshape(5, -1), expected)
 
 

@@ -82,7 +82,7 @@ def test_tree_equals_oracle(seed, num_leaves, min_rows, ridge):
     g = rng.normal(size=n).astype(np.float32)
     h = rng.uniform(0.5, 1.5, n).astype(np.float32)
     nodes, _ = grower.grow(g, h)
-    splits, values = oracles.Twin(grower.table.columns, [6] * 3, g, h, grower.rules).grow()
+    splits, values = oracles.Oracle(grower.table.columns, [6] * 3, g, h, grower.rules).grow()
     inner = np.flatnonzero(nodes["left"] >= 0)
     counts = nodes["count"]
     ours = [

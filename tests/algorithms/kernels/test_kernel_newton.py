@@ -97,26 +97,26 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
                 )
 
 
-def leave(X, used):
+def keep_rows(X, used):
     """Change nothing; return an empty set of rows."""
     return np.zeros(len(X), bool)
 
 
-def tie(X, used):
+def move_to_midpoints(X, used):
     """Move unused rows to the midpoints between used ones."""
     X[used] = 2 * np.round(X[used])
     X[~used] = np.round(2 * X[~used])
-    return leave(X, used)
+    return keep_rows(X, used)
 
 
-def lack(X, used):
+def make_missing(X, used):
     """Make a column missing in unused rows; return the rows where it was high."""
     is_high = X[:, 0] > 1
     X[~used, 0] = np.nan
     return is_high
 
 
-def move(X, used):
+def move_above(X, used):
     """Move unused rows above the others in a column; return the rows where it is missing."""
     X[~used, 0] += 100
     return np.isnan(X[:, 0])
@@ -124,7 +124,14 @@ def move(X, used):
 
 @pytest.mark.parametrize(
     ("missing", "change"),
-    [(0.0, leave), (0.3, leave), (0.0, tie), (0.3, tie), (0.0, lack), (0.3, move)],
+    [
+        (0.0, keep_rows),
+        (0.3, keep_rows),
+        (0.0, move_to_midpoints),
+        (0.3, move_to_midpoints),
+        (0.0, make_missing),
+        (0.3, move_above),
+    ],
 )
 @pytest.mark.parametrize("kind", [ExactGrower, LevelwiseGrower])
 def test_rows_are_at_the_node_the_tree_sends_them_to(kind, missing, change):

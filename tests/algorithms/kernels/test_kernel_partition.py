@@ -50,4 +50,4 @@ def test_split_partitions_rows_and_sorted_columns(seed, n, missing_left):
             n_present = int((~np.isnan(values[kept, f])).sum())
             side = rows._replace(lists=entries[None].copy(), columns=np.array([f]))
             result = read_places(sorted_table, side, 0, n_present)
-            assert result == oracles.places_apart(values[:, f], kept[:n_present])
+            assert result == oracles.split_positions(values[:, f], kept[:n_present])

@@ -3,7 +3,7 @@ from columns import column, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import read_places, table_of
-from oracles import places_apart, sort_column
+from oracles import sort_column, split_positions
 
 from algorithms.trees.kernels.presort import UNUSED, pick_rows
 from algorithms.trees.kernels.tree_arrays import ROW, Rows
@@ -47,5 +47,5 @@ def test_selected_rows_keep_order_and_positions(seed, n):
     n_present = int((~np.isnan(values[used])).sum())
     for f in range(2):
         assert [source[e & ROW] for e in lists[f]] == kept
-        expected = places_apart(values, kept[:n_present])
+        expected = split_positions(values, kept[:n_present])
         assert read_places(table, rows, f, n_present) == expected

@@ -37,7 +37,7 @@ def test_ranks_order_the_values(seed, n, missing):
         j - i
         for i in range(len(distinct))
         for j in range(i + 1, min(i + 50, len(distinct)))
-        if not oracles.apart(distinct[i], distinct[j])
+        if not oracles.fits_split(distinct[i], distinct[j])
     ]
     assert min(reach, 49) == max(close, default=0)
     assert (ranked.kind[0] == EXACT) == (reach == 0)

@@ -44,7 +44,7 @@ def test_sketch_cell_closes_when_full_and_before_a_large_value(
     weights = h if per_h else NO_WEIGHTS
     sizes = weights, 1.0, per_h, float(fewest), float(times * fewest)
     n_cells = cut_cells(order, x[order], *sizes, codes, edges, counts, several)
-    cells = oracles.cells(x, 1.0 + per_h * np.maximum(h, 0.0), fewest, times * fewest)
+    cells = oracles.sketch_cells(x, 1.0 + per_h * np.maximum(h, 0.0), fewest, times * fewest)
     assert n_cells == len(cells)
     for k, own in enumerate(cells):
         inside = np.isin(x, own)
@@ -121,7 +121,7 @@ def test_cells_are_nearly_even_and_in_order(missing):
 def test_value_of_few_rows_does_not_close_the_previous_cell(digits):
     x = np.round(np.random.default_rng(0).normal(size=16_000), digits).astype(np.float32)
     cells = Cells(x[:, None], ALONE, "test")
-    expected = oracles.cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
+    expected = oracles.sketch_cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
     lowest = [own[0] for own in expected]
     assert np.array_equal(cells.codes[0], np.searchsorted(lowest, x, side="right") - 1)
 

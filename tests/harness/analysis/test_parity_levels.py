@@ -14,13 +14,13 @@ from harness.core.model import Status, to_json
 ALIKE = Comparison("values", (), (4, 4), 4, 120, 0.0, 1e-6)
 
 
-def what(**changes):
+def inputs_of(**changes):
     sides = [{"algorithm": "mine", "params": {}}, {"algorithm": "theirs", "params": {"depth": 3}}]
     fields = {"dataset": "iris", "preparation": "native", "inputs": "raw", "sides": sides}
     return {**fields, **changes}
 
 
-def found(*agreements, reason="", comparison=ALIKE):
+def comparison_of(*agreements, reason="", comparison=ALIKE):
     splits = {f"f{i}": agreement for i, agreement in enumerate(agreements)}
     kept = to_json(comparison) if comparison else None
     return {"splits": splits, "comparison": kept, "split": "f0", "reason": reason}
@@ -33,7 +33,7 @@ def verdict(word, **changes):
 
 
 def parity(result, *accuracy, declared=None, **changes):
-    (one,) = parities([(what(**changes), Status.DONE, result)], accuracy, declared or {})
+    (one,) = parities([(inputs_of(**changes), Status.DONE, result)], accuracy, declared or {})
     return one
 
 
@@ -56,24 +56,24 @@ def test_parity_levels_are_ordered():
 
 
 def test_lowest_level_of_all_splits_counts():
-    one = parity(found("bits", "values", "bits"))
+    one = parity(comparison_of("bits", "values", "bits"))
     assert (one.rung, one.comparison, one.reason) == ("L2", ALIKE, "")
     assert (one.algorithm, one.reference, one.dataset) == ("mine", "theirs", "iris")
     assert one.split == "f0"
     assert dict(one.splits) == {"f0": "bits", "f1": "values", "f2": "bits"}
-    assert parity(found("bits")).rung == "L3"
-    assert parity(found("bits", "structure")).rung == "L1"
-    assert parity(found("bits"), inputs="bins").rung == "L1"
+    assert parity(comparison_of("bits")).rung == "L3"
+    assert parity(comparison_of("bits", "structure")).rung == "L1"
+    assert parity(comparison_of("bits"), inputs="bins").rung == "L1"
 
 
 @pytest.mark.parametrize("word", ["equivalent", "better", "worse", "inconclusive", ""])
 def test_equivalent_accuracy_decides_if_trees_differ(word):
     judged = [verdict(word)] if word else []
-    one = parity(found("bits", ""), *judged)
+    one = parity(comparison_of("bits", ""), *judged)
     assert one.rung == ("L0" if word == "equivalent" else "")
     assert one.splits["f1"] == ("accuracy" if word == "equivalent" else "")
     assert one.verdict == word
-    assert parity(found("bits"), *judged).rung == "L3"
+    assert parity(comparison_of("bits"), *judged).rung == "L3"
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,21 @@ def test_equivalent_accuracy_decides_if_trees_differ(word):
     ids=str,
 )
 def test_unrelated_verdict_decides_nothing(other):
-    assert parity(found(""), verdict("equivalent", **other)).rung == ""
+    assert parity(comparison_of(""), verdict("equivalent", **other)).rung == ""
 
 
 def test_missing_comparison_reaches_no_tree_level():
-    one = parity(found(comparison=None, reason="no trees"), verdict("equivalent"))
+    one = parity(comparison_of(comparison=None, reason="no trees"), verdict("equivalent"))
     assert (one.rung, one.comparison, one.reason) == ("L0", None, "no trees")
-    partly = parity(found("bits", reason="a split failed"), verdict("inconclusive"))
+    partly = parity(comparison_of("bits", reason="a split failed"), verdict("inconclusive"))
     assert partly.rung == ""
 
 
 def test_claim_belongs_to_the_mode():
     rungs = {"default": "L0", "scikit-learn": "L3"}
     declared = {"algorithms": {"mine": {"rungs": rungs}}}
-    assert parity(found("bits"), declared=declared).claimed == "L0"
-    sides = what()["sides"]
+    assert parity(comparison_of("bits"), declared=declared).claimed == "L0"
+    sides = inputs_of()["sides"]
     sides[0]["params"] = {"parity": "scikit-learn"}
-    assert parity(found("bits"), declared=declared, sides=sides).claimed == "L3"
-    assert parity(found("bits")).claimed == ""
+    assert parity(comparison_of("bits"), declared=declared, sides=sides).claimed == "L3"
+    assert parity(comparison_of("bits")).claimed == ""

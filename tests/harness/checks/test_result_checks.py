@@ -125,7 +125,7 @@ TUNED = Model(
 )  # fmt: skip
 
 
-def found(*models: Model, **options: Any) -> dict[str, Finding]:
+def findings_of_models(*models: Model, **options: Any) -> dict[str, Finding]:
     findings = check_results(view_of(*models, **options))
     assert all(f.page == f"docs/checks.md#{f.code.lower()}" for f in findings)
     assert len({f.code for f in findings}) == len(findings)
@@ -133,17 +133,17 @@ def found(*models: Model, **options: Any) -> dict[str, Finding]:
 
 
 def only(code: str, *models: Model, **options: Any) -> Finding:
-    findings = found(*models, **options)
+    findings = findings_of_models(*models, **options)
     assert set(findings) == {code}
     return findings[code]
 
 
 def test_clean_run_raises_nothing() -> None:
-    assert found(BEST, TUNED) == {}
+    assert findings_of_models(BEST, TUNED) == {}
 
 
 def test_run_of_failures_only_raises_nothing() -> None:
-    assert found(Model("broken", 0.4, failed=SPLITS)) == {}
+    assert findings_of_models(Model("broken", 0.4, failed=SPLITS)) == {}
 
 
 def test_codes_are_unique_and_in_order() -> None:
@@ -156,7 +156,7 @@ def test_model_no_better_than_a_constant_is_found() -> None:
     finding = only("RUN001", BEST, TUNED, Model("useless", 0.688, train=0.685))
     assert finding.severity is Severity.WARNING
     assert "'useless' is no better than a constant" in finding.sentence
-    alone = found(Model("a", 0.69), Model("b", 0.70))["RUN001"]
+    alone = findings_of_models(Model("a", 0.69), Model("b", 0.70))["RUN001"]
     assert alone.severity is Severity.PROBLEM
     assert alone.sentence.startswith("no model predicts better")
 
@@ -168,7 +168,7 @@ def test_overfitting_is_found() -> None:
 
 
 def test_forest_fitting_training_rows_and_predicting_best_does_not_overfit() -> None:
-    assert found(Model("forest", noisy(0.38, 0.01, 2), train=0.01), TUNED) == {}
+    assert findings_of_models(Model("forest", noisy(0.38, 0.01, 2), train=0.01), TUNED) == {}
 
 
 def test_underfitting_is_found() -> None:
@@ -179,8 +179,8 @@ def test_underfitting_is_found() -> None:
 def test_split_unlike_the_others_is_found() -> None:
     odd = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
     models = Model("a", odd), Model("b", [loss + 0.05 for loss in odd]), TUNED
-    assert "RUN004" not in found(Model("a", odd), BEST, TUNED)
-    finding = found(*models[:2])["RUN004"]
+    assert "RUN004" not in findings_of_models(Model("a", odd), BEST, TUNED)
+    finding = findings_of_models(*models[:2])["RUN004"]
     assert "kfold12-s0-r0-f5" in finding.sentence
     assert finding.evidence["factor"] > 1.9
 
@@ -189,7 +189,7 @@ def test_no_gain_over_a_strong_default_is_found() -> None:
     strong = Model("sklearn.hist_gradient_boosting", noisy(0.402, 0.02, 5))
     assert "not clearly better" in only("RUN005", BEST, TUNED, strong).sentence
     behind = Model("sklearn.hist_gradient_boosting", noisy(0.45, 0.005, 5))
-    assert found(BEST, TUNED, behind) == {}
+    assert findings_of_models(BEST, TUNED, behind) == {}
 
 
 def test_slow_model_that_is_no_better_is_found() -> None:
@@ -199,7 +199,7 @@ def test_slow_model_that_is_no_better_is_found() -> None:
     assert finding.evidence == {"simpler": {"slow": "best"}}
     better = Model("slow", noisy(0.30, 0.01, 3), seconds=9.0, params={"n_estimators": 900},
                    capacity=TREES)  # fmt: skip
-    assert found(BEST, TUNED, better) == {}
+    assert findings_of_models(BEST, TUNED, better) == {}
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_unequal_budgets_are_found() -> None:
     finding = only("RUN010", BEST, TUNED, booster("slow", 0.1), booster("fast", 0.3))
     assert finding.evidence["budgets"] == {"slow (equal)": 2.0, "fast (equal)": 6.0}
     other_track = booster("fast", 0.3, "default")
-    assert found(BEST, TUNED, booster("slow", 0.1), other_track) == {}
+    assert findings_of_models(BEST, TUNED, booster("slow", 0.1), other_track) == {}
 
 
 def test_few_trees_at_default_learning_rates_are_found() -> None:
@@ -253,7 +253,7 @@ def test_few_trees_at_default_learning_rates_are_found() -> None:
 
     finding = only("RUN010", BEST, TUNED, booster("a", 20), booster("bb", 20))
     assert finding.sentence.startswith("the boosters have 20 trees each")
-    assert found(BEST, TUNED, booster("a", 100), booster("bb", 100)) == {}
+    assert findings_of_models(BEST, TUNED, booster("a", 100), booster("bb", 100)) == {}
     finding = only("RUN010", BEST, TUNED, booster("a", 100), booster("bb", 1000))
     assert "the number of trees is 100 for a and 1000 for bb" in finding.sentence
 
@@ -267,13 +267,15 @@ def test_noisy_times_are_found() -> None:
     times = [1.0, 2.5, 0.5, 1.1, 3.0, 0.4] * 2
     assert only("RUN012", BEST, TUNED, Model("jumpy", noisy(0.45, 0.01, 4), seconds=times))
     steady = [1.0, 1.05, 0.98, 1.1, 3.0, 1.02] * 2
-    assert found(BEST, TUNED, Model("steady", noisy(0.45, 0.01, 4), seconds=steady)) == {}
+    assert (
+        findings_of_models(BEST, TUNED, Model("steady", noisy(0.45, 0.01, 4), seconds=steady)) == {}
+    )
 
 
 def test_too_few_splits_are_found() -> None:
     models = Model("a", [0.40, 0.44, 0.42]), TUNED_ON_THREE
-    assert found(*models, splits=3)["RUN013"].evidence["splits"] == 3
-    one = found(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
+    assert findings_of_models(*models, splits=3)["RUN013"].evidence["splits"] == 3
+    one = findings_of_models(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
     assert one.sentence.startswith("one split cannot tell")
 
 

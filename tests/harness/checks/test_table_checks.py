@@ -33,7 +33,7 @@ def binary(frame: pd.DataFrame, **more) -> Table:
     return Table(frame, y, ("no", "yes"), **more)
 
 
-def found(table: Table, task: Task = Task.BINARY, source: Source | None = None) -> dict:
+def findings_of(table: Table, task: Task = Task.BINARY, source: Source | None = None) -> dict:
     findings = check_table(table, task, source, "mine")
     assert all(
         f.dataset == "mine" and f.page == f"docs/checks.md#{f.code.lower()}" for f in findings
@@ -44,7 +44,7 @@ def found(table: Table, task: Task = Task.BINARY, source: Source | None = None) 
 
 
 def only(code: str, *arguments) -> Finding:
-    findings = found(*arguments)
+    findings = findings_of(*arguments)
     assert set(findings) == {code}
     return findings[code]
 
@@ -54,7 +54,7 @@ def only(code: str, *arguments) -> Finding:
 def test_clean_table_raises_nothing(task, rows):
     frame = clean_frame(rows)
     table = Table(frame, clean_target(frame)) if task is Task.REGRESSION else binary(frame)
-    assert found(table, task) == {}
+    assert findings_of(table, task) == {}
 
 
 def test_codes_are_unique_and_in_order():
@@ -116,7 +116,9 @@ def test_copy_of_the_target_is_found():
     frame = clean_frame()
     table = binary(frame)
     words = pd.Categorical.from_codes(table.y.astype(int), ["dead", "alive"])
-    finding = found(binary(frame.assign(alive=words)), Task.BINARY, Source("survived"))["DATA002"]
+    finding = findings_of(binary(frame.assign(alive=words)), Task.BINARY, Source("survived"))[
+        "DATA002"
+    ]
     assert finding.severity is Severity.PROBLEM
     assert "'alive' alone predicts 'survived'" in finding.sentence
 
@@ -133,7 +135,7 @@ def test_strong_feature_is_no_leak():
     frame = clean_frame(4000)
     y = clean_target(frame)
     near = y + np.random.default_rng(5).normal(scale=0.2, size=len(y))  # explains 98 %
-    assert found(Table(frame.assign(near=near), y), Task.REGRESSION) == {}
+    assert findings_of(Table(frame.assign(near=near), y), Task.REGRESSION) == {}
 
 
 def test_few_errors_of_the_constant_decide_nothing():
@@ -141,7 +143,7 @@ def test_few_errors_of_the_constant_decide_nothing():
     y = np.zeros(200, np.int64)
     y[::40] = 1
     table = Table(frame.assign(same=y.astype(float)), y, ("no", "yes"))
-    assert "DATA002" not in found(table)
+    assert "DATA002" not in findings_of(table)
 
 
 # ------------------------------------------------------------------ what files do
@@ -150,7 +152,7 @@ def test_few_errors_of_the_constant_decide_nothing():
 def test_dates_used_by_the_loader_are_reported():
     frame = clean_frame().assign(when_days=np.random.default_rng(0).normal(size=ROWS))
     source = Source("y", dates={"when": "%Y-%m-%d"})
-    findings = found(binary(frame), Task.BINARY, source)
+    findings = findings_of(binary(frame), Task.BINARY, source)
     assert findings["DATA003"].severity is Severity.NOTE
     assert "'when' holds dates as text" in findings["DATA003"].sentence
 
@@ -158,7 +160,7 @@ def test_dates_used_by_the_loader_are_reported():
 def test_dates_among_the_categories_are_found():
     days = pd.date_range("2020-01-01", periods=200).strftime("%d.%m.%Y")
     when = pd.Categorical(np.random.default_rng(0).choice(days, ROWS))
-    findings = found(binary(clean_frame().assign(when=when)))
+    findings = findings_of(binary(clean_frame().assign(when=when)))
     assert findings["DATA003"].severity is Severity.WARNING
     assert "as categories" in findings["DATA003"].sentence
 
@@ -183,7 +185,7 @@ def test_numbered_column_names_are_a_header():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(ROWS, 5)))
     frame.columns = [str(i) for i in range(5)]
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
 # ------------------------------------------------------------------ rows
@@ -214,7 +216,7 @@ def test_one_often_repeated_row_is_no_copy():
     frame = wide_frame()
     frame.iloc[700:] = frame.iloc[0].to_numpy()  # an empty measurement
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
 def test_rows_equal_by_chance_are_no_copies():
@@ -222,7 +224,7 @@ def test_rows_equal_by_chance_are_no_copies():
     frame = pd.DataFrame(random.integers(0, 3, (3000, 8)).astype(float), columns=list("abcdefgh"))
     y = (random.random(3000) > 0.5).astype(np.int64)
     assert frame.duplicated(keep=False).mean() > 0.3
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
 def test_copied_rows_of_a_sparse_table_are_found():
@@ -240,7 +242,7 @@ def test_test_rows_of_another_population_are_found():
     is_test = np.arange(ROWS) >= 700
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
     same = Table(frame, y, ("no", "yes"), test_rows=is_test)
-    assert found(same) == {}
+    assert findings_of(same) == {}
     moved = frame.assign(c=frame["c"] + 1.5 * is_test)
     finding = only("DATA012", Table(moved, y, ("no", "yes"), test_rows=is_test))
     assert "most of all in 'c'" in finding.sentence
@@ -259,18 +261,18 @@ def test_joint_shift_of_two_columns_is_found():
 
 def test_time_column_split_at_random_is_found():
     frame = clean_frame().assign(timestamp=1_600_000_000 + 61 * np.arange(ROWS) // 2 * 2.0)
-    finding = found(binary(frame))["DATA013"]
+    finding = findings_of(binary(frame))["DATA013"]
     assert "'timestamp'" in finding.sentence
-    assert "DATA013" not in found(binary(frame), Task.BINARY, Source(time="timestamp"))
+    assert "DATA013" not in findings_of(binary(frame), Task.BINARY, Source(time="timestamp"))
     is_test = np.arange(ROWS) >= 800
-    assert "DATA013" not in found(binary(frame, test_rows=is_test))
-    assert "DATA013" in found(binary(frame, test_rows=np.arange(ROWS) % 5 == 0))
+    assert "DATA013" not in findings_of(binary(frame, test_rows=is_test))
+    assert "DATA013" in findings_of(binary(frame, test_rows=np.arange(ROWS) % 5 == 0))
 
 
 def test_dates_split_at_random_are_found():
     days = np.random.default_rng(0).permutation(ROWS).astype(float)
     table = binary(clean_frame().assign(when_days=days))
-    findings = found(table, Task.BINARY, Source(dates={"when": "%Y-%m-%d"}))
+    findings = findings_of(table, Task.BINARY, Source(dates={"when": "%Y-%m-%d"}))
     assert "'when'" in findings["DATA013"].sentence
 
 
@@ -294,7 +296,7 @@ def test_count_target_is_found():
     ],
 )
 def test_other_integers_are_no_counts(y):
-    assert found(Table(clean_frame(), y.astype(float)), Task.REGRESSION) == {}
+    assert findings_of(Table(clean_frame(), y.astype(float)), Task.REGRESSION) == {}
 
 
 def test_ranking_file_is_found(tmp_path):
@@ -320,7 +322,8 @@ def test_imbalance_is_found():
     finding = only("DATA008", Table(clean_frame(), y, ("no", "yes")))
     assert "95.0%" in finding.sentence
     assert (
-        found(Table(clean_frame(), (np.arange(ROWS) % 5 == 0).astype(np.int64), ("a", "b"))) == {}
+        findings_of(Table(clean_frame(), (np.arange(ROWS) % 5 == 0).astype(np.int64), ("a", "b")))
+        == {}
     )
 
 
@@ -330,14 +333,14 @@ def test_rare_classes_are_found():
     finding = only("DATA009", Table(clean_frame(), y, ("a", "b", "c", "rare")), Task.MULTICLASS)
     assert finding.evidence["rows"] == {"rare": 12}
     even = Table(clean_frame(), np.arange(ROWS) % 20, tuple(map(str, range(20))))
-    assert found(even, Task.MULTICLASS) == {}
+    assert findings_of(even, Task.MULTICLASS) == {}
 
 
 def test_missing_targets_are_found():
     y = np.arange(ROWS) % 3
     table = Table(clean_frame(), y, ("?", "high", "low"))
     assert "'?'" in only("DATA017", table, Task.MULTICLASS).sentence
-    finding = found(binary(clean_frame()), Task.BINARY, Source(without_target=3))["DATA017"]
+    finding = findings_of(binary(clean_frame()), Task.BINARY, Source(without_target=3))["DATA017"]
     assert finding.evidence == {"rows": 3}
 
 
@@ -349,7 +352,7 @@ def test_columns_without_information_are_found():
     assert only("DATA010", binary(frame)).evidence["columns"] == ["same", "none"]
     late = np.zeros(40_000)
     late[-1] = 1.0  # outside the sample, most likely, but in the table
-    assert found(binary(clean_frame(40_000).assign(late=late))) == {}
+    assert findings_of(binary(clean_frame(40_000).assign(late=late))) == {}
 
 
 def test_nearly_empty_columns_are_found():
@@ -385,7 +388,7 @@ def test_numbers_stored_as_text_are_found(tmp_path):
 def test_codes_with_letters_are_not_numeric_text():
     codes = [f"{c}{i}" for i in range(30) for c in ("", "V")]
     column = pd.Categorical(np.random.default_rng(0).choice(codes, ROWS))
-    assert found(binary(clean_frame().assign(diagnosis=column))) == {}
+    assert findings_of(binary(clean_frame().assign(diagnosis=column))) == {}
 
 
 def test_equivalent_columns_are_found():

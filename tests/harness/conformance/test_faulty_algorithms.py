@@ -17,7 +17,7 @@ from harness.plugins.registry import Registry
 REGRESSION = frozenset({Task.REGRESSION})
 
 
-class Honest:
+class Correct:
     """A stump that follows every rule; its subclasses break one each."""
 
     def __init__(self, spec):
@@ -49,7 +49,7 @@ class Honest:
         return TreeEnsemble.join([grown], n_features=tree.n_features, input_dtype="float32")
 
 
-class Drifting(Honest):
+class Drifting(Correct):
     fits = 0
 
     def predict(self, X):
@@ -64,41 +64,41 @@ class Drifting(Honest):
         raise TypeError("its trees cannot be exported")
 
 
-class Scribbling(Honest):
+class Scribbling(Correct):
     def fit(self, native):
         super().fit(native)
         native[0][0, 0] += 1.0
 
 
-class Chatty(Honest):
+class Chatty(Correct):
     def fit(self, native):
         super().fit(native)
         os.write(1, b"[1] training\n")
 
 
-class Deaf(Honest):
+class Deaf(Correct):
     def fit(self, native):
         super().fit((*native[:2], None))
 
 
-class Lazy(Honest):
+class Lazy(Correct):
     def fit(self, native):
         X, y, _ = native
         super().fit((X, np.full_like(y, y.mean()), None))
 
 
-class Stale(Honest):
+class Stale(Correct):
     def predict_one(self, x):
         return self.predict(x) * 1.001
 
 
-class Bragging(Honest):
+class Bragging(Correct):
     def export_trees(self):
         result = super().export_trees()
         return TreeEnsemble.from_arrays({**result.to_arrays(), "value": 2 * result.value})
 
 
-class Torn(Honest):
+class Torn(Correct):
     def fit(self, native):
         super().fit(native)
         self.shift = 1e-12 * (self.spec.threads - 1)
@@ -110,26 +110,26 @@ class Torn(Honest):
         raise TypeError("its trees cannot be exported")
 
 
-class Narrow(Honest):
+class Narrow(Correct):
     def fit(self, native):
         if len(native[0]) == 1:
             raise IndexError("index 1 is out of bounds")
         super().fit(native)
 
 
-class Stumbling(Honest):
+class Stumbling(Correct):
     def fit(self, native):
         if len(set(native[1])) == 1:
             raise TypeError("'NoneType' object is not subscriptable")
         super().fit(native)
 
 
-class Misshapen(Honest):
+class Misshapen(Correct):
     def predict(self, X):
         return super().predict(X)[:, None]
 
 
-LIARS = {
+FAULTY = {
     Drifting: ("the same seed gives the same bits", "off"),
     Scribbling: ("what is given is left as it was", "X of training was written to"),
     Chatty: ("nothing is printed", "[1] training"),
@@ -155,14 +155,14 @@ def findings(adapter):
 
 
 def test_correct_plugin_passes_every_check():
-    result = findings(Honest)
+    result = findings(Correct)
     assert len(result) == len(OF_ALGORITHMS)
     assert {f.state for f in result.values()} == {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("liar", LIARS, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("liar", FAULTY, ids=lambda c: c.__name__)
 def test_broken_rule_is_named(liar):
-    promise, words = LIARS[liar]
+    promise, words = FAULTY[liar]
     result = findings(liar)[promise]
     assert result.state == "failed"
     assert words in result.message

@@ -27,7 +27,7 @@ def child(tmp_path, monkeypatch):
     return put
 
 
-def found():
+def checks_of():
     return list(check_supervised("some", timeout=5.0))
 
 
@@ -38,7 +38,7 @@ if [ "$first" = 0 ]; then
 fi
 echo '{TWO}' >> "$out"; echo '{DONE}' >> "$out"
 """)
-    first, death, second = found()
+    first, death, second = checks_of()
     assert (first, second) == (Finding("one", "", "ok"), Finding("two", "", "ok"))
     assert (death.check, death.state) == ("one", "failed")
     assert death.message.startswith("then the worker ended with exit code 7")
@@ -49,18 +49,18 @@ echo '{TWO}' >> "$out"; echo '{DONE}' >> "$out"
 def test_process_that_never_starts_is_an_error_for_any_exit_code(child, code):
     child(f"echo 'no such thing' >&2; exit {code}")
     with pytest.raises(ConfigError, match=r"could not start: (?s:.*)no such thing"):
-        found()
+        checks_of()
 
 
 def test_process_that_cannot_restart_is_an_error(child):
     child(f"""[ "$first" = 0 ] && echo '{ONE}' >> "$out"; exit 7""")
     with pytest.raises(ConfigError, match="could not start"):
-        found()
+        checks_of()
 
 
 def test_process_that_never_ends_does_not_block(child):
     child(f"""echo '{ONE}' >> "$out"; echo '{DONE}' >> "$out"; sleep 600""")
-    assert found() == [Finding("one", "", "ok")]
+    assert checks_of() == [Finding("one", "", "ok")]
 
 
 def test_process_silent_after_a_check_is_stopped(child):

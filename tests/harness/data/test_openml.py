@@ -10,7 +10,7 @@ from email.message import Message
 
 import numpy as np
 import pytest
-from openml_kit import API, DENSE, SPARSE, answers_of, dataset_of, stored
+from openml_kit import API, DENSE, SPARSE, dataset_of, responses_of, stored
 
 from harness.core.errors import DataError
 from harness.data import remote
@@ -86,7 +86,7 @@ def test_state_shows_whether_a_network_is_needed(tmp_path):
 @pytest.fixture
 def served(monkeypatch):
     """Answer https requests from a table, and log the requested addresses."""
-    answers, asked = answers_of(DENSE), []
+    answers, asked = responses_of(DENSE), []
 
     def https_open(self, request):
         asked.append(request.full_url)
@@ -181,7 +181,7 @@ def test_unknown_openml_id_is_reported(served):
 
 def test_unparsable_data_is_not_fetched_elsewhere(served):
     bad = DENSE.replace("1,20.5,cook,no", "1,20.5,cook")
-    served |= answers_of(bad)
+    served |= responses_of(bad)
     with pytest.raises(DataError, match=r"mine \(OpenML 7\) cannot be read: (?!.*unknown url)"):
         table_of(dataset_of())
     assert len(served["asked"]) == 4

@@ -112,7 +112,7 @@ class FakeFuture:
         raise TimeoutError
 
 
-def crew_with(parts, *there):
+def dask_workers_with(parts, *there):
     """Return `DaskWorkers` at (address, host) pairs, and the list of addresses of sent tasks."""
     workers, handed = DaskWorkers(FakeClient(), None, ()), []
     workers.client.submit = lambda *_, **asked: handed.append(asked["workers"][0]) or FakeFuture()
@@ -127,7 +127,7 @@ class FakeClient:
 
 
 def test_trial_losing_every_worker_fails_alone_and_is_retried():
-    workers, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
+    workers, _ = dask_workers_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
     for _ in range(_dask_crew.ATTEMPTS):
         workers.hand_out(["a"], alone=False)
@@ -144,7 +144,7 @@ def test_trial_losing_every_worker_fails_alone_and_is_retried():
 
 def test_missing_result_is_computed_by_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
-    workers, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
+    workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
     workers.hand_out(["a"], alone=False)
     assert workers.take_done([]) == []
     workers.hand_out(["b"], alone=False)
@@ -156,7 +156,7 @@ def test_missing_result_is_computed_by_another_worker(monkeypatch):
 def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, alone):
     """Otherwise a killed worker would use up all attempts before the scheduler notices."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
-    workers, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
+    workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"))
     workers.hand_out(["a"], alone=alone)
     assert workers.take_done([]) == []
     for _ in range(_dask_crew.ATTEMPTS):
@@ -175,7 +175,7 @@ def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, al
 
 def test_timed_work_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
-    workers, handed = crew_with(parts, ("b", "one"), ("c", "two"))
+    workers, handed = dask_workers_with(parts, ("b", "one"), ("c", "two"))
     workers.hand_out(["b"], alone=True)
     workers.membership.known["a"] = workers.membership.known[
         "b"

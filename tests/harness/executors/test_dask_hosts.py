@@ -20,7 +20,7 @@ def own_locks(monkeypatch, tmp_path):
     monkeypatch.setattr(hosts.tempfile, "tempdir", str(tmp_path))
 
 
-class Guest(threading.Thread):
+class HostUser(threading.Thread):
     """A thread that locks the host and keeps it until released."""
 
     def __init__(self, *, alone, wanted=lambda: True):
@@ -43,20 +43,20 @@ class Guest(threading.Thread):
 
 
 def test_untimed_jobs_share_a_host_and_timed_jobs_have_it_alone():
-    one, two = Guest(alone=False), Guest(alone=False)
+    one, two = HostUser(alone=False), HostUser(alone=False)
     assert one.there.wait(5.0)
     assert two.there.wait(5.0)
     waits = threading.Event()
-    timing = Guest(alone=True, wanted=lambda: waits.set() or True)
+    timing = HostUser(alone=True, wanted=lambda: waits.set() or True)
     assert waits.wait(5.0)
-    late = Guest(alone=False)  # comes later, and may not overtake
+    late = HostUser(alone=False)  # comes later, and may not overtake
     one.go()
     assert not timing.there.wait(0.2)
     assert not late.there.is_set()
     two.go()
     assert timing.there.wait(5.0)
     assert not late.there.wait(0.2)
-    second = Guest(alone=True)
+    second = HostUser(alone=True)
     timing.go()
     assert late.there.wait(5.0)
     assert not second.there.wait(0.2)
@@ -66,9 +66,9 @@ def test_untimed_jobs_share_a_host_and_timed_jobs_have_it_alone():
 
 
 def test_cancelled_waiter_stops_waiting():
-    timing = Guest(alone=True)
+    timing = HostUser(alone=True)
     assert timing.there.wait(5.0)
-    waiting = Guest(alone=False, wanted=lambda: False)
+    waiting = HostUser(alone=False, wanted=lambda: False)
     waiting.join(5.0)
     assert waiting.end == "given up"
     timing.go()
@@ -85,7 +85,7 @@ def test_lock_is_released_with_its_process(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         left = hosts.Path(other.stdout.readline().strip())
-        waiting = Guest(alone=False)
+        waiting = HostUser(alone=False)
         assert not waiting.there.wait(0.2)
         own = Folder()
         assert left.is_dir()
@@ -122,7 +122,7 @@ def test_leftovers_of_a_client_are_closed_after_a_while(monkeypatch):
 def test_nothing_is_compiled_beside_timed_work(monkeypatch):
     warmed = threading.Event()
     monkeypatch.setattr(Supervisor, "warm", lambda *_: warmed.set())
-    timing = Guest(alone=True)
+    timing = HostUser(alone=True)
     assert timing.there.wait(5.0)
     results = []
     work = threading.Thread(target=lambda: results.extend(jobs.run_here("late", job({}))))

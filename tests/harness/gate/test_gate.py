@@ -28,7 +28,7 @@ BUILTIN = [
 ]
 
 
-class MadeUp(Execution):
+class FakeExecution(Execution):
     """A fake execution: side A takes ``slower`` times as long as side B."""
 
     slower = 1.0
@@ -74,7 +74,7 @@ def project(tmp_path, monkeypatch):
     folder = new_project(tmp_path / "project")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setattr(gate, "Execution", MadeUp)
+    monkeypatch.setattr(gate, "Execution", FakeExecution)
     monkeypatch.setattr(gate, "make_base", based)
     monkeypatch.setattr(
         command, "load_registry", lambda files: load_registry(files, modules=BUILTIN)
@@ -121,7 +121,7 @@ def test_changed_head_that_is_no_worse_passes(project):
 def test_worse_head_fails(project, monkeypatch, fault, kind):
     plant(project, "comment")
     for name, value in fault.items():
-        monkeypatch.setattr(MadeUp, name, value)
+        monkeypatch.setattr(FakeExecution, name, value)
     code, out, err = against("--json")
     assert code == 1, err
     data = json.loads(out)
@@ -137,7 +137,7 @@ def test_worse_head_fails(project, monkeypatch, fault, kind):
 
 def test_limit_may_be_wider(project, monkeypatch):
     plant(project, "comment")
-    monkeypatch.setattr(MadeUp, "slower", 1.15)
+    monkeypatch.setattr(FakeExecution, "slower", 1.15)
     assert against("--slower", "20%")[0] == 0
     assert against("--slower", "0%")[0] == 2
     assert against("--slower", "soon")[0] == 2
@@ -153,7 +153,7 @@ def test_unchanged_head_compares_nothing(project):
 
 def test_markdown_goes_to_a_file_or_replaces_the_table(project, monkeypatch):
     plant(project, "comment")
-    monkeypatch.setattr(MadeUp, "slower", 1.15)
+    monkeypatch.setattr(FakeExecution, "slower", 1.15)
     code, out, _ = against("--markdown")
     assert code == 1
     assert out.startswith("### Gate against main (")
@@ -214,7 +214,7 @@ def states(document):
 def test_unfinished_measurement_is_undecided(project, monkeypatch, done, left):
     plant(project, "comment")
     for name, count in done.items():
-        monkeypatch.setattr(MadeUp, name, count)
+        monkeypatch.setattr(FakeExecution, name, count)
     code, out, err = against("--budget", "35m", "--json")
     assert code == 6, err
     data = json.loads(out)
@@ -226,8 +226,8 @@ def test_unfinished_measurement_is_undecided(project, monkeypatch, done, left):
 
 def test_failure_is_kept_if_other_measurements_are_unfinished(project, monkeypatch):
     plant(project, "comment")
-    monkeypatch.setattr(MadeUp, "duels", 0)
-    monkeypatch.setattr(MadeUp, "more", 2_000_000)
+    monkeypatch.setattr(FakeExecution, "duels", 0)
+    monkeypatch.setattr(FakeExecution, "more", 2_000_000)
     code, out, _ = against("--budget", "90s", "--json")
     assert code == 1
     assert states(json.loads(out))["memory", "train"] == "fail"
@@ -255,7 +255,7 @@ def plans(project, monkeypatch):
     """Return a list to which each gate of the project appends its plan."""
     results = []
 
-    class Seen(MadeUp):
+    class Seen(FakeExecution):
         def carry_out(self, plan, matches=()):
             results.append(plan)
             return super().carry_out(plan, matches)

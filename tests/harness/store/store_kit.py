@@ -122,7 +122,7 @@ def fill(folder, number):
         for i in (t.seed for t in trials if t.id not in known):
             result, path = finish_in(work, i)
             store.record(run, result, source=path)
-            say(result.trial.id)
+            print_line(result.trial.id)
         store.finish_run(run, "done")
 
 
@@ -130,7 +130,7 @@ def hold(folder, _):
     """Hold the writer's lock until the parent continues or kills this process."""
     with Store.open(folder, write=True) as store:
         begin(store)
-        say("held")
+        print_line("held")
         sys.stdin.readline()
 
 
@@ -154,7 +154,7 @@ def overflow(folder, limit):
         result = [o.trial.id for o, _ in store.outcomes()]
     with sqlite3.connect(f"file:{folder}/harness.db?mode=ro", uri=True) as database:
         whole = database.execute("PRAGMA integrity_check").fetchone()[0]
-    say(json.dumps({"message": message, "stored": stored, "found": result, "whole": whole}))
+    print_line(json.dumps({"message": message, "stored": stored, "found": result, "whole": whole}))
 
 
 def look(folder, _):
@@ -166,7 +166,7 @@ def look(folder, _):
         Store.open(folder, write=True).close()
     except StoreError as error:
         message = str(error)
-    say(json.dumps({"message": message, "found": result}))
+    print_line(json.dumps({"message": message, "found": result}))
 
 
 def die_writing(folder, _):
@@ -179,7 +179,7 @@ def die_writing(folder, _):
     os.kill(os.getpid(), 9)
 
 
-def say(line):
+def print_line(line):
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -10,7 +10,7 @@ from harness.core.errors import HarnessError
 from harness.store import DATABASE, Store
 
 
-def ask_everything(folder, kit, write):
+def run_every_query(folder, kit, write):
     """Run every query of a store; each may raise a HarnessError only."""
     try:
         store = Store.open(folder, write=write, wait=False)
@@ -72,7 +72,7 @@ def fuzz(folder, kit, chance, go_on):
         for file in folder.glob(f"{DATABASE}*"):
             file.unlink()
         (folder / DATABASE).write_bytes(damage(content, chance))
-        answered += ask_everything(folder, kit, write=chance.random() < 0.3)
+        answered += run_every_query(folder, kit, write=chance.random() < 0.3)
         rounds += 1
     return rounds, answered
 

@@ -16,7 +16,7 @@ from harness.worker.variations import vary
 N, D = 12, 4
 
 
-def hand(X=None, categorical=(), weight=None, **adapter):
+def loaded_trial(X=None, categorical=(), weight=None, **adapter):
     X = np.arange(N * D, dtype=float).reshape(N, D) if X is None else X
     return SimpleNamespace(
         train=(X, np.arange(N, dtype=float), weight),
@@ -34,7 +34,7 @@ def test_many_stages_are_thinned_and_the_last_is_kept():
         for i in range(250):
             yield np.full(X.shape[0], float(i))
 
-    result = stages.staged(hand(staged=staged, weight=np.ones(N)))
+    result = stages.staged(loaded_trial(staged=staged, weight=np.ones(N)))
     assert len(result["stage"]) == stages.MOST_STAGES
     assert result["stage"][[0, -1]].tolist() == [1, 250]
     np.testing.assert_array_equal(result["output"][:, 0], result["stage"] - 1.0)
@@ -50,11 +50,11 @@ def test_missing_estimator_methods_are_reported():
         yield
 
     with pytest.raises(HarnessError, match="it has no staged predictions"):
-        stages.staged(hand(staged=staged))
+        stages.staged(loaded_trial(staged=staged))
     with pytest.raises(HarnessError, match="no staged predictions"):
-        stages.staged(hand())
+        stages.staged(loaded_trial())
     with pytest.raises(HarnessError, match="has no stages"):
-        stages.staged(hand(staged=lambda X: iter(())))
+        stages.staged(loaded_trial(staged=lambda X: iter(())))
 
 
 def test_other_attribute_errors_are_not_hidden():
@@ -63,18 +63,18 @@ def test_other_attribute_errors_are_not_hidden():
         yield
 
     with pytest.raises(AttributeError, match="booster"):
-        stages.staged(hand(staged=staged))
+        stages.staged(loaded_trial(staged=staged))
 
 
 def test_members_need_trees():
     with pytest.raises(HarnessError, match="no export_trees"):
-        stages.members(hand())
+        stages.members(loaded_trial())
 
     def export_trees():
         raise InapplicableError("it is a single tree")
 
     with pytest.raises(InapplicableError):
-        stages.members(hand(export_trees=export_trees))
+        stages.members(loaded_trial(export_trees=export_trees))
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (7, 5), (1000, 5), (6, 5)])
@@ -100,7 +100,7 @@ def dense(X):
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_reordered_together(form):
     before = np.arange(N * D, dtype=float).reshape(N, D)
-    one = hand(FORMS[form](before), weight=np.arange(N) * 2.0)
+    one = loaded_trial(FORMS[form](before), weight=np.arange(N) * 2.0)
     vary(one, order=1)
     X, y, weight = one.train
     assert sorted(y) == list(range(N))
@@ -113,7 +113,7 @@ def test_rows_are_reordered_together(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_share_of_rows_and_columns_is_kept(form):
     before = np.arange(N * D, dtype=float).reshape(N, D)
-    one = hand(FORMS[form](before), categorical=(0, 1, 3))
+    one = loaded_trial(FORMS[form](before), categorical=(0, 1, 3))
     vary(one, rows=0.5, columns=0.5)
     X, y, weight = one.train
     assert (X.shape, len(y), weight) == ((6, 2), 6, None)
@@ -124,7 +124,7 @@ def test_share_of_rows_and_columns_is_kept(form):
 
 
 def test_tiny_share_keeps_at_least_one():
-    one = hand()
+    one = loaded_trial()
     vary(one, rows=0.001, columns=0.001)
     assert one.train[0].shape == (2, 1)
     vary(one)

@@ -74,7 +74,7 @@ def test_only_accepted_forms_are_tried():
     assert [frame["c0"].nunique() for frame in frames] == [300, 3]  # more than bins, and few
 
 
-class Crowded(Recorder):
+class OneBinPerCategory(Recorder):
     """An adapter that needs a bin for each category."""
 
     def prepare(self, X, y, weight):
@@ -85,7 +85,7 @@ class Crowded(Recorder):
 
 def test_refusal_of_many_categories_runs_few_and_adds_no_note(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
-    crowded = replace(algorithm(categorical=True), adapter=Crowded)
+    crowded = replace(algorithm(categorical=True), adapter=OneBinPerCategory)
     assert exercise(crowded, [{}], 1, ["categorical"])[0] == []
     assert [seen[1] for seen in Recorder.seen].count("DataFrame") == len(ALL_TASKS)
 
@@ -154,7 +154,7 @@ def test_everything_runs_and_the_first_call_is_timed_and_its_compilations_counte
     assert len(Recorder.seen) == 2 * alone
 
 
-class Careful(Recorder):
+class RefusesOtherColumns(Recorder):
     """An adapter that refuses categories in columns that it was not given."""
 
     def prepare(self, X, y, weight):
@@ -169,7 +169,7 @@ class Careful(Recorder):
 )
 def test_first_call_uses_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
     monkeypatch.setattr(Recorder, "seen", [])
-    careful = replace(algorithm(categorical=True, sparse=True), adapter=Careful)
+    careful = replace(algorithm(categorical=True, sparse=True), adapter=RefusesOtherColumns)
     call_once(careful, Spec(Task.BINARY, n_classes=2, categorical=categorical), sparse=sparse)
     assert [seen[1] for seen in Recorder.seen] == kinds
 

@@ -383,7 +383,7 @@ def hostile() -> RunView:
     return make_view(Plan(algorithms, datasets, 2, fails, skips, duels, texts))
 
 
-def everything() -> RunView:
+def all_sections() -> RunView:
     """Return a run with content for every section, with hostile names everywhere."""
     names = list(HOSTILE.values())
     texts = dict(zip(("name", "summary", "cpu", "note", "source", "plugin", "reason"), names))  # noqa: B905 - fewer places than texts
@@ -428,7 +428,7 @@ def one_dataset() -> RunView:
 
 
 SHAPES = (one_trial, one_dataset, only_failures, large)
-KINDS = {f.__name__: f for f in (typical, hostile, everything, empty, *SHAPES)}
+KINDS = {f.__name__: f for f in (typical, hostile, all_sections, empty, *SHAPES)}
 
 
 @pytest.fixture(scope="session")
@@ -478,7 +478,7 @@ def index_page() -> str:
     names = list(HOSTILE.values())
     points = [run_point(i, names, name) for name in ("quick", names[0]) for i in range(8)]
     older = [points[0].run] * 3
-    return build_index(points, {points[0].id}, older, [previous_run(everything(), names)])
+    return build_index(points, {points[0].id}, older, [previous_run(all_sections(), names)])
 
 
 def history_page() -> str:

@@ -10,7 +10,7 @@ import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
-KINDS = ("typical", "everything", "empty", "one_trial", "one_dataset", "only_failures", "index")
+KINDS = ("typical", "all_sections", "empty", "one_trial", "one_dataset", "only_failures", "index")
 KINDS += ("history", pytest.param("large", marks=pytest.mark.slow))
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # What sticks out of the page, but for what may scroll by itself.
@@ -93,7 +93,7 @@ def test_policy_blocks_injected_content(browser, file_of) -> None:
         "<img src='https://example.org/x.png' id='remote'>"
         "<style>main { display: none }</style>"
     )
-    with browser.page(file_of("everything", injected)) as page:
+    with browser.page(file_of("all_sections", injected)) as page:
         values = page.evaluate("""
           document.getElementById("trap").click();
           const main = getComputedStyle(document.querySelector("main")).display;
@@ -111,7 +111,7 @@ def test_everything_is_readable_without_javascript(browser, file_of) -> None:
       const parts = ["figure svg", "table", "details", "section"];
       return parts.map((part) => document.querySelectorAll(part).length);
     """
-    path = file_of("everything")
+    path = file_of("all_sections")
     with browser.page(path) as page:
         with_script = page.evaluate(count)
     with browser.page(path, script=False) as page:
@@ -154,7 +154,7 @@ def test_formula_is_saved_as_text(browser, file_of) -> None:
       for (const b of document.querySelectorAll(".tools button")) b.click();
       return (await Promise.all(texts)).join("");
     """
-    with browser.page(file_of("everything")) as page:
+    with browser.page(file_of("all_sections")) as page:
         csv = page.evaluate(save)
         assert page.complaints == []
     assert "\"'=cmd|' /C calc'!A0\"" in csv
@@ -219,5 +219,5 @@ def test_folded_panels_are_open_in_print(browser, file_of) -> None:
       return inside.checkVisibility({contentVisibilityAuto: true, opacityProperty: true});
     """
     for media, seen in (("screen", False), ("print", True)):
-        with browser.page(file_of("everything"), media=media) as page:
+        with browser.page(file_of("all_sections"), media=media) as page:
             assert page.evaluate(height) is seen, media

@@ -12,7 +12,7 @@ from browser import CHROMIUM, WHY_NOT, Browser
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 AXE = os.environ.get("AXE_CORE", "")  # path of axe.min.js, of the npm package axe-core
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-KINDS = ("typical", "everything", "one_trial", "one_dataset", "only_failures", "empty", "index")
+KINDS = ("typical", "all_sections", "one_trial", "one_dataset", "only_failures", "empty", "index")
 KINDS += ("history",)
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # The contrast of every text with what lies behind it, by WCAG 2's relative luminance.
@@ -110,12 +110,12 @@ def file_of(page_of, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", ["everything", "index", "history"])
+@pytest.mark.parametrize("kind", ["all_sections", "index", "history"])
 def test_every_text_contrasts_with_its_background(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
         values = page.evaluate(CONTRAST)
-    assert values["seen"] > (1000 if kind == "everything" else 50)
+    assert values["seen"] > (1000 if kind == "all_sections" else 50)
     assert values["poor"] == []
 
 

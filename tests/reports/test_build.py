@@ -36,7 +36,7 @@ from reports import (
 from reports.page.render import soft
 from reports.text.format import plain
 
-KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
+KINDS = ("typical", "all_sections", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)
 LIMITS = {"large": 8_000_000}  # bytes; of the others 3 MB
 
@@ -131,7 +131,7 @@ def test_figures_and_tables_are_accessible(page_of, parse, kind) -> None:
 
 
 def test_hostile_names_are_shown_as_text(page_of, parse, hostile_names) -> None:
-    text = parse(page_of("everything")).text
+    text = parse(page_of("all_sections")).text
     for name in hostile_names.values():
         assert " ".join(plain(name)[:50].split()) in text
 

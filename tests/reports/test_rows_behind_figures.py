@@ -60,7 +60,7 @@ def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
                 yield from line
 
 
-@pytest.fixture(scope="module", params=["typical", "everything"])
+@pytest.fixture(scope="module", params=["typical", "all_sections"])
 def figures_of_sections(request, views, sections):
     """Return (section, figure) of all figures of a run."""
     page = Page(views[request.param]())
@@ -132,7 +132,7 @@ BESIDE = {"changes", "failures", "history", "parity"}
 
 @pytest.mark.parametrize(
     ("kind", "unnameable"),
-    [("typical", set()), ("everything", {"leaderboard-multiclass", "leaderboard-regression"})],
+    [("typical", set()), ("all_sections", {"leaderboard-multiclass", "leaderboard-regression"})],
 )
 def test_every_measured_table_shows_its_command(kind, unnameable, views, sections) -> None:
     """Datasets with names that no shell accepts are excluded."""

@@ -66,11 +66,11 @@ def free_ports():
         return [door.getsockname()[1] for door in doors]
 
 
-def run_rank(name, *asked):
+def run_rank(name, *args):
     """Run one rank of a library without output."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
-    RIVALS[name](*asked)
+    RIVALS[name](*args)
 
 
 def train_library(name, shape, trees):
@@ -82,8 +82,8 @@ def train_library(name, shape, trees):
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=RANKS, port=ports[0])
         tracker.start()  # and lives as long as its name
     context = multiprocessing.get_context("forkserver")  # the server is that of `RankProcesses`
-    asked = [(name, shape, rank, trees, ports) for rank in range(RANKS)]
-    ranks = [context.Process(target=run_rank, args=one, daemon=True) for one in asked]
+    requested = [(name, shape, rank, trees, ports) for rank in range(RANKS)]
+    ranks = [context.Process(target=run_rank, args=one, daemon=True) for one in requested]
     for rank in ranks:
         rank.start()
     for rank in ranks:
@@ -109,8 +109,8 @@ def main(words=None):
     parser.add_argument("--columns", type=int, default=28)
     parser.add_argument("--bins", type=int, default=255)
     parser.add_argument("--leaves", type=int, default=31)
-    asked = parser.parse_args(words)
-    shape = Shape(int(asked.rows), asked.columns, asked.bins, asked.leaves, RANKS)
+    requested = parser.parse_args(words)
+    shape = Shape(int(requested.rows), requested.columns, requested.bins, requested.leaves, RANKS)
     with RankProcesses(RANKS) as workers:
         results = {"ours": bytes_of(lambda trees: workers.train(shape, trees))}
     for name in RIVALS:

@@ -45,63 +45,63 @@ def block_of(seed, rows, columns):
     return X, (rng.random(rows) < 1.0 / (1.0 + np.exp(-raw))).astype(np.int32)
 
 
-def table_of(client, asked):
+def table_of(client, args):
     """Return X and y, Dask arrays whose blocks are on the workers."""
     import dask.array as da
     from dask import delayed
     from distributed import wait
 
-    count = asked.workers * PARTS_EACH
-    lengths = np.diff(int(asked.rows) * np.arange(count + 1) // count).tolist()
+    count = args.workers * PARTS_EACH
+    lengths = np.diff(int(args.rows) * np.arange(count + 1) // count).tolist()
     X, y = [], []
     for number, length in enumerate(lengths):
-        part = delayed(block_of)(number, length, asked.columns)
-        X.append(da.from_delayed(part[0], (length, asked.columns), np.float32))
+        part = delayed(block_of)(number, length, args.columns)
+        X.append(da.from_delayed(part[0], (length, args.columns), np.float32))
         y.append(da.from_delayed(part[1], (length,), np.int32))
     result = client.persist([da.concatenate(X), da.concatenate(y)])
     wait(result)
     return result
 
 
-def settings(client, asked):
+def settings(client, args):
     """Return the parameters common to the two libraries with a scikit-learn interface."""
     return {
         "client": client,
-        "n_estimators": asked.trees,
-        "num_leaves": asked.leaves,
-        "max_bin": asked.bins,
+        "n_estimators": args.trees,
+        "num_leaves": args.leaves,
+        "max_bin": args.bins,
         "learning_rate": RATE,
-        "n_jobs": asked.threads,
+        "n_jobs": args.threads,
     }
 
 
-def fit_ours(client, X, y, asked):
+def fit_ours(client, X, y, args):
     """Train ours; return a function that predicts probabilities, and the bytes sent by ranks."""
     from algorithms import DaskHistogramBoostingClassifier
 
-    model = DaskHistogramBoostingClassifier(**settings(client, asked)).fit(X, y)
+    model = DaskHistogramBoostingClassifier(**settings(client, args)).fit(X, y)
     local, sent = model.to_local(), model.communication_["sent"]
     return lambda table: local.predict_proba(table)[:, 1], sent
 
 
-def fit_lightgbm(client, X, y, asked):
+def fit_lightgbm(client, X, y, args):
     """Train LightGBM on all workers."""
     from lightgbm import DaskLGBMClassifier
 
-    model = DaskLGBMClassifier(**settings(client, asked), tree_learner="data", verbose=-1).fit(X, y)
+    model = DaskLGBMClassifier(**settings(client, args), tree_learner="data", verbose=-1).fit(X, y)
     return lambda table: model.to_local().predict_proba(table)[:, 1], None
 
 
-def fit_xgboost(client, X, y, asked):
+def fit_xgboost(client, X, y, args):
     """Train XGBoost leaf-wise on all workers, like the others."""
     import xgboost
     from xgboost import dask as rival
 
     params = {"objective": "binary:logistic", "tree_method": "hist", "grow_policy": "lossguide"}
-    params |= {"max_leaves": asked.leaves, "max_depth": 0, "max_bin": asked.bins + 1}
-    params |= {"learning_rate": RATE, "nthread": asked.threads, "verbosity": 0}
-    table = rival.DaskQuantileDMatrix(client, X, y, max_bin=asked.bins + 1)
-    booster = rival.train(client, params, table, num_boost_round=asked.trees)["booster"]
+    params |= {"max_leaves": args.leaves, "max_depth": 0, "max_bin": args.bins + 1}
+    params |= {"learning_rate": RATE, "nthread": args.threads, "verbosity": 0}
+    table = rival.DaskQuantileDMatrix(client, X, y, max_bin=args.bins + 1)
+    booster = rival.train(client, params, table, num_boost_round=args.trees)["booster"]
     return lambda rows: booster.predict(xgboost.DMatrix(rows)), None
 
 
@@ -118,17 +118,17 @@ class Measurement:
     sent: dict | None = None  # what for → bytes and messages of all ranks, where it tells
 
 
-def measure(client, asked):
+def measure(client, args):
     """Return the `Measurement` of each library by name."""
-    X, y = table_of(client, asked)
-    test_X, test_y = block_of(10**6, TEST_ROWS, asked.columns)
-    results = {name: Measurement() for name in asked.only or FITS}
+    X, y = table_of(client, args)
+    test_X, test_y = block_of(10**6, TEST_ROWS, args.columns)
+    results = {name: Measurement() for name in args.only or FITS}
     orders = cycle(permutations(results))
-    for turn in range(-1, asked.rounds):  # the first one warms up
+    for turn in range(-1, args.rounds):  # the first one warms up
         for name in next(orders):
             one, before, began = results[name], bytes_sent(), time.perf_counter()
-            predict, one.sent = FITS[name](client, X, y, asked)
-            took, wire = time.perf_counter() - began, (bytes_sent() - before) / asked.trees
+            predict, one.sent = FITS[name](client, X, y, args)
+            took, wire = time.perf_counter() - began, (bytes_sent() - before) / args.trees
             one.loss = log_loss(test_y, np.asarray(predict(test_X), np.float64))
             if turn >= 0:
                 one.seconds.append(took)
@@ -139,14 +139,14 @@ def measure(client, asked):
     return results
 
 
-def print_table(found, trees):
+def print_table(result, trees):
     """Print times and traffic, and ratios of times to ours with intervals."""
     print_line("                 median s  log loss  MB a tree   times ours [95 %]")
-    for name, one in found.items():
+    for name, one in result.items():
         line = f"{name:14} {np.median(one.seconds):10.2f}  {one.loss:8.4f}"
         line += f"  {np.median(one.wire) / 1e6:9.2f}"
-        if name != "ours" and "ours" in found:
-            logs = np.log(one.seconds) - np.log(found["ours"].seconds)
+        if name != "ours" and "ours" in result:
+            logs = np.log(one.seconds) - np.log(result["ours"].seconds)
             ratio = transformed(hodges_lehmann(logs), math.exp)
             line += f"   {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
         print_line(line)
@@ -179,14 +179,14 @@ def parse_arguments(words):
 
 def main(words=None):
     """Run the comparison; see the module."""
-    asked = parse_arguments(words)
+    requested = parse_arguments(words)
     from distributed import Client, LocalCluster
 
     warnings.simplefilter("ignore")  # what the libraries say of ports and of their versions
-    options = {"n_workers": asked.workers, "threads_per_worker": asked.threads}
+    options = {"n_workers": requested.workers, "threads_per_worker": requested.threads}
     options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": True}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        print_table(measure(client, asked), asked.trees)
+        print_table(measure(client, requested), requested.trees)
 
 
 if __name__ == "__main__":

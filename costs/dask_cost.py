@@ -98,10 +98,10 @@ def table_of(rows, columns):
 
 def run_rank(pipe):
     """Train repeatedly as one rank, as requested through a pipe."""
-    while (asked := pipe.recv()) is not None:
+    while (requested := pipe.recv()) is not None:
         with sockets.listen("127.0.0.1") as door:
             pipe.send(door.getsockname())
-            pipe.send(train_rank(*asked, pipe.recv(), door))
+            pipe.send(train_rank(*requested, pipe.recv(), door))
 
 
 def train_rank(rank, shape, trees, learner, reach, door):
@@ -158,11 +158,11 @@ class RankProcesses:
         return max((pipe.recv() for pipe in pipes), key=lambda found: found[0])
 
 
-def measure(crew, shape):
+def measure(processes, shape):
     """Return the cost of a tree of a shape: the difference of a longer and a shorter fit."""
-    crew.train(shape, 1)  # loads kernels
+    processes.train(shape, 1)  # loads kernels
     short, long = (
-        min((crew.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
+        min((processes.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
         for trees in (1, 1 + TREES)
     )
     per_tree = [
@@ -171,13 +171,13 @@ def measure(crew, shape):
     return Measured(shape, (long[0] - short[0]) / TREES, *per_tree)
 
 
-def fit(found):
+def fit(result):
     """Return the k of the cost model, its largest relative error, and w and m of the links."""
-    terms = np.array([one.shape.terms for one in found])
-    seconds = np.array([one.seconds for one in found])
-    k, _ = nnls(terms / seconds[:, None], np.ones(len(found)))
+    terms = np.array([one.shape.terms for one in result])
+    seconds = np.array([one.seconds for one in result])
+    k, _ = nnls(terms / seconds[:, None], np.ones(len(result)))
     error = np.abs(terms @ k / seconds - 1.0).max()
-    linked = [one for one in found if one.shape.ranks > 1]
+    linked = [one for one in result if one.shape.ranks > 1]
     width = max(one.bytes["histograms"] / one.shape.sent(1.0, 0.0)[0] for one in linked)
     of_split = max(one.bytes["splits"] / one.shape.sent(0.0, 1.0)[0] for one in linked)
     return k, error, width, of_split
@@ -188,12 +188,12 @@ def print_line(text):
     sys.stdout.write(text + "\n")
 
 
-def print_measured(found):
+def print_measured(result):
     """Print the measured costs."""
     print_line(
         "rows     columns bins leaves ranks   CPU ms  kB sums  kB splits  messages   a tree, a rank"
     )
-    for one in found:
+    for one in result:
         s, sent = one.shape, {"histograms": 0.0, "splits": 0.0, **one.bytes}
         print_line(
             f"{s.rows:<8} {s.columns:<7} {s.bins:<4} {s.leaves:<6} {s.ranks:<5} "
@@ -215,10 +215,10 @@ def print_projected(shape, fitted, latency, bandwidth):
     )
 
 
-def print_wide(crew, shape):
+def print_wide(processes, shape):
     """Print the bytes per tree of all ranks for each tree learner on a wide table."""
     for learner in ("data", "voting", "feature"):
-        ends = [crew.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
+        ends = [processes.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
         each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
         parts = ", ".join(f"{what} {count / 1e3:.1f}" for what, count in each.items() if count)
         total = sum(each.values()) * shape.ranks
@@ -239,14 +239,14 @@ def main(words=None):
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second")
     parser.add_argument("--few", action="store_true", help="measure few and small shapes")
     parser.add_argument("--wide", action="store_true", help="bytes by each tree_learner, only")
-    asked = parser.parse_args(words)
-    if asked.wide:
-        shape = Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4)))
+    requested = parser.parse_args(words)
+    if requested.wide:
+        shape = Shape(*((1_000, 80, 31, 7, 2) if requested.few else (20_000, 500, 255, 31, 4)))
         with RankProcesses(shape.ranks) as workers:
             print_wide(workers, shape)
         return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
-    shapes = [Shape(*shape) for shape in (grid if asked.few else GRID)]
+    shapes = [Shape(*shape) for shape in (grid if requested.few else GRID)]
     with RankProcesses(max(shape.ranks for shape in shapes)) as workers:
         results = [measure(workers, shape) for shape in shapes]
     print_measured(results)
@@ -256,9 +256,9 @@ def main(words=None):
     print_line(
         f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split"
     )
-    for ranks in (1, 10, 100, asked.workers):
-        shape = Shape(asked.rows, asked.columns, asked.bins, asked.leaves, ranks)
-        print_projected(shape, fitted, asked.latency, asked.bandwidth)
+    for ranks in (1, 10, 100, requested.workers):
+        shape = Shape(requested.rows, requested.columns, requested.bins, requested.leaves, ranks)
+        print_projected(shape, fitted, requested.latency, requested.bandwidth)
 
 
 if __name__ == "__main__":

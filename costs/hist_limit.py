@@ -89,27 +89,27 @@ class Kernel:
             return time.perf_counter() - began
 
 
-def seconds_of_fit(X, y, told, trees):
+def seconds_of_fit(X, y, message, trees):
     """Return the seconds of a fit, and its model."""
     model = HistogramBoostingClassifier(
-        n_estimators=trees, num_leaves=told.leaves, reg_lambda=1.0, n_jobs=told.threads
+        n_estimators=trees, num_leaves=message.leaves, reg_lambda=1.0, n_jobs=message.threads
     )
     began = time.perf_counter()
     model.fit(X, y)
     return time.perf_counter() - began, model
 
 
-def measure(X, y, told):
+def measure(X, y, message):
     """Return the `Measurement` of a table: medians over rounds of kernel, short and long fit."""
     rows, columns = X.shape
-    kernel = Kernel(rows, columns, told.threads)
+    kernel = Kernel(rows, columns, message.threads)
     rounds = []
-    for _ in range(told.rounds):
-        short, _ = seconds_of_fit(X, y, told, 1)
-        long, model = seconds_of_fit(X, y, told, 1 + told.trees)
-        rounds.append((kernel.seconds() / (rows * columns), (long - short) / told.trees))
+    for _ in range(message.rounds):
+        short, _ = seconds_of_fit(X, y, message, 1)
+        long, model = seconds_of_fit(X, y, message, 1 + message.trees)
+        rounds.append((kernel.seconds() / (rows * columns), (long - short) / message.trees))
     update, tree = map(median, zip(*rounds, strict=True))
-    return Measurement(rows, told.threads, update, count_updates(model.ensemble_), tree)
+    return Measurement(rows, message.threads, update, count_updates(model.ensemble_), tree)
 
 
 def print_line(text):
@@ -117,19 +117,19 @@ def print_line(text):
     sys.stdout.write(text + "\n")
 
 
-def print_table(found):
+def print_table(result):
     """Print the table, and its changes with threads and rows."""
     print_line(
         "rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update"
     )
-    for one in found:
+    for one in result:
         print_line(
             f"{one.rows:<10} {one.threads:<7} {one.kernel * 1e9:10.3f} {one.updates / 1e6:10.1f} "
             f"{one.limit * 1e3:10.2f} {one.tree * 1e3:10.2f} {one.tree / one.limit:9.2f} "
             f"{one.tree / one.updates * 1e9:13.3f}"
         )
-    for one in found:
-        for other in found:
+    for one in result:
+        for other in result:
             if one.rows == other.rows and one.threads < other.threads:
                 of_kernel, of_tree = one.kernel / other.kernel, one.tree / other.tree
                 print_line(

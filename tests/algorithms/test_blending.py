@@ -90,8 +90,8 @@ def test_stacking_equals_scikit_learn(passthrough, method):
     assert np.array_equal(value, same)
 
 
-def out_of_fold_error(weights, told, y):
-    return float(np.sum((y - told @ weights) ** 2))
+def out_of_fold_error(weights, message, y):
+    return float(np.sum((y - message @ weights) ** 2))
 
 
 def test_learned_weights_minimise_out_of_fold_loss():

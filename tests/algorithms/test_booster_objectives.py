@@ -32,7 +32,7 @@ def softmax(y, raw):
 
 @pytest.mark.parametrize("kind", [HistogramBoostingRegressor, NewtonBoostingRegressor])
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("result", "message"),
     [
         (lambda raw: (raw, -np.ones_like(raw)), "negative hessians"),
         (lambda raw: (raw, np.where(np.arange(len(raw)) == 7, -1e-9, 1.0)), "negative hessians"),
@@ -40,10 +40,10 @@ def softmax(y, raw):
         (lambda raw: (raw, np.ones(3)), "hessians of shape"),
     ],
 )
-def test_result_of_custom_objective_is_checked(kind, found, told):
+def test_result_of_custom_objective_is_checked(kind, result, message):
     X, y = table()
-    with pytest.raises(ValueError, match=told):
-        kind(n_estimators=2, objective=lambda _y, raw: found(raw)).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        kind(n_estimators=2, objective=lambda _y, raw: result(raw)).fit(X, y)
 
 
 @pytest.mark.parametrize(

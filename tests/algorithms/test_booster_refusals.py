@@ -34,7 +34,7 @@ def refusal(model, error, **given):
 
 @every_kind
 @pytest.mark.parametrize(
-    ("signs", "told"),
+    ("signs", "message"),
     [
         ([0.5, 0, 0, 0], r"monotone_constraints=\[0.5, 0, 0, 0\] must hold -1, 0 or 1"),
         ([1, 2, 0, 0], r"monotone_constraints=\[1, 2, 0, 0\] must hold -1, 0 or 1"),
@@ -46,13 +46,13 @@ def refusal(model, error, **given):
         ([1] * 5, r"monotone_constraints=.* has 5 numbers; X has 4 columns"),
     ],
 )
-def test_invalid_monotone_signs(kind, signs, told):
-    assert re.match(told, refusal(kind(monotone_constraints=signs), ValueError))
+def test_invalid_monotone_signs(kind, signs, message):
+    assert re.match(message, refusal(kind(monotone_constraints=signs), ValueError))
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("lists", "told"),
+    ("lists", "reported"),
     [
         ([[0.5, 1]], "interaction_constraints has 0.5 for a column"),
         ([[None]], "interaction_constraints has None for a column"),
@@ -62,14 +62,14 @@ def test_invalid_monotone_signs(kind, signs, told):
         ([[-1, 0]], "interaction_constraints names -1, which is no column of X"),
     ],
 )
-def test_invalid_interaction_groups(kind, lists, told):
+def test_invalid_interaction_groups(kind, lists, reported):
     message = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
-    assert re.match(told, message)
+    assert re.match(reported, message)
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("shape", "told"),
+    ("shape", "reported"),
     [
         (lambda X, _y: [X], "a list of DataFrame"),
         (lambda _X, _y: "valid", "a str"),
@@ -78,10 +78,10 @@ def test_invalid_interaction_groups(kind, lists, told):
         (lambda _X, _y: 5, "a int"),
     ],
 )
-def test_evaluation_sets_that_are_not_pairs(kind, shape, told):
+def test_evaluation_sets_that_are_not_pairs(kind, shape, reported):
     message = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
     assert message.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
-    assert message.endswith(f"; it is {told}")
+    assert message.endswith(f"; it is {reported}")
 
 
 def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
@@ -97,7 +97,7 @@ def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
 
 @every_kind
 @pytest.mark.parametrize(
-    ("objective", "told"),
+    ("objective", "reported"),
     [
         (lambda _y, _raw: None, "must return two arrays, gradients and hessians; it returned None"),
         (lambda y, _raw: (y, y, y), "it returned a tuple of ndarray, ndarray, ndarray"),
@@ -107,10 +107,10 @@ def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
         (lambda y, raw: (raw - y, -np.ones(len(y))), "returned negative hessians"),
     ],
 )
-def test_objective_with_invalid_result(kind, objective, told):
+def test_objective_with_invalid_result(kind, objective, reported):
     message = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
     assert message.startswith("the objective ")
-    assert re.search(told, message)
+    assert re.search(reported, message)
 
 
 @every_kind
@@ -126,7 +126,7 @@ def test_objective_with_nonfinite_result(kind, what, odd):
 
 
 @pytest.mark.parametrize(
-    ("objective", "watched", "told"),
+    ("objective", "watched", "message"),
     [
         (None, lambda y: y * np.nan, "Input y of eval_set contains NaN"),
         (None, lambda y: y * np.inf, "Input y of eval_set contains infinity"),
@@ -138,11 +138,11 @@ def test_objective_with_nonfinite_result(kind, what, odd):
         ("xentropy", lambda y: y + 2.0, "needs shares: y between 0 and 1 in eval_set"),
     ],
 )
-def test_invalid_evaluation_targets(objective, watched, told):
+def test_invalid_evaluation_targets(objective, watched, message):
     X, y = table()
     y = 1.0 / (1.0 + np.exp(-y))  # fits every objective
     model = HistogramBoostingRegressor(n_estimators=2, objective=objective)
-    with pytest.raises(ValueError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(X, y, eval_set=[(X, watched(y))])
 
 
@@ -198,18 +198,20 @@ def test_evaluation_weights_must_be_a_list():
     assert "Negative values" in message
 
 
-@pytest.mark.parametrize(("said", "told"), [(0.5, "a float"), ((0.5, True), "a tuple of float")])
-def test_metric_with_invalid_result(said, told):
+@pytest.mark.parametrize(
+    ("returned", "described"), [(0.5, "a float"), ((0.5, True), "a tuple of float")]
+)
+def test_metric_with_invalid_result(returned, described):
     X, y = table()
     message = refusal(
         HistogramBoostingRegressor(n_estimators=2),
         TypeError,
         eval_set=[(X, y)],
-        eval_metric=lambda _y, _found: said,
+        eval_metric=lambda _y, _scores: returned,
     )
     assert message.startswith(
         "eval_metric must return its name, the value, and whether higher is better; it returned "
-        + told
+        + described
     )
 
 

@@ -79,14 +79,14 @@ def test_names_unsupported_by_a_format_are_refused(form, name, tmp_path):
         model.save_model(tmp_path / "model", format=form)
 
 
-@pytest.mark.parametrize("told", ['["a"]', "3", "[1, 2, 3]"])
-def test_damaged_line_of_names_is_refused(told, tmp_path):
+@pytest.mark.parametrize("message", ['["a"]', "3", "[1, 2, 3]"])
+def test_damaged_line_of_names_is_refused(message, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, "a b")
     path = tmp_path / "model.txt"
     model.save_model(path)
     lines = path.read_text(encoding="utf-8").split("\n")
     damaged = [
-        f"column_names={told}" if line.startswith("column_names=") else line for line in lines
+        f"column_names={message}" if line.startswith("column_names=") else line for line in lines
     ]
     assert damaged != lines
     path.write_text("\n".join(damaged), encoding="utf-8")

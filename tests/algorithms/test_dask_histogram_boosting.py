@@ -270,7 +270,7 @@ def test_lost_cluster_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"parity": "lightgbm"}, "parity"),
         ({"boosting_type": "dart"}, "dart"),
@@ -283,8 +283,8 @@ def test_lost_cluster_is_reported():
         ({"patience": np.inf}, "patience"),
     ],
 )
-def test_unsupported_options_are_refused(client, params, said):
-    with pytest.raises(ValueError, match=said):
+def test_unsupported_options_are_refused(client, params, message):
+    with pytest.raises(ValueError, match=message):
         DaskHistogramBoostingRegressor(**params).fit(*collections())
 
 

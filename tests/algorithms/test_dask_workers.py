@@ -161,10 +161,10 @@ def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
     monkeypatch.setattr(placement, "ANSWERING", 0.3)
     whole = worker_tasks.versions()
     client = Unresponsive({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
-    asked = worker_check.call_workers(
+    requested = worker_check.call_workers(
         client, 0.3, worker_tasks.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
     )
-    assert asked == client.answers
+    assert requested == client.answers
     with pytest.raises(WorkerLostError) as lost:
         placement.open_listeners(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
     hangs = "does not answer: it hangs, or has gone"

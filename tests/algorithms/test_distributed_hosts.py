@@ -39,9 +39,9 @@ def make_host(switch, name, end, host):
 
 def slow_down(name, end):
     """Return the reason why a link could not be slowed down, or an empty text."""
-    asked = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", end, "root", *SLOW]
+    requested = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", end, "root", *SLOW]
     try:
-        subprocess.run(asked, check=True, capture_output=True, timeout=20, text=True)
+        subprocess.run(requested, check=True, capture_output=True, timeout=20, text=True)
     except (OSError, subprocess.SubprocessError) as error:
         return str(getattr(error, "stderr", "") or error).strip()
     return ""

@@ -257,8 +257,8 @@ def test_numeric_frames_are_read_like_scikit_learn(kinds, is_read):
     result = plain_frame(model, frame)
     assert (result is not None) == is_read
     if is_read:
-        asked = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
-        expected = validate_data(model, frame, **asked)
+        requested = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
+        expected = validate_data(model, frame, **requested)
         assert result.dtype == expected.dtype
         assert np.array_equal(result, expected)
         assert result.flags.c_contiguous

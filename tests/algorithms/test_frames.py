@@ -45,8 +45,8 @@ def test_polars_categories_equal_pandas(kind, enum):
     twin = kind(n_estimators=5, random_state=0).fit(same, y)
     assert model.categories_["letter"].tolist() == (ORDER if enum else list("wxyz"))
     assert len(model.ensemble_.set_codes)
-    for asked in (X, same, X[:1], X.with_columns(pl.col("letter").cast(pl.String))):
-        assert np.array_equal(model.predict(asked), twin.predict(same)[: len(asked)])
+    for requested in (X, same, X[:1], X.with_columns(pl.col("letter").cast(pl.String))):
+        assert np.array_equal(model.predict(requested), twin.predict(same)[: len(requested)])
     assert np.array_equal(model.predict_contributions(X), twin.predict_contributions(same))
     assert list(model.feature_names_in_) == ["letter", "number", "whole"]
     assert X["letter"].dtype in (pl.Enum, pl.Categorical)  # the user's frame stays

@@ -79,13 +79,13 @@ def test_classification_parity(loss, k, params, weighted):
     assert_same(ours, theirs, ours.predict_proba(X), theirs.predict_proba(X))
 
 
-def assert_same(ours, theirs, said, expected):
+def assert_same(ours, theirs, message, expected):
     """Assert that all trees equal scikit-learn's, and predictions up to 1e-10."""
     assert ours.estimators_.shape == theirs.estimators_.shape
     for a, b in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
-    np.testing.assert_allclose(said, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(message, expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(ours.train_score_, theirs.train_score_, rtol=1e-10)
     np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-9)
     if hasattr(theirs, "oob_improvement_"):

@@ -31,13 +31,13 @@ def test_root_gain_is_subtracted_for_categorical_and_numeric_splits():
 def test_split_gain_is_the_increase_over_the_root_gain(held):
     """Σ(y − ȳ)² of the two halves, not Σy², is compared with the least gain."""
     X, y = shifted()
-    asked = {"n_estimators": 1, "boost_from_average": False, "learning_rate": 1.0}
-    asked |= {"num_leaves": 2, **held}
-    model = HistogramBoostingRegressor(**asked).fit(X[:, :1], y)
+    requested = {"n_estimators": 1, "boost_from_average": False, "learning_rate": 1.0}
+    requested |= {"num_leaves": 2, **held}
+    model = HistogramBoostingRegressor(**requested).fit(X[:, :1], y)
     gain = model.ensemble_.gain[0]
     added = ((y - y.mean()) ** 2).sum()
     assert 0 < gain < 1.1 * added
-    none = HistogramBoostingRegressor(**asked, min_split_gain=10 * gain).fit(X[:, :1], y)
+    none = HistogramBoostingRegressor(**requested, min_split_gain=10 * gain).fit(X[:, :1], y)
     assert none.ensemble_.n_nodes == 1
 
 

@@ -117,7 +117,7 @@ def test_result_is_bitwise_equal_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"init_model": "model", "init_score": "scores"}, "give init_model or init_score"),
         ({"eval_init_score": []}, "needs an init_score"),
@@ -128,7 +128,7 @@ def test_result_is_bitwise_equal_for_any_number_of_threads():
         ({"init_model": "single"}, "cannot continue a model with input_dtype"),
     ],
 )
-def test_mismatched_init_models_are_reported(given, told):
+def test_mismatched_init_models_are_reported(given, message):
     X, y = table()
     model = regressor(2).fit(X, y)
     known = {
@@ -139,7 +139,7 @@ def test_mismatched_init_models_are_reported(given, told):
         "single": dataclasses.replace(model.ensemble_, input_dtype="float32"),
     }
     given = {k: known[v] if isinstance(v, str) else v for k, v in given.items()}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         regressor(2).fit(X, y, **given)
 
 

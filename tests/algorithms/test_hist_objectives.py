@@ -27,10 +27,10 @@ def target_of(objective, y):
     return 1.0 / (1.0 + np.exp(-y)) if objective == "cross_entropy" else y
 
 
-def loss_of(objective, y, found):
+def loss_of(objective, y, result):
     """Return the mean of an objective's default metric."""
     losses = metrics_of(HistogramBoostingRegressor(), is_classifier=False)
-    return losses[objective](y, found).mean()
+    return losses[objective](y, result).mean()
 
 
 # ------------------------------------------------------------------ losses
@@ -237,7 +237,7 @@ def test_class_imbalance_parameters_equal_lightgbm(sides, flip):
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "message"),
     [
         (HistogramBoostingClassifier(scale_pos_weight=2.0, is_unbalance=True), "both weigh"),
         (HistogramBoostingClassifier(is_unbalance=True, objective="ova"), "is_unbalance is for"),
@@ -252,13 +252,13 @@ def test_class_imbalance_parameters_equal_lightgbm(sides, flip):
         (HistogramBoostingClassifier(scale_pos_weight=0.0), "scale_pos_weight"),
     ],
 )
-def test_incompatible_parameters_are_an_error(model, told):
+def test_incompatible_parameters_are_an_error(model, message):
     X, y = table(300)
     n_classes = 2 if model.parity else 3
     y = y if isinstance(model, HistogramBoostingRegressor) else np.arange(300) % n_classes
     if model.get_params()["is_unbalance"] and model.scale_pos_weight != 1.0:
         y = y % 2
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
 
@@ -315,7 +315,7 @@ def test_each_objective_has_its_metric(objective):
 
 
 @pytest.mark.parametrize(
-    ("kind", "n_classes", "wanted"),
+    ("kind", "n_classes", "expected"),
     [
         (HistogramBoostingClassifier, 2, ["auc", "binary_error", "binary_logloss", "multi_error"]),
         (HistogramBoostingClassifier, 3, ["binary_error", "multi_error", "multi_logloss"]),
@@ -326,33 +326,33 @@ def test_each_objective_has_its_metric(objective):
         ),
     ],
 )
-def test_unknown_metric_is_reported_with_all_known_metrics(kind, n_classes, wanted):
+def test_unknown_metric_is_reported_with_all_known_metrics(kind, n_classes, expected):
     X, y = table(200)
     y = np.arange(200) % n_classes if n_classes else y
     model = kind(n_estimators=1)
     with pytest.raises(ValueError, match="there is no eval_metric 'nope'") as caught:
         model.fit(X, y, eval_set=[(X, y)], eval_metric="nope")
-    assert all(f"'{name}'" in str(caught.value) for name in wanted)
+    assert all(f"'{name}'" in str(caught.value) for name in expected)
     assert ("auc" in str(caught.value)) == (n_classes == 2)
-    for name in wanted:
+    for name in expected:
         if name not in ("cross_entropy", "tweedie"):  # of shares and of values above 0
             model.fit(X, y, eval_set=[(X, y)], eval_metric=name)
             assert name in model.evals_result_["training"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("expected", "message"),
     [
         *(("mse", "l2"), ("mae", "l1"), ("xentropy", "cross_entropy")),
         *((name, "rmse") for name in ("rmse", "l2_root", "root_mean_squared_error")),
     ],
 )
-def test_metrics_accept_lightgbm_aliases(wanted, told):
+def test_metrics_accept_lightgbm_aliases(expected, message):
     X, y = table(200)
     y = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(n_estimators=1)
-    model.fit(X, y, eval_set=[(X, y)], eval_metric=wanted)
-    assert next(iter(model.evals_result_["training"])) == told
+    model.fit(X, y, eval_set=[(X, y)], eval_metric=expected)
+    assert next(iter(model.evals_result_["training"])) == message
 
 
 def test_leaves_with_equal_gradients_are_split_for_quantiles():

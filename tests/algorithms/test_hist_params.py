@@ -126,9 +126,9 @@ def test_tiny_learning_rates_change_no_leaf_of_all_rows():
 def test_goss_rates_refer_to_the_same_rows():
     X, y = table()
     params = {"data_sample_strategy": "goss", "top_rate": 0.6}
-    asked, data = {**params, "other_rate": 0.5, "verbose": -1}, lightgbm.Dataset(X, y)
+    requested, data = {**params, "other_rate": 0.5, "verbose": -1}, lightgbm.Dataset(X, y)
     with pytest.raises(lightgbm.basic.LightGBMError, match="top_rate"):
-        lightgbm.train(asked, data, 1)
+        lightgbm.train(requested, data, 1)
     with pytest.raises(ValueError, match="together they must be at most 1"):
         HistogramBoostingRegressor(**params, other_rate=0.5).fit(X, y)
     HistogramBoostingRegressor(**params, other_rate=0.4, n_estimators=1).fit(X, y)

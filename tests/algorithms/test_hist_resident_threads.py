@@ -48,9 +48,11 @@ def binned_of(grower):
 def tree_of(grower, records, **how):
     """Return the content of a tree: nodes, leaves without split fields, the leaf of every row."""
     nodes = grower.grow(records, STEP, 0, **how).nodes
-    asked = [nodes[name][nodes["left"] >= 0] for name in ("feature", "bin", "missing_left", "gain")]
+    requested = [
+        nodes[name][nodes["left"] >= 0] for name in ("feature", "bin", "missing_left", "gain")
+    ]
     messages = [nodes[name] for name in ("left", "right", "value", "count", "h")]
-    return [one.tobytes() for one in (*asked, *messages, grower.leaf_of)]
+    return [one.tobytes() for one in (*requested, *messages, grower.leaf_of)]
 
 
 @pytest.mark.parametrize("looks", [PATIENT, SLEEPY])

@@ -158,17 +158,17 @@ def test_boolean_mask_selects_columns():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("expected", "message"),
     [
         ([False, True], "mask of 2; X has 3 columns"),
         ([False, 1], "names False, which is no column"),
         ([3], "names 3, which is no column"),
     ],
 )
-def test_boolean_mask_of_wrong_length_is_an_error(wanted, message):
+def test_boolean_mask_of_wrong_length_is_an_error(expected, message):
     X, y = np.zeros((30, 3)), np.arange(30.0)
     with pytest.raises(ValueError, match=message):
-        rounds(HistogramBoostingRegressor, categorical_feature=wanted).fit(X, y)
+        rounds(HistogramBoostingRegressor, categorical_feature=expected).fit(X, y)
 
 
 # ------------------------------------------------------------------ models that are gone on from

@@ -159,7 +159,7 @@ def test_our_files_name_the_categorical_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("infos", "sizes", "wanted"),
+    ("infos", "sizes", "expected"),
     [
         ("0:1:2 [0.5:3]", [3], ["a"]),
         ("0:1:2 [0:3]", [3], ["a"]),
@@ -174,11 +174,11 @@ def test_our_files_name_the_categorical_columns(tmp_path):
         ("0:1 [0.1:2] 1:0:2", [2, 3], ["a", "c"]),
     ],
 )
-def test_categorical_columns_are_inferred_if_unambiguous(infos, sizes, wanted):
+def test_categorical_columns_are_inferred_if_unambiguous(infos, sizes, expected):
     lists = [list(range(size)) for size in sizes]
     names = list("abcd"[: infos.count(" ") + 1])
     result = categories_of({"feature_infos": infos}, names, lists)
-    assert result == (lists if wanted is None else dict(zip(wanted, lists, strict=True)))
+    assert result == (lists if expected is None else dict(zip(expected, lists, strict=True)))
 
 
 @pytest.mark.parametrize("line", ['"abc"', "[1]", '{"a": [1]}', "5"])

@@ -82,8 +82,8 @@ def test_xgboost_predicts_with_any_single_precision_sum(seed, form):
 
 
 def column_types(trees):
-    asked = set(trees.feature[trees.categories >= 0].tolist())
-    return ["c" if f in asked else "q" for f in range(WIDTH)]
+    results = set(trees.feature[trees.categories >= 0].tolist())
+    return ["c" if f in results else "q" for f in range(WIDTH)]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -249,7 +249,7 @@ def test_objectives_are_named_by_their_links():
 
 
 @pytest.mark.parametrize(
-    ("change", "form", "told"),
+    ("change", "form", "message"),
     [
         ({"combination": "mean"}, "xgboost", "the mean of trees with 1"),
         ({"temperature": 2.0}, "xgboost", "no temperature"),
@@ -261,10 +261,10 @@ def test_objectives_are_named_by_their_links():
         ({"default_left": True}, "lightgbm", "this model sends some left"),
     ],
 )
-def test_content_unsupported_by_a_format_is_refused(change, form, told, tmp_path):
+def test_content_unsupported_by_a_format_is_refused(change, form, message, tmp_path):
     rng = np.random.default_rng(5)
     trees = random_ensemble(
-        rng, tree={"kinds": (1,), "depth": 6, "sets": "code" in told or "left" in told}
+        rng, tree={"kinds": (1,), "depth": 6, "sets": "code" in message or "left" in message}
     )
     change = dict(change)
     if change.get("output") == "uneven":
@@ -278,7 +278,7 @@ def test_content_unsupported_by_a_format_is_refused(change, form, told, tmp_path
         change["default_left"] = np.ones(trees.n_nodes, bool)
         change["members_left"] = np.ones(len(trees.members_left), bool)
     trees = dataclasses.replace(trees, **change)
-    with pytest.raises(ModelFileError, match=told):
+    with pytest.raises(ModelFileError, match=message):
         write_model(trees, tmp_path / "model", format=form)
     assert list(tmp_path.iterdir()) == []
 
@@ -334,15 +334,15 @@ def text_for_lightgbm():
     return lightgbm_writer.write(trees)
 
 
-def refused(text, tmp_path, told):
+def refused(text, tmp_path, message):
     path = tmp_path / "model"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ModelFileError, match=f"model cannot be read as a model: .*{told}"):
+    with pytest.raises(ModelFileError, match=f"model cannot be read as a model: .*{message}"):
         read_model(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "malformed"),
         ("tree", "malformed"),
@@ -357,8 +357,8 @@ def refused(text, tmp_path, told):
         ('{"format": "tree-harness model", "version": 1, "trees": {}}', "malformed"),
     ],
 )
-def test_file_without_a_model_is_reported(text, told, tmp_path):
-    refused(text, tmp_path, told)
+def test_file_without_a_model_is_reported(text, message, tmp_path):
+    refused(text, tmp_path, message)
 
 
 @pytest.mark.parametrize("make", [xgboost_text, text_for_lightgbm], ids=["xgboost", "lightgbm"])
@@ -370,7 +370,7 @@ def test_incomplete_file_is_reported(make, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('"num_class":"0"', '"num_class":"999999999"', "has 999999999 scores"),
         ('"reg:squarederror"', '"survival:cox"', "'survival:cox' is not supported"),
@@ -386,14 +386,14 @@ def test_incomplete_file_is_reported(make, tmp_path):
         ('"default_left":[', '"default_left":[0,', "different lengths"),
     ],
 )
-def test_invalid_xgboost_model_is_reported(old, new, told, tmp_path):
+def test_invalid_xgboost_model_is_reported(old, new, message, tmp_path):
     text = xgboost_text()
     assert old in text
-    refused(text.replace(old, new, 1), tmp_path, told)
+    refused(text.replace(old, new, 1), tmp_path, message)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("num_leaves=", "num_leaves=9999999999", "leaf values, num_leaves is 9999999999"),
         ("num_leaves=", "num_leaves=-", "leaf values, num_leaves is -"),
@@ -408,10 +408,10 @@ def test_invalid_xgboost_model_is_reported(old, new, told, tmp_path):
         ("max_feature_idx=3", "max_feature_idx=0", "names 4"),
     ],
 )
-def test_invalid_lightgbm_model_is_reported(old, new, told, tmp_path):
+def test_invalid_lightgbm_model_is_reported(old, new, message, tmp_path):
     text = text_for_lightgbm()
     assert old in text
-    refused(text.replace(old, new, 1), tmp_path, told)
+    refused(text.replace(old, new, 1), tmp_path, message)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -283,14 +283,14 @@ FOURS = [list(four) for four in itertools.combinations(range(8), 4)]  # 70: more
 
 @pytest.mark.parametrize("method", ["exact", "approx", "hist"])
 @pytest.mark.parametrize(
-    ("wanted", "others"), [([[0, 1], [2, 3, 4]], [{5}, {6}, {7}]), (FOURS, [])]
+    ("expected", "others"), [([[0, 1], [2, 3, 4]], [{5}, {6}, {7}]), (FOURS, [])]
 )
-def test_only_columns_of_one_group_share_a_path(method, wanted, others):
+def test_only_columns_of_one_group_share_a_path(method, expected, others):
     X, y = table(2000)
     model = NewtonBoostingRegressor(
-        n_estimators=5, tree_method=method, interaction_constraints=wanted
+        n_estimators=5, tree_method=method, interaction_constraints=expected
     ).fit(X, y)
-    groups = [*map(set, wanted), *others]
+    groups = [*map(set, expected), *others]
     for t in range(5):
         tree = model.ensemble_.tree(t)
         met = [set() for _ in tree.left]
@@ -514,16 +514,14 @@ def test_number_can_mark_missing_values():
     assert np.array_equal(a.predict(X), b.predict(filled))
 
 
-@pytest.mark.parametrize("asked", [{}, {"subsample": 0.5}, {"reg_alpha": 0.1}])
-def test_float64_rows_give_the_trees_of_their_float32_copies(asked):
+@pytest.mark.parametrize("args", [{}, {"subsample": 0.5}, {"reg_alpha": 0.1}])
+def test_float64_rows_give_the_trees_of_their_float32_copies(args):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(600, 4)) * (1.0 + 1e-9)  # no value is a float32
     X[rng.random(X.shape) < 0.1] = np.nan
     y = X[:, 0] > 0.3
     for method in ("exact", "hist"):
-        model = NewtonBoostingClassifier(
-            n_estimators=3, tree_method=method, random_state=0, **asked
-        )
+        model = NewtonBoostingClassifier(n_estimators=3, tree_method=method, random_state=0, **args)
         wide, narrow = (clone(model).fit(rows, y) for rows in (X, X.astype(np.float32)))
         assert digest(wide) == digest(narrow)
 

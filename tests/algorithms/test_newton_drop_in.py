@@ -33,9 +33,9 @@ def estimator_pair(kinds, **params):
 def test_verbose_fit_prints_xgboost_lines(verbose, capsys):
     X, signal, _ = table()
     y = signal > 0
-    asked = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
+    requested = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
     printed = []
-    for model in estimator_pair(CLASSES, **asked):
+    for model in estimator_pair(CLASSES, **requested):
         tables = [(X[:200], y[:200]), (X[200:], y[200:])]
         model.fit(X[:200], y[:200], eval_set=tables, verbose=verbose)
         printed.append(capsys.readouterr().out)
@@ -157,12 +157,12 @@ def test_leaves_of_a_round_range_are_its_columns():
 def test_quantile_base_scores_equal_xgboost(n, weighted):
     X, y, weight = table(n)
     weight = weight if weighted else None
-    asked = [{"objective": "reg:absoluteerror"}]
-    asked += [
+    requested = [{"objective": "reg:absoluteerror"}]
+    requested += [
         {"objective": "reg:quantileerror", "quantile_alpha": alpha}
         for alpha in (0.05, 0.1, 0.5, 0.73, 0.99)
     ]
-    for params in asked:
+    for params in requested:
         ours = NewtonBoostingRegressor(n_estimators=1, **params).fit(X, y, weight)
         theirs = xgboost.XGBRegressor(n_estimators=1, **params).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=2e-7)
@@ -457,12 +457,12 @@ def test_number_of_weights_and_margins_must_equal_tables(name):
 
 
 @pytest.mark.parametrize(
-    ("weight", "told"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
+    ("weight", "message"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
 )
-def test_evaluation_weights_are_checked(weight, told):
+def test_evaluation_weights_are_checked(weight, message):
     X, y, _ = table()
     given = np.full(len(y), weight)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=[given])
 
 

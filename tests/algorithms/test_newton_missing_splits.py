@@ -76,8 +76,8 @@ def test_unseen_values_above_all_seen_values_follow_them_as_in_xgboost(way):
     ours = fitted(sparse_with_missing(X) if way == "sparse" else X, y, n_estimators=1, **own)
     given = {"n_estimators": 1, "max_depth": 4, "tree_method": "exact", "n_jobs": 1}
     theirs = xgboost.XGBRegressor(**given).fit(X, y)
-    asked = np.float32([[-3.0], [-1.5], [-1e-3], [1.0], [np.nan]])
-    np.testing.assert_allclose(ours.predict(asked), theirs.predict(asked), rtol=1e-6)
+    requested = np.float32([[-3.0], [-1.5], [-1e-3], [1.0], [np.nan]])
+    np.testing.assert_allclose(ours.predict(requested), theirs.predict(requested), rtol=1e-6)
 
 
 def test_sorted_column_bins_split_missing_values_like_histograms(monkeypatch):

@@ -111,7 +111,7 @@ def test_base_score_with_wrong_length():
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "message"),
     [
         ("tweedie-nloglik@x", "'tweedie-nloglik@x' needs a number between 1 and 2 after the @"),
         ("tweedie-nloglik@3", "'tweedie-nloglik@3' needs a number between 1 and 2 after the @"),
@@ -119,9 +119,9 @@ def test_base_score_with_wrong_length():
         ([3], "3 is neither"),
     ],
 )
-def test_invalid_metric(metric, told):
+def test_invalid_metric(metric, message):
     X, y = table()
-    with pytest.raises((TypeError, ValueError), match=f"eval_metric .*{told}"):
+    with pytest.raises((TypeError, ValueError), match=f"eval_metric .*{message}"):
         NewtonBoostingRegressor(eval_metric=metric).fit(X, y, eval_set=[(X, y)])
 
 

@@ -60,8 +60,8 @@ def test_columns_with_more_categories_than_bins_become_codes():
     assert str(frame.dtypes.iloc[0]) == "category"
     trees = adapter.export_trees()
     np.testing.assert_array_equal(trees.raw(frame)[:, 0], adapter.model.decision_function(reduced))
-    asked = trees.feature[trees.categories >= 0]
-    assert set(asked.tolist()) <= {1}
+    values = trees.feature[trees.categories >= 0]
+    assert set(values.tolist()) <= {1}
     stages = list(adapter.staged(frame))
     np.testing.assert_array_equal(stages[-1], adapter.predict(frame))
 

@@ -64,16 +64,16 @@ def package_contributions(shap, model, X, *, walks=False):
     return values, np.concatenate([values, base[:, :, None]], axis=2)
 
 
-def assert_close(found, expected, digits):
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=digits, atol=digits * np.abs(expected).max())
+def assert_close(result, expected, digits):
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=digits, atol=digits * np.abs(expected).max())
 
 
-def assert_agrees(shap, found, model, X, digits):
+def assert_agrees(shap, result, model, X, digits):
     """Compare contributions with a library's model, computed by the library and by the package."""
-    assert_close(found, package_contributions(shap, model, X)[1], digits)
+    assert_close(result, package_contributions(shap, model, X)[1], digits)
     # The base is left out: the package reads XGBoost's base score as a rounded text.
-    assert_close(found[:, :, :-1], package_contributions(shap, model, X, walks=True)[0], 1e-7)
+    assert_close(result[:, :, :-1], package_contributions(shap, model, X, walks=True)[0], 1e-7)
 
 
 @pytest.mark.parametrize("task", TASKS)

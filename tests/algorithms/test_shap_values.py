@@ -67,18 +67,18 @@ def test_quadrature_is_exact_up_to_its_number_of_features():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"combination": "vote"}, "the vote of trees"),
         ({"combination": "median"}, "the median of trees"),
         ({"cover": np.nan}, "have no covers"),
     ],
 )
-def test_models_without_contributions_give_the_reason(change, told):
+def test_models_without_contributions_give_the_reason(change, message):
     trees = random_ensemble(np.random.default_rng(2))
     if "cover" in change:
         change = {"cover": np.full(trees.n_nodes, np.nan)}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         contributions(dataclasses.replace(trees, **change), np.zeros((1, 4)))
 
 

@@ -52,13 +52,13 @@ def test_only_columns_used_by_splits_are_expanded():
     X, y = rows(300, columns=500, share=0.02)
     ensemble = HistogramBoostingRegressor(n_estimators=3, random_state=0).fit(X, y).ensemble_
     narrow, place = sparse_predict.narrowed(ensemble)
-    asked = np.unique(ensemble.feature[ensemble.left >= 0])
-    assert narrow.n_features == len(asked) + 1
-    assert np.array_equal(np.flatnonzero(place < len(asked)), asked)
+    requested = np.unique(ensemble.feature[ensemble.left >= 0])
+    assert narrow.n_features == len(requested) + 1
+    assert np.array_equal(np.flatnonzero(place < len(requested)), requested)
     seen = []
     sparse = csr_matrix(X)
     columns = sparse_predict.UsedColumns(place, "zero")
-    width = len(asked) + 1
+    width = len(requested) + 1
 
     def keep(at, part):
         seen.append((at, part[: (at.stop - at.start) * width].reshape(-1, width).copy()))
@@ -67,7 +67,7 @@ def test_only_columns_used_by_splits_are_expanded():
     assert columns.is_one_block(sparse)
     assert np.array_equal(columns.lay_out(sparse), np.concatenate([part for _, part in seen]))
     result = np.concatenate([part for _, part in seen])
-    assert np.array_equal(result[:, :-1], X[:, asked])
+    assert np.array_equal(result[:, :-1], X[:, requested])
     assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)
 
 

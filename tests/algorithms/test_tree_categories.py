@@ -159,8 +159,8 @@ def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing
     assert np.array_equal(model.ensemble_.predict(coded), message)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).apply(X), leaves)
     in_use = {int(grown.feature[node]) for node in grown.sets}
-    asked = set(grown.feature[grown.children_left >= 0].tolist())
-    assert in_use == asked & {1, 3}
+    results = set(grown.feature[grown.children_left >= 0].tolist())
+    assert in_use == results & {1, 3}
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -271,7 +271,7 @@ def test_reduced_error_pruning_keeps_category_sets():
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [
         ({"categorical_features": [2]}, "neither a name nor a number"),
         ({"categorical_features": ["a"]}, "neither a name nor a number"),
@@ -281,8 +281,8 @@ def test_reduced_error_pruning_keeps_category_sets():
         ({"categorical_features": [0], "monotonic_cst": [1, 0]}, "monotonic"),
     ],
 )
-def test_unsupported_categorical_options_are_an_error(params, told):
-    with pytest.raises(ValueError, match=told):
+def test_unsupported_categorical_options_are_an_error(params, message):
+    with pytest.raises(ValueError, match=message):
         DecisionTreeClassifier(**params).fit([[0, 1], [1, 0]], [0, 1])
 
 

@@ -27,9 +27,9 @@ def grown(kind, X, y):
     return model.set_params(n_estimators=4), model.predict(X)
 
 
-def assert_refused(model, X, y, told):
+def assert_refused(model, X, y, message):
     for _ in range(2):  # what was refused leaves nothing behind that the next fit goes by
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             model.fit(X, y)
 
 

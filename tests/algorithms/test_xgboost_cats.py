@@ -75,12 +75,12 @@ def test_xgboost_predicts_frames_by_category_names(kind, tmp_path):
     library.load_model(path)
     some = X[(X["word"] == "w").to_numpy()].head(3)
     some = some.assign(word=some["word"].cat.remove_unused_categories())
-    for asked in (X, with_reversed_categories(X), with_reversed_categories(X).head(1), some):
-        assert np.allclose(library.predict(asked), model.predict(asked), atol=1e-5)
+    for requested in (X, with_reversed_categories(X), with_reversed_categories(X).head(1), some):
+        assert np.allclose(library.predict(requested), model.predict(requested), atol=1e-5)
         result = library.apply(
-            with_reversed_categories(asked)
+            with_reversed_categories(requested)
         )  # by DMatrix, which needs the types of columns
-        assert np.array_equal(result, library.apply(asked))
+        assert np.array_equal(result, library.apply(requested))
     assert np.ptp(library.predict(X)) > 4.0
 
 
@@ -93,8 +93,8 @@ def test_xgboost_predicts_polars_categories(tmp_path):
     library = xgboost.XGBClassifier()
     library.load_model(tmp_path / "model.json")
     for own in (kind, pl.Categorical, pl.Enum(["a", "été", "z", "ß"])):
-        asked = X.with_columns(pl.col("word").cast(pl.String).cast(own))
-        assert np.array_equal(library.predict(asked), model.predict(X))
+        requested = X.with_columns(pl.col("word").cast(pl.String).cast(own))
+        assert np.array_equal(library.predict(requested), model.predict(X))
 
 
 @pytest.mark.parametrize("kind", [*SHORT, "text"])
@@ -181,9 +181,9 @@ def test_frames_are_predicted_by_the_names_in_xgboost_files(kind, booster, tmp_p
     served.load_model(tmp_path / "kept.json")
     kept, own = (kind().load_model(tmp_path / f"{name}.json") for name in ("kept", "own"))
     expected = library.predict(X)
-    for asked in (X, with_reversed_categories(X)):
+    for requested in (X, with_reversed_categories(X)):
         for one in (model, served, kept, own):
-            np.testing.assert_allclose(one.predict(asked), expected, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(one.predict(requested), expected, rtol=1e-6, atol=1e-6)
     numbers = X.assign(**{n: X[n].cat.codes.replace(-1, np.nan) for n in X if n != "x"})
     assert np.array_equal(
         model.predict(with_reversed_categories(X)), model.ensemble_.predict(numbers.to_numpy())

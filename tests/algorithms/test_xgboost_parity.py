@@ -126,7 +126,7 @@ def test_training_ends_at_the_given_limits():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"subsample": 0.5}, "subsample=0.5"),
         ({"colsample_bynode": 0.3}, "colsample_bynode=0.3"),
@@ -146,8 +146,8 @@ def test_training_ends_at_the_given_limits():
         ({"prune": "post"}, "prune='post'"),
     ],
 )
-def test_unsupported_parameters_are_refused(changes, said):
-    with pytest.raises(ValueError, match=said):
+def test_unsupported_parameters_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
         train(changes)
 
 

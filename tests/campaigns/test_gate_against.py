@@ -113,14 +113,14 @@ def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
             monkeypatch.setattr(
                 "harness.runs.execute.run_duel", with_workers_of(None if real else fork)
             )
-            asked = GateRequest(
+            requested = GateRequest(
                 "main",
                 experiment=experiment,
                 plugin_files=(str(project / "ridge.py"),),
                 results=tmp_path / f"results-{n}",  # so that nothing is known
             )
             began = time.monotonic()
-            answer = compare_with_revision(asked, registry, Progress())
+            answer = compare_with_revision(requested, registry, Progress())
             log_gate(answer, time.monotonic() - began, real=real)
             states[answer.state] += 1
             assert len(answer.decisions) == 5

@@ -113,7 +113,7 @@ def finished(process):
     return json.loads(out)
 
 
-def check_whole(campaign, told):
+def check_whole(campaign, message):
     """Check that store and reports are complete, and that the results folder holds nothing else."""
     with Store.open(campaign.results) as store:
         named = {sha for o, _ in store.outcomes() for sha in o.arrays.values()}
@@ -125,8 +125,8 @@ def check_whole(campaign, told):
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
     pages = list(campaign.results.glob("report-*.html"))
-    assert str(campaign.results / f"report-{told['run']}.html") == told["report"]
-    assert campaign.results / f"report-{told['run']}.html" in pages
+    assert str(campaign.results / f"report-{message['run']}.html") == message["report"]
+    assert campaign.results / f"report-{message['run']}.html" in pages
     for page in pages:  # those of runs that were killed soon after, too
         assert page.read_text().rstrip().endswith("</html>"), page
     left = {path.name for path in campaign.results.iterdir()}

@@ -57,9 +57,9 @@ def test_all_three_libraries_are_counted_in_a_network_namespace():
     tried = subprocess.run([*command, "sh", "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
         pytest.skip(f"no network of its own may be made here: {tried.stderr.strip()}")
-    asked = [sys.executable, "-m", "costs.dask_bytes", *SMALL.split()]
+    requested = [sys.executable, "-m", "costs.dask_bytes", *SMALL.split()]
     completed = subprocess.run(
-        [*command, "sh", *asked], capture_output=True, text=True, cwd=ROOT, check=False
+        [*command, "sh", *requested], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert completed.returncode == 0, completed.stderr
     first, *lines = completed.stdout.splitlines()

@@ -21,17 +21,20 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries talk of ports
 
 def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT))  # workers make the table
-    asked = against.parse_arguments(SMALL.split())
+    requested = against.parse_arguments(SMALL.split())
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2)
-        result = against.measure(client, asked)
+        result = against.measure(client, requested)
     assert list(result) == ["ours", "lightgbm.dask", "xgboost.dask"]
     for one in result.values():
         assert len(one.seconds) == len(one.wire) == 1
         assert one.loss < 0.69  # of who knows nothing
     sent = result["ours"].sent
-    assert sent["histograms"]["bytes"] > asked.trees * 6 * 6 * 15
-    assert result["ours"].wire[0] > sum(message["bytes"] for message in sent.values()) / asked.trees
+    assert sent["histograms"]["bytes"] > requested.trees * 6 * 6 * 15
+    assert (
+        result["ours"].wire[0]
+        > sum(message["bytes"] for message in sent.values()) / requested.trees
+    )
     assert result["xgboost.dask"].sent is None
     assert capsys.readouterr().out.count("MB a tree") == 3
 

@@ -31,9 +31,9 @@ def test_every_algorithm_has_its_table_on_one_page():
 def test_experiments_name_existing_algorithms(name):
     experiment = load_experiment(str(DOCS / f"figures/{name}.toml"))
     known = load_registry(strangers=False).names("algorithm")
-    asked = {a if isinstance(a, str) else a.name for a in experiment.algorithms}
-    assert asked <= set(known)
-    assert set(write.PAGES) <= asked
+    requested = {a if isinstance(a, str) else a.name for a in experiment.algorithms}
+    assert requested <= set(known)
+    assert set(write.PAGES) <= requested
 
 
 def test_ratio_shows_its_bounds_if_it_has_any():
@@ -159,7 +159,7 @@ def test_tables_come_from_the_newest_finished_run(tmp_path, kit):
 
 
 @pytest.mark.parametrize(
-    ("lacking", "told"),
+    ("lacking", "message"),
     [
         ("trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
         ("end of a trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
@@ -168,18 +168,18 @@ def test_tables_come_from_the_newest_finished_run(tmp_path, kit):
         ("comparison", ["the comparison of ours in default mode with lib on"]),
     ],
 )
-def test_missing_parts_of_a_finished_run_are_named(tmp_path, kit, lacking, told):
+def test_missing_parts_of_a_finished_run_are_named(tmp_path, kit, lacking, message):
     stored(tmp_path, *kit)
     run = stored(tmp_path, *kit, lacking=lacking)
     with pytest.raises(write.IncompleteError) as caught:
         write.newest(tmp_path, *kit)
     first, *lines = str(caught.value).splitlines()
     assert first == f"no table was written: run {run} of speed lacks"
-    assert lines == [f"  {line} {LARGE}" for line in told]
+    assert lines == [f"  {line} {LARGE}" for line in message]
 
 
 @pytest.mark.parametrize(
-    ("narrowed", "told"),
+    ("narrowed", "message"),
     [
         ({"datasets": [SMALL]}, f"2 of 2 trials of ours on {LARGE}"),
         ({"duels.datasets": [SMALL]}, f"the duel of ours with lib on {LARGE}"),
@@ -187,11 +187,11 @@ def test_missing_parts_of_a_finished_run_are_named(tmp_path, kit, lacking, told)
         ({"splits.folds": 3}, f"2 of 2 trials of ours on {SMALL}"),
     ],
 )
-def test_narrowed_run_is_checked_against_the_whole_experiment(tmp_path, kit, narrowed, told):
+def test_narrowed_run_is_checked_against_the_whole_experiment(tmp_path, kit, narrowed, message):
     stored(tmp_path, *kit, **narrowed)
     with pytest.raises(write.IncompleteError) as caught:
         write.newest(tmp_path, *kit)
-    assert f"  {told}" in str(caught.value).splitlines()
+    assert f"  {message}" in str(caught.value).splitlines()
 
 
 def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):

@@ -98,5 +98,5 @@ def test_every_command_on_the_page_has_these_options(page):
             command = command.get_command(click.Context(command), name)
             assert command is not None, f"`harness {line}`: there is no {name}"
         known = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)} | {"--help"}
-        asked = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert asked <= known, line
+        requested = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert requested <= known, line

@@ -26,8 +26,8 @@ ROWS = (4_000, 16_000)
 
 
 def experiment(**run):
-    asked = {"name": "own", "datasets": ["mine"], "tracks": ["default"], "run": run}
-    return parse_experiment(asked, "own")
+    requested = {"name": "own", "datasets": ["mine"], "tracks": ["default"], "run": run}
+    return parse_experiment(requested, "own")
 
 
 def costs(**seconds):
@@ -51,8 +51,8 @@ def test_rows_are_kept_if_the_fewest_splits_fit():
 
 
 def test_rows_are_reduced_if_they_do_not():
-    asked = experiment(budget="60s")
-    fitted, left_out = fit_experiment(asked, costs(a=(1.0, 4.0), b=(1.0, 4.0)), SIZES, 0.0, 2)
+    requested = experiment(budget="60s")
+    fitted, left_out = fit_experiment(requested, costs(a=(1.0, 4.0), b=(1.0, 4.0)), SIZES, 0.0, 2)
     rows = fitted.splits.most_train_rows
     assert rows is not None
     assert ROWS[1] < rows < 90_000
@@ -60,7 +60,9 @@ def test_rows_are_reduced_if_they_do_not():
         3 * Cost(ROWS, (1.0, 4.0)).at(rows) <= 0.85 * 60 < 3 * Cost(ROWS, (1.0, 4.0)).at(2 * rows)
     )
     assert left_out == {}
-    assert fitted.model_copy(update={"splits": asked.splits}) == asked, "nothing else changes"
+    assert fitted.model_copy(update={"splits": requested.splits}) == requested, (
+        "nothing else changes"
+    )
 
 
 def test_slowest_is_left_out_if_all_would_train_on_few_rows():
@@ -90,9 +92,9 @@ def test_algorithm_too_slow_for_a_sample_is_left_out():
 
 
 def test_tuned_run_tries_as_many_configurations_as_time_allows():
-    asked = experiment(budget="10m").model_copy(update={"tracks": ["tuned"]})
-    many, _ = fit_experiment(asked, costs(a=(0.01, 0.04)), SIZES, 0.0, 2)
-    few, _ = fit_experiment(asked, costs(a=(0.2, 0.8)), SIZES, 0.0, 2)
+    requested = experiment(budget="10m").model_copy(update={"tracks": ["tuned"]})
+    many, _ = fit_experiment(requested, costs(a=(0.01, 0.04)), SIZES, 0.0, 2)
+    few, _ = fit_experiment(requested, costs(a=(0.2, 0.8)), SIZES, 0.0, 2)
     assert many.tuning.configurations > few.tuning.configurations >= 5
 
 
@@ -103,13 +105,15 @@ def test_small_tables_need_no_samples():
 
 def test_rounds_have_every_algorithm_on_one_split():
     modules = ["harness.data.providers.generators", "algorithms.reference.sklearn"]
-    asked = {
+    requested = {
         "name": "own",
         "algorithms": ["sklearn.decision_tree", "sklearn.bagging"],
         "datasets": ["friedman1:rows=200"],
         "splits": {"folds": 4},
     }
-    plan = make_plan(parse_experiment(asked, "own"), load_registry(modules=modules), Surroundings())
+    plan = make_plan(
+        parse_experiment(requested, "own"), load_registry(modules=modules), Surroundings()
+    )
     rounds = rounds_of(plan)
     assert [[len(job.trials) for job in jobs] for jobs in rounds] == [[1, 1]] * 4
     labels = [{t.split.label for job in jobs for t in job.trials} for jobs in rounds]
@@ -131,7 +135,7 @@ def test_compiling_does_not_count():
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("message", "words"),
     [
         ({}, "Everything fitted into the time budget of 10 min 0 s."),
         ({"splits": 4}, "To fit into the time budget of 10 min 0 s, 4 of 10 splits were run."),
@@ -145,6 +149,6 @@ def test_compiling_does_not_count():
         ({"left_out": {"x": "it is slow"}}, "x was left out: it is slow."),
     ],
 )
-def test_reductions_are_reported(told, words):
+def test_reductions_are_reported(message, words):
     usual = {"splits": 10, "planned": 10, "most_train_rows": 0, "left_out": {}, "seconds": 600.0}
-    assert words_of({**usual, **told}) == words
+    assert words_of({**usual, **message}) == words

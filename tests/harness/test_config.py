@@ -101,8 +101,8 @@ def test_every_speed_experiment_compares_every_rival_on_the_stated_rows(name):
     assert pairs == experiment.verdicts.pairs
     assert {rival for _, rival in pairs} == RIVALS
     assert {ours for ours, _ in pairs} == {"histogram_boosting"}
-    asked = {"trees", "leaves", "rate", "bins", "l2", "min_samples", "min_hessian"}
-    assert set(experiment.capacity) == asked
+    requested = {"trees", "leaves", "rate", "bins", "l2", "min_samples", "min_hessian"}
+    assert set(experiment.capacity) == requested
     rows = int(re.search(r"rows=(\d+)", data)[1])
     trained = trained_rows(rows, experiment.splits.folds)
     assert trained == TRAINED[experiment.name]

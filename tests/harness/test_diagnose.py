@@ -184,12 +184,12 @@ def test_impossible_diagnostic_gives_the_reason(whole, registry):
 
 
 def test_duels_of_several_sizes_are_fitted_automatically(registry, tmp_path):
-    asked = Diagnostics(names=["scaling"], rows=[])
+    requested = Diagnostics(names=["scaling"], rows=[])
     with Store.open(tmp_path / "results", write=True) as store:
         run = store.begin_run("sized", {}, "", {}, [])
         for outcome in (duel(1000), duel(4000)):
             store.record_duel(run, outcome)
-        Diagnosis(store, run, registry, Progress(), asked).carry_out(Plan())
+        Diagnosis(store, run, registry, Progress(), requested).carry_out(Plan())
         diagnostics = [e["data"] for e in store.events(run)]
     assert [(d["algorithm"], d["dataset"], d["about"]) for d in diagnostics] == [
         (name, "cloud", "rows of duels") for name in ("ours", "theirs")

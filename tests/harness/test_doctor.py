@@ -59,7 +59,7 @@ def test_fingerprint_has_every_judged_fact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint", "state", "said"),
+    ("name", "complaint", "state", "message"),
     [
         ("no-such-library", "", "fail", "not installed"),
         ("lightgbm", "OSError: libgomp.so.1: cannot open", "fail", "libgomp1"),
@@ -67,11 +67,11 @@ def test_fingerprint_has_every_judged_fact() -> None:
     ],
 )
 def test_library_is_judged_by_version_and_import(
-    name: str, complaint: str, state: str, said: str
+    name: str, complaint: str, state: str, message: str
 ) -> None:
     check = doctor.library(name, complaint)
     assert check.state == state
-    assert said in check.message + check.advice
+    assert message in check.message + check.advice
 
 
 def test_library_series_unsupported_by_parity_gives_a_warning(
@@ -174,7 +174,7 @@ def test_unwritable_cache_gives_a_warning(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("warm", "cpu", "notes", "states", "told"),
+    ("warm", "cpu", "notes", "states", "message"),
     [
         (0.9, 59.0, (), ["ok", "ok"], ""),
         (1.1, 59.0, (), ["warn", "ok"], "is the machine busy?"),
@@ -182,11 +182,11 @@ def test_unwritable_cache_gives_a_warning(tmp_path: Path, monkeypatch: pytest.Mo
         (0.9, 61.0, (), ["ok", "warn"], "the aim is 60"),
     ],
 )
-def test_first_calls_and_compiling_have_limits(monkeypatch, warm, cpu, notes, states, told):
+def test_first_calls_and_compiling_have_limits(monkeypatch, warm, cpu, notes, states, message):
     call = FirstCall("bagging", cpu, 12, warm, notes)
     monkeypatch.setattr("harness.runs.overhead.measure_first_calls", lambda entries: [call])
     first, all_kernels = doctor.first_calls()
     assert [first.state, all_kernels.state] == states
     assert first.name == "first call of bagging"
-    assert told in first.advice + all_kernels.advice
+    assert message in first.advice + all_kernels.advice
     assert f"{cpu:.0f} CPU seconds" in all_kernels.message

@@ -50,8 +50,8 @@ def test_peak_of_fit_holds_the_training_form_once(supervisor):
 
 
 def test_phases_without_training_have_a_model_too(supervisor):
-    asked = replace(duel({}, {}), phases=("predict",))
-    outcome = run_duel(asked, supervisor.open_session, settle=0.001)
+    requested = replace(duel({}, {}), phases=("predict",))
+    outcome = run_duel(requested, supervisor.open_session, settle=0.001)
     assert (outcome.status, outcome.failure) == (Status.DONE, None)
     assert {b.phase for b in outcome.blocks} == {"predict"}
 

@@ -136,7 +136,7 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "message"),
     [
         (
             {"code": "ffff000011112222"},
@@ -155,12 +155,12 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
         ({}, "the way ids are made changed"),
     ],
 )
-def test_each_change_is_described(store, now, said):
+def test_each_change_is_described(store, now, message):
     run = measure(store)
     assert explain(store, "", changed(**now))[1:] == [
         "stale, so it runs again",
         f"last measured on 2026-11-21 09:42 in run {run} (done); since then:",
-        said,
+        message,
     ]
 
 

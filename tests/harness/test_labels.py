@@ -87,27 +87,27 @@ def test_pair_of_unknown_names_is_refused():
 
 def test_without_labels_there_are_no_pairs_of_labels():
     pairs = [*PAIRS, ["ours", "theirs"]]
-    asked = without_labels(experiment(duels={"pairs": pairs}, verdicts={"pairs": PAIRS}))
-    assert [choice.label for choice in asked.algorithms] == ["", ""]
-    assert (asked.duels.pairs, asked.verdicts.pairs) == ([("ours", "theirs")], [])
+    requested = without_labels(experiment(duels={"pairs": pairs}, verdicts={"pairs": PAIRS}))
+    assert [choice.label for choice in requested.algorithms] == ["", ""]
+    assert (requested.duels.pairs, requested.verdicts.pairs) == ([("ours", "theirs")], [])
 
 
 def test_renamed_algorithms_drop_the_pairs_of_labels():
     registry = load_registry(strangers=False)
-    asked = (
+    requested = (
         RunOptions("ablation/sampling", algorithms=("histogram_boosting",))
         .request(registry)
         .experiment
     )
-    assert asked.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
-    assert (asked.duels.pairs, asked.verdicts.pairs) == ([], [])
+    assert requested.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
+    assert (requested.duels.pairs, requested.verdicts.pairs) == ([], [])
     whole = RunOptions("ablation/sampling").request(registry).experiment
     assert len(whole.duels.pairs) == 3
 
 
 def test_gate_against_a_revision_uses_the_algorithm_behind_a_label():
-    asked = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
-    given = SimpleNamespace(experiment=asked, datasets=())
+    requested = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
+    given = SimpleNamespace(experiment=requested, datasets=())
     result = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
     (choice,) = result.algorithms
     assert (choice.name, choice.label, choice.params) == ("ours", "", {"n": 1})
@@ -128,7 +128,7 @@ def register_algorithms(register):
 def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
     (tmp_path / "stranger.py").write_text(PLUGIN)
     pairs = [["common", "random"]]
-    asked = {
+    requested = {
         "datasets": ["iris"],
         "algorithms": [
             {"name": "dummy", "label": "common", "params": {"strategy": "most_frequent"}},
@@ -141,7 +141,7 @@ def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tm
         "diagnostics": {"names": ["determinism", "agreement"], "datasets": ["iris"]},
     }
     place = {"plugins": [tmp_path / "stranger.py"], "results": tmp_path / "results"}
-    run = harness.run(asked, **place)
+    run = harness.run(requested, **place)
     assert set(run.to_frame()["algorithm"]) == {"common", "random"}
     names = {(v.algorithm, v.reference) for v in (*run.verdicts, *run.speeds, *run.parity)}
     assert names == {("common", "random")}

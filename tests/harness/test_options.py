@@ -39,9 +39,9 @@ def test_texts_and_values_request_the_same_run():
 
 def test_fewer_algorithms_keep_the_remaining_pairs():
     registry = load_registry(strangers=False)
-    asked = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
-    assert asked.diagnostics.pairs == [("bagging", "sklearn.bagging")]
-    assert len(asked.diagnostics.names) == 10
+    requested = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
+    assert requested.diagnostics.pairs == [("bagging", "sklearn.bagging")]
+    assert len(requested.diagnostics.names) == 10
     alone = RunOptions("diagnose", algorithms=("sklearn.bagging",)).request(registry).experiment
     assert alone.diagnostics.pairs == []
 
@@ -49,8 +49,8 @@ def test_fewer_algorithms_keep_the_remaining_pairs():
 def test_experiment_may_be_a_mapping_with_reported_mistakes():
     registry = load_registry(strangers=False)
     experiment = {"datasets": ["iris"], "splits": {"folds": 2}}
-    asked = RunOptions(experiment, seed=3).request(registry).experiment
-    assert (asked.name, asked.splits.seed, asked.run.seeds) == ("experiment", 3, [3])
+    requested = RunOptions(experiment, seed=3).request(registry).experiment
+    assert (requested.name, requested.splits.seed, requested.run.seeds) == ("experiment", 3, [3])
     assert experiment == {"datasets": ["iris"], "splits": {"folds": 2}}
     with pytest.raises(ConfigError, match=r"the experiment: 1 mistake\n.*did you mean 'folds'"):
         RunOptions({"datasets": ["iris"], "splits": {"fold": 2}}).request(registry)

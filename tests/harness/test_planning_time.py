@@ -23,9 +23,9 @@ def planned(seeds):
         "splits": {"folds": 10, "repeats": 10},
         "run": {"seeds": list(range(seeds))},
     }
-    asked, registry = parse_experiment(experiment, "here"), load_registry()
+    requested, registry = parse_experiment(experiment, "here"), load_registry()
     began = time.perf_counter(), time.process_time()
-    plan = make_plan(asked, registry, surroundings())
+    plan = make_plan(requested, registry, surroundings())
     seconds = time.perf_counter() - began[0], time.process_time() - began[1]
     return [trial.id for trial in plan.trials()], seconds
 

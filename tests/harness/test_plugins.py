@@ -120,7 +120,7 @@ def register_algorithms(register):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("Algorithm(name='x', adapter=len, task=ALL_TASKS)", "unexpected keyword argument 'task'"),
         ("len(3)", r"mine\.py:5 fails in its hook: TypeError: object of type 'int'"),
@@ -135,8 +135,8 @@ def register_algorithms(register):
         ),
     ],
 )
-def test_mistake_in_a_hook_is_reported_in_one_line_with_its_location(tmp_path, body, told):
-    with pytest.raises(PluginError, match=told) as error:
+def test_mistake_in_a_hook_is_reported_in_one_line_with_its_location(tmp_path, body, message):
+    with pytest.raises(PluginError, match=message) as error:
         load(plugin(tmp_path, f"{HEAD}    {body}\n"))
     assert "mine.py" in str(error.value)
     assert "\n" not in str(error.value)

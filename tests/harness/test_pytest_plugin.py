@@ -57,8 +57,8 @@ def test_setting_makes_a_test_of_each_rule_and_names_the_broken_one(project):
 
 def test_only_paths_on_the_command_line_run(project):
     assert "1 passed in" in collect(project, "tests").stdout
-    asked = collect(project, "tests", "--harness-plugin", "deaf.py")
-    assert "1 failed, 8 passed" in asked.stdout
+    requested = collect(project, "tests", "--harness-plugin", "deaf.py")
+    assert "1 failed, 8 passed" in requested.stdout
 
 
 def test_installed_plugin_adds_no_cost(project):

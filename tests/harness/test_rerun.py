@@ -218,9 +218,9 @@ def test_duel_is_rerun_as_planned(folder, registry, stored, monkeypatch):
 
 
 def test_trees_are_compared_as_in_their_run(folder, registry, monkeypatch):
-    asked = []
+    requested = []
     monkeypatch.setattr(
-        "harness.runs.rerun.run_parity", lambda *a, **k: asked.append((a, k)) or "new"
+        "harness.runs.rerun.run_parity", lambda *a, **k: requested.append((a, k)) or "new"
     )
     experiment = parity_experiment(
         "mine", None, ["iris", "wine"], registry, params=(["deep=9"], ()), folds=4, seed=5
@@ -232,7 +232,7 @@ def test_trees_are_compared_as_in_their_run(folder, registry, monkeypatch):
         harness,
         [*shlex.split(told)[3:], "--results", str(folder / "results")],
     )
-    (((again, _), more),) = asked
+    (((again, _), more),) = requested
     assert again == experiment.model_copy(update={"datasets": ["wine"]}), done.output
     assert more["fresh"]
     with closing(Lines()) as progress, pytest.raises(ConfigError, match="run --again RUN"):

@@ -25,9 +25,9 @@ def user_run(tmp_path_factory):
     high = frame["a"].fillna(0) + (frame["kind"] == "x") + rng.normal(size=n) > 0.5
     frame["y"] = np.where(high, "yes", "no")
     frame.to_csv(folder / "mine.csv", index=False)
-    asked = ["run", "--data", str(folder / "mine.csv"), "--target", "y", "--budget", "5m"]
-    asked += ["-a", "sklearn.random_forest", "-a", "lightgbm.gbdt", "--set", "splits.folds=3"]
-    result = CliRunner().invoke(harness, [*asked, "--results", str(folder / "results")])
+    requested = ["run", "--data", str(folder / "mine.csv"), "--target", "y", "--budget", "5m"]
+    requested += ["-a", "sklearn.random_forest", "-a", "lightgbm.gbdt", "--set", "splits.folds=3"]
+    result = CliRunner().invoke(harness, [*requested, "--results", str(folder / "results")])
     assert result.exit_code == 0, result.output
     return folder, frame, result.stdout
 

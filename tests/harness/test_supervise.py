@@ -329,8 +329,8 @@ def test_algorithms_of_a_plugin_share_a_worker_and_are_not_confused(tmp_path):
     results = {}
     with Supervisor(tmp_path / "work") as supervisor:
         for name in ("one", "other", "unknown", "one"):
-            asked = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
-            [outcome] = results[name] = list(supervisor.supervise(asked))
+            requested = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
+            [outcome] = results[name] = list(supervisor.supervise(requested))
             if name == "unknown":
                 assert "unknown" in outcome.failure.message
                 continue

@@ -29,8 +29,13 @@ def registry():
 
 
 def params_of(registry, algorithm, **keys):
-    asked = {"name": "own", "algorithms": [algorithm], "datasets": ["hastie_10_2:rows=200"], **keys}
-    plan = make_plan(parse_experiment(asked, "own"), registry, Surroundings())
+    requested = {
+        "name": "own",
+        "algorithms": [algorithm],
+        "datasets": ["hastie_10_2:rows=200"],
+        **keys,
+    }
+    plan = make_plan(parse_experiment(requested, "own"), registry, Surroundings())
     return next(plan.trials()).params
 
 
@@ -63,8 +68,12 @@ def test_user_data_are_compared_at_defaults_and_quick_at_equal_capacity(registry
     path = tmp_path / "mine.csv"
     path.write_text("a,y\n" + "\n".join(f"{i},{i % 2}" for i in range(30)))
     every = load_registry()
-    asked = RunOptions(data=path, target="y").request(every).experiment
-    assert (asked.name, asked.tracks, asked.run.budget) == ("own_data", ["default"], 600.0)
+    requested = RunOptions(data=path, target="y").request(every).experiment
+    assert (requested.name, requested.tracks, requested.run.budget) == (
+        "own_data",
+        ["default"],
+        600.0,
+    )
     quick = RunOptions(data=path, target="y", quick=True).request(every).experiment
     assert (quick.name, quick.tracks, quick.capacity) == ("quick", ["equal"], {"trees": 20})
     longer = RunOptions(data=path, target="y", budget="30m", track="tuned").request(every)
@@ -128,12 +137,12 @@ def test_selecting_an_algorithm_keeps_the_params_of_the_experiment():
         "algorithms": [{"name": "sklearn.*", "params": {"max_depth": 3}}],
     }
     options = RunOptions(experiment, algorithms=("sklearn.random_forest",))
-    asked = options.request(every).experiment
-    assert asked.algorithms == [Choice(name="sklearn.random_forest", params={"max_depth": 3})]
+    requested = options.request(every).experiment
+    assert requested.algorithms == [Choice(name="sklearn.random_forest", params={"max_depth": 3})]
     override = ['algorithms=[{name = "sklearn.random_forest", params = {max_depth = 2}}]']
     options = RunOptions("quick", algorithms=("sklearn.random_forest",), overrides=override)
-    asked = options.request(every).experiment
-    assert asked.algorithms == [Choice(name="sklearn.random_forest", params={"max_depth": 2})]
+    requested = options.request(every).experiment
+    assert requested.algorithms == [Choice(name="sklearn.random_forest", params={"max_depth": 2})]
 
 
 def test_metric_unknown_or_of_another_task_is_refused(registry):

@@ -40,18 +40,18 @@ class Browser:
 
     def __init__(self, executable: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        asked, self._ask = os.pipe()
+        requested, self._ask = os.pipe()
         self._hear, message = os.pipe()
         # another Python puts the ends where the browser looks for them, whatever their numbers
-        command = [sys.executable, "-c", LAUNCH, str(asked), str(message), executable, *OPTIONS]
+        command = [sys.executable, "-c", LAUNCH, str(requested), str(message), executable, *OPTIONS]
         command += [f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = subprocess.Popen(
             command,
-            pass_fds=(asked, message),
+            pass_fds=(requested, message),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(asked)
+        os.close(requested)
         os.close(message)
         self._number = 0
         self._rest = b""
@@ -83,13 +83,13 @@ class Browser:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return dict(answer["result"])
 
-    def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def wait(self, expected: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Return the first matching message; the others are kept."""
         for place, message in enumerate(self._waiting):
-            if wanted(message):
+            if expected(message):
                 return self._waiting.pop(place)
         for message in self._messages():
-            if wanted(message):
+            if expected(message):
                 return message
             self._waiting.append(message)
         raise RuntimeError("the browser went away")
@@ -217,12 +217,12 @@ class Page:
     @property
     def requests(self) -> list[str]:
         """Addresses that the page requested, including its own; ``data:`` is no request."""
-        asked = [
+        requested = [
             message["params"]["request"]["url"]
             for message in self._told
             if message.get("method") == "Network.requestWillBeSent"
         ]
-        return [address for address in asked if not address.startswith("data:")]
+        return [address for address in requested if not address.startswith("data:")]
 
     @property
     def answered(self) -> list[str]:

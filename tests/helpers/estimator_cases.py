@@ -62,11 +62,11 @@ def predictions(model, X):
     return results
 
 
-def assert_same_predictions(found, expected):
+def assert_same_predictions(result, expected):
     """Assert that two results of `predictions` are bitwise equal."""
-    assert found.keys() == expected.keys()
+    assert result.keys() == expected.keys()
     for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values, err_msg=name)
+        np.testing.assert_array_equal(result[name], values, err_msg=name)
 
 
 def state_of(model):

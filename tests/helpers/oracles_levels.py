@@ -43,12 +43,12 @@ def best_scores(X, value, weight, **limits):
     return np.array([max(result.values(), default=-np.inf) for result in columns])
 
 
-def cut(x, wanted):
+def cut(x, expected):
     """Return the bin of each value of a column, -1 where it is missing."""
     codes = np.full(len(x), -1)
     order = [i for i in np.argsort(x, kind="stable") if not np.isnan(x[i])]
     apart = [i for i in range(1, len(order)) if x[order[i]] > x[order[i - 1]] + CLOSE]
-    fewest = 1 if len(apart) + 1 <= wanted else -(-len(order) // wanted)
+    fewest = 1 if len(apart) + 1 <= expected else -(-len(order) // expected)
     start, b = 0, 0
     for i, row in enumerate(order):
         if i in apart and i - start >= fewest:

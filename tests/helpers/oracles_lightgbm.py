@@ -7,16 +7,16 @@ import numpy as np
 EPSILON = float(np.float32(1e-15))
 
 
-def draw(seed, n, wanted):
+def draw(seed, n, expected):
     """Return the rows that LightGBM's generator draws, ascending."""
     x, chosen = seed % 2**32, []
-    if wanted > 1 and wanted > n / math.log2(wanted):
+    if expected > 1 and expected > n / math.log2(expected):
         for i in range(n):
             x = (214013 * x + 2531011) % 2**32
-            if (x // 2**16) % 2**15 / 2**15 < (wanted - len(chosen)) / (n - i):
+            if (x // 2**16) % 2**15 / 2**15 < (expected - len(chosen)) / (n - i):
                 chosen.append(i)
         return chosen
-    for row in range(n - wanted, n):
+    for row in range(n - expected, n):
         x = (214013 * x + 2531011) % 2**32
         other = x % 2**31 % (row + 1)
         chosen.append(row if other in chosen else other)

@@ -287,12 +287,12 @@ def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelO
     return DuelOutcome(duel, Status.DONE, (Block(0, 0, "fit", "ABBA", call, call),))
 
 
-def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Parity:
+def make_parity(algorithm: str, reference: str, dataset: str, args: str) -> Parity:
     """Return a pair whose trees differ at the left child of a root."""
 
     def lines(text: str) -> tuple[Line, ...]:
         return (
-            Line(0, "", asked, 120, "split"),
+            Line(0, "", args, 120, "split"),
             Line(1, "left", text, 40, "split", marked=True),
             Line(2, "left", "leaf 0.25", 10, "leaf"),
             Line(2, "right", "…", 30, "more"),
@@ -304,16 +304,16 @@ def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Par
         "threshold",
         3,
         "L",
-        Node(1, asked, "left", (10, 30), 0.5),
+        Node(1, args, "left", (10, 30), 0.5),
         Node(1, "petal <= 3", "left", (20, 20), None),
         "rule",
-        f"Tree 3, node L: {algorithm} splits on “{asked}” and {reference} on “petal <= 3”.",
+        f"Tree 3, node L: {algorithm} splits on “{args}” and {reference} on “petal <= 3”.",
         rows=40,
         moved=10,
         affected=40,
         gains=(Gains("a", "Gini impurity", 0.5, 0.25, 1e-17, 1e-9, 1e-8),),
         others=2,
-        drawing=(lines(asked), lines("petal <= 3")),
+        drawing=(lines(args), lines("petal <= 3")),
     )
     near = replace(first, level="bits", cause="tie", gains=(), drawing=((), ()), a=None, b=None)
     return Parity(
@@ -328,7 +328,7 @@ def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Par
         {"kfold3-s0-r0-f0": ""},
         Comparison("", (first, near), (5, 5), 3, 120, 0.125, 1e-6),
         "worse",
-        asked if algorithm == reference else "",
+        args if algorithm == reference else "",
     )
 
 

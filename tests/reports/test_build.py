@@ -158,7 +158,7 @@ def test_sections_are_in_order_and_empty_ones_are_omitted(view, parse) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "told"),
+    ("build", "message"),
     [
         (lambda _: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda _: "<b>no</b>", "ruin must return a reports.Fragment or None, not a str"),
@@ -171,11 +171,11 @@ def test_sections_are_in_order_and_empty_ones_are_omitted(view, parse) -> None:
         ),
     ],
 )
-def test_failing_section_affects_only_itself(view, parse, build, told) -> None:
+def test_failing_section_affects_only_itself(view, parse, build, message) -> None:
     good = Section("good", "Good", 2, lambda _: Fragment([Paragraph("still here")]))
     text = parse(build_report(view, [Section("ruin", "Ruin", 1, build), good])).text
     assert "This section failed: ruin" in text
-    assert told in text
+    assert message in text
     assert "still here" in text
 
 

@@ -26,13 +26,13 @@ def page(typical):
     return Page(typical)
 
 
-def words(said) -> str:
+def words(message) -> str:
     """Return the text of words at any depth."""
-    if isinstance(said, str):
-        return said
-    if hasattr(said, "text"):
-        return words(said.text)
-    return "".join(words(part) for part in said)
+    if isinstance(message, str):
+        return message
+    if hasattr(message, "text"):
+        return words(message.text)
+    return "".join(words(part) for part in message)
 
 
 def text_of(block) -> str:

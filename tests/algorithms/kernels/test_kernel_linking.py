@@ -112,10 +112,10 @@ def test_linked_kernels_may_stay_calls_in_several_kernels():
 
 
 def test_kernel_is_compiled_once_and_numba_is_restored():
-    before, asked = BaseFunction.get_call_type, []
+    before, requested = BaseFunction.get_call_type, []
 
     def count(self, context, args, kws):
-        asked.append((self, tuple(args)))
+        requested.append((self, tuple(args)))
         return before(self, context, args, kws)
 
     BaseFunction.get_call_type = count
@@ -125,8 +125,8 @@ def test_kernel_is_compiled_once_and_numba_is_restored():
         assert BaseFunction.get_call_type is count
     finally:
         BaseFunction.get_call_type = before
-    assert asked
-    assert len(asked) == len(set(asked))
+    assert requested
+    assert len(requested) == len(set(requested))
 
 
 def test_numba_statement_variables_and_option_values_are_unchanged():

@@ -86,8 +86,8 @@ def test_pairs_tracks_and_variants_are_counted_separately():
     assert count_verdicts([]) == ()
 
 
-def view(found, name="work"):
-    return SimpleNamespace(run={"name": name}, accuracy=tuple(found))
+def view(result, name="work"):
+    return SimpleNamespace(run={"name": name}, accuracy=tuple(result))
 
 
 def test_table_counts_and_notes_name_the_datasets(capsys):

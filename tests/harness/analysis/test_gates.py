@@ -225,7 +225,7 @@ def parity(rung, verdict="", *, compared=True):
 
 
 @pytest.mark.parametrize(
-    ("found", "limit", "expected"),
+    ("result", "limit", "expected"),
     [
         (parity("L3"), "L2", "pass"),
         (parity("L2"), "L2", "pass"),
@@ -237,8 +237,8 @@ def parity(rung, verdict="", *, compared=True):
         (parity("", "inconclusive"), "L0", "undecided"),
     ],
 )
-def test_parity_level_is_reached_or_not_or_undecided(found, limit, expected):
-    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(found,))
+def test_parity_level_is_reached_or_not_or_undecided(result, limit, expected):
+    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(result,))
     assert decision.state == expected
     assert decision.limit == limit
 

@@ -91,8 +91,8 @@ def noisy(seed, launches, centre, spread):
 
 def test_interim_analyses_follow_the_schedule_only():
     sure = blocks([1.0 + i / 1000 for i in range(24)])
-    asked = duel(claim=1.0)
-    ends = [n for n in range(1, 25) if stop_reason(asked, sure[:n])]
+    requested = duel(claim=1.0)
+    ends = [n for n in range(1, 25) if stop_reason(requested, sure[:n])]
     assert ends == list(INTERIM_LAUNCHES)
     assert stop_reason(duel(), sure[:8]) == ""
 

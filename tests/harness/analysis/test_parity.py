@@ -361,7 +361,7 @@ def test_ensemble_without_trees_can_be_compared(e):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "message"),
     [
         (math.inf, math.inf, []),
         (math.inf, -math.inf, [("values", "base score")]),
@@ -369,10 +369,10 @@ def test_ensemble_without_trees_can_be_compared(e):
         (1.0, math.nextafter(1.0, 2.0), [("bits", "base score")]),
     ],
 )
-def test_infinite_base_scores_without_trees_are_compared_as_values(one, other, told):
+def test_infinite_base_scores_without_trees_are_compared_as_values(one, other, message):
     a, b = (TreeEnsemble.join([], n_features=2, base=np.array([base])) for base in (one, other))
     result = compare(Side(a, "a"), Side(b, "b"), STEP).differences
-    assert [(d.level, d.what) for d in result] == told
+    assert [(d.level, d.what) for d in result] == message
 
 
 def test_two_models_of_one_name_are_distinguished():

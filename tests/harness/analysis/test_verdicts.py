@@ -205,19 +205,19 @@ def test_without_learning_there_is_no_margin():
 
 def test_suggested_number_of_repeats_decides():
     rng = np.random.default_rng(3)
-    asked = 0
+    requested = 0
     for _ in range(40):
         given = evidence(rng.normal(0, 0.02, 5), ratio=0.01)
         verdict = judge(given)
         if match := re.match(r"(\d+) more repeats? \((\d+) splits\)", verdict.advice):
-            asked += 1
+            requested += 1
             repeats, more = map(int, match.groups())
             assert more == 5 * repeats
             # The same mean and spread on as many splits: enough, and one repeat less is not.
             d = np.subtract(given.theirs, given.ours)
             assert decided(d, 5 + more, given)
             assert repeats == 1 or not decided(d, 5 + more - 5, given)
-    assert asked > 10
+    assert requested > 10
 
 
 def decided(difference, n, given):

@@ -12,14 +12,14 @@ from harness.plugins.registry import load_registry
 @pytest.fixture
 def warmed(monkeypatch):
     """Return the list of requested compilations; nothing is compiled."""
-    asked = []
+    requested = []
 
     def warm(_, job, kinds):
-        asked.append((job.algorithm, [dict(trial.params) for trial in job.trials], set(kinds)))
+        requested.append((job.algorithm, [dict(trial.params) for trial in job.trials], set(kinds)))
         return Compiled(job.algorithm, 1.5, ("no luck",) if job.algorithm == "bagging" else (), 7)
 
     monkeypatch.setattr(Supervisor, "warm", warm)
-    return asked
+    return requested
 
 
 def test_all_own_algorithms_are_compiled_for_all_kinds_of_tables(warmed):

@@ -121,9 +121,9 @@ def test_task_is_detected(tmp_path, values, task):
 def test_many_integers_are_a_regression_unless_declared(tmp_path):
     path = write(tmp_path, "a,y\n" + "".join(f"{i},{i % 30}\n" for i in range(90)))
     assert dataset_from_file(path, "y").task is Task.REGRESSION
-    asked = dataset_from_file(path, "y", task="multiclass")
-    assert (asked.task, asked.n_classes) == (Task.MULTICLASS, 30)
-    assert "as asked for" in describe(asked)[1]
+    requested = dataset_from_file(path, "y", task="multiclass")
+    assert (requested.task, requested.n_classes) == (Task.MULTICLASS, 30)
+    assert "as asked for" in describe(requested)[1]
 
 
 def test_numeric_labels_are_sorted_as_numbers(tmp_path):

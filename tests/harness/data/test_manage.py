@@ -78,17 +78,17 @@ def test_fetch_downloads_everything_available():
 
 
 def test_unreachable_host_is_tried_once(monkeypatch):
-    asked = []
+    requested = []
 
     def https_open(self, request):
-        asked.append(request.host)
+        requested.append(request.host)
         raise urllib.error.URLError("Temporary failure in name resolution")
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
     done = CliRunner().invoke(command, ["fetch", "wine", "suite:ctr23", "pol"])
     lines = done.stderr.splitlines()
-    assert asked == ["www.openml.org", "raw.githubusercontent.com"]
+    assert requested == ["www.openml.org", "raw.githubusercontent.com"]
     assert len(lines) == 3
     assert "could not be fetched: Temporary failure" in lines[0]
     assert "pol could not be fetched" in lines[1]

@@ -231,15 +231,15 @@ def as_labels(values):
     return labels_of(pd.Series(values)).to_numpy(dtype=object)
 
 
-def assert_same_column(expected, found, is_categorical):
-    assert isinstance(found.dtype, pd.CategoricalDtype) == is_categorical
+def assert_same_column(expected, result, is_categorical):
+    assert isinstance(result.dtype, pd.CategoricalDtype) == is_categorical
     if not is_categorical:
-        np.testing.assert_array_equal(expected.to_numpy(float), found.to_numpy())
+        np.testing.assert_array_equal(expected.to_numpy(float), result.to_numpy())
         return
     kind = float if expected.cat.categories.dtype.kind in "if" else str
-    a, b = (as_labels(values.astype(kind)) for values in (expected, found))
+    a, b = (as_labels(values.astype(kind)) for values in (expected, result))
     missing = expected.isna().to_numpy()
-    np.testing.assert_array_equal(missing, found.isna().to_numpy())
+    np.testing.assert_array_equal(missing, result.isna().to_numpy())
     np.testing.assert_array_equal(a[~missing], b[~missing])
 
 

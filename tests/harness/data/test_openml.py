@@ -86,10 +86,10 @@ def test_state_shows_whether_a_network_is_needed(tmp_path):
 @pytest.fixture
 def served(monkeypatch):
     """Answer https requests from a table, and log the requested addresses."""
-    answers, asked = responses_of(DENSE), []
+    answers, requested = responses_of(DENSE), []
 
     def https_open(self, request):
-        asked.append(request.full_url)
+        requested.append(request.full_url)
         content = answers.get(request.full_url)
         if content is None:
             headers, body = Message(), io.BytesIO()
@@ -104,7 +104,7 @@ def served(monkeypatch):
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
-    answers["asked"] = asked
+    answers["asked"] = requested
     return answers
 
 

@@ -25,10 +25,10 @@ URL = "https://example.org/some%20folder/../data.csv?x=1"
 def served(monkeypatch):
     """Answer https requests from a table, like the opener's https handler."""
     answers = {URL: CONTENT}
-    asked = []
+    requested = []
 
     def https_open(self, request):
-        asked.append(request.full_url)
+        requested.append(request.full_url)
         content = answers[request.full_url]
         if isinstance(content, Exception):
             raise content
@@ -42,7 +42,7 @@ def served(monkeypatch):
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
-    answers["asked"] = asked
+    answers["asked"] = requested
     return answers
 
 
@@ -109,11 +109,11 @@ def test_redirect_to_https_is_followed(served):
 
 def test_plain_http_is_never_used(monkeypatch):
     """A real server on this machine must get no request."""
-    asked = []
+    requested = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requested.append(self.path)
             self.send_response(200)
             self.end_headers()
 
@@ -129,7 +129,7 @@ def test_plain_http_is_never_used(monkeypatch):
         finally:
             server.shutdown()
             thread.join()
-    assert asked == []
+    assert requested == []
 
 
 def test_missing_network_gives_alternatives(served):

@@ -230,8 +230,8 @@ def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
 
 
 def test_caller_mistake_is_not_reported_as_a_missing_scheduler(cluster):
-    asked = {"scheduler": cluster.scheduler_address}
-    with pytest.raises(OSError, match="of the body"), connected(asked, []):
+    requested = {"scheduler": cluster.scheduler_address}
+    with pytest.raises(OSError, match="of the body"), connected(requested, []):
         raise OSError("of the body")
 
 
@@ -264,12 +264,12 @@ def test_timed_jobs_run_locally_if_no_worker_has_this_machine_type(cluster, monk
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [({"colour": 1}, "no option 'colour'"), ({"scheduler": "tcp://127.0.0.1:9"}, "no Dask")],
 )
-def test_invalid_options_are_refused(options, said, monkeypatch):
+def test_invalid_options_are_refused(options, message, monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "1s")
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         list(run_dask([job({})], None, options))
 
 

@@ -73,14 +73,14 @@ def view(**fields):
     return RunView(**{**even, **messages, **fields})
 
 
-def answers(found):
+def answers(result):
     """Return the state of each decision by kind; speed by phase, prediction memory apart."""
     names = {("memory", "predict"): "memory of predict"}
     return {
         d.gate.phase
         if d.gate.kind == "speed"
         else names.get((d.gate.kind, d.gate.phase), d.gate.kind): d.state
-        for d in found
+        for d in result
     }
 
 

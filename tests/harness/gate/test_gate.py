@@ -84,7 +84,7 @@ def project(tmp_path, monkeypatch):
     return folder
 
 
-def based(tree, head, roots, plugin_files, name, told):
+def based(tree, head, roots, plugin_files, name, message):
     file = plugin_files[0]
     known = {"plugin": file, "path": file, "params": {"penalty": 1.0}, "rungs": {}}
     algorithms = {"ridge": {**known, "reference": None}}

@@ -109,7 +109,7 @@ def test_other_libraries_are_installed_once(tmp_path, installer):
 def test_requirements_of_a_tree(tmp_path, installer):
     ours = tree(tmp_path / "ours")
     installer.python(ours, stranger=False)
-    assert [asked[0] for asked in installer.asked] == ["--require-hashes"]
+    assert [requested[0] for requested in installer.asked] == ["--require-hashes"]
     reached = tree(tmp_path / "reached", more=REACHED)
     installer.python(reached)
     assert installer.asked[-1] == ["--no-deps", str(reached)]  # else nothing finds its plugin
@@ -286,8 +286,8 @@ def test_files_are_copied_before_pip_looks_for_them(site, tmp_path, installer, m
     unlocked = tree(tmp_path / "unlocked", dependencies='["tree-harness"]')
     (unlocked / "requirements.lock").unlink()
     installer.python(unlocked)
-    ((option, file, *asked),) = installer.asked
-    assert (option, asked) == ("--constraint", ["filelock>=3", str(unlocked)])
+    ((option, file, *requested),) = installer.asked
+    assert (option, requested) == ("--constraint", ["filelock>=3", str(unlocked)])
     assert Path(file).read_text() == "tree-harness==0.1.0\n"
     assert installer.copied == [[], [], ["__init__.py", "__init__.py"]]  # of pip the last
     copied = installer.packages / "tree_harness-0.1.0.dist-info/METADATA"

@@ -148,11 +148,11 @@ def test_idle_reader_holds_no_lock(full, kit, monkeypatch):
 # ------------------------------------------------------------------ disks
 
 
-def check_full(told):
-    assert told["whole"] == "ok"
-    assert len(told["stored"]) > 3
-    assert told["found"][: len(told["stored"])] == told["stored"]
-    assert len(told["found"]) <= len(told["stored"]) + 1
+def check_full(message):
+    assert message["whole"] == "ok"
+    assert len(message["stored"]) > 3
+    assert message["found"][: len(message["stored"])] == message["stored"]
+    assert len(message["found"]) <= len(message["stored"]) + 1
 
 
 def test_file_that_may_not_grow_keeps_stored_results(tmp_path, child):

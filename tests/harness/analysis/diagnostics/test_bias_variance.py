@@ -18,8 +18,8 @@ SIZES = {
 }
 
 
-def values(found):
-    return {name: part.value for name, part in found.parts.items()}
+def values(result):
+    return {name: part.value for name, part in result.parts.items()}
 
 
 @given(**SIZES, known=st.booleans(), scale=st.sampled_from([1e-6, 1.0, 1e6]))

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import data
 
-TREES = 50  # so that a fit stays well under a second, whatever a default becomes
+TREES = 50  # keeps a fit well under a second for any default
 
 
 class Suite:
@@ -40,7 +40,7 @@ def make_cache(folder):
     for algorithm in names:
         if registry.algorithm(algorithm).origin == "scratch":
             for dataset in cache["datasets"]:
-                # What fails here fails again, and is shown, in its own case.
+                # A failure here is repeated and reported by its own case.
                 with contextlib.suppress(Exception):
                     warm(cache, algorithm, dataset)
     return cache
@@ -50,7 +50,7 @@ def new_adapter(cache, algorithm, dataset):
     """Return an unfitted adapter; skip (n/a) an algorithm that the commit lacks."""
     if algorithm not in cache["plugins"]:
         raise NotImplementedError(f"no {algorithm} at this commit")
-    # The contract of plugins and nothing else: these lines meet every commit, old and new.
+    # Only the plugin contract is used: these lines run with every commit, old and new.
     from harness import Spec, Task
     from harness.plugins.registry import load_registry
 
@@ -79,6 +79,6 @@ def loss(output, y, classes):
     from sklearn.metrics import log_loss, root_mean_squared_error
 
     if classes:
-        output = output / output.sum(axis=1, keepdims=True)  # float32 sums are a little off 1
+        output = output / output.sum(axis=1, keepdims=True)  # float32 sums differ slightly from 1
         return log_loss(y, output, labels=range(classes))
     return root_mean_squared_error(y, output) / np.std(y)

@@ -3,9 +3,9 @@
     unshare -rn sh -c 'ip link set lo up; python -m costs.dask_bytes'
     unshare -rn sh -c 'ip link set lo up; python -m costs.dask_bytes --rows 1e6'
 
-All that crosses the loopback device is counted, headers too, so it is run in a network namespace
-of its own. A tree is the difference of a longer and a shorter training. Both libraries are driven
-by their own interfaces, without Dask, whose messages would be counted as well.
+All traffic of the loopback device is counted, including headers, so run it in a network namespace
+of its own. The cost of a tree is the difference of a longer and a shorter training. The libraries
+are used without Dask, whose messages would be counted as well.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def train_library(name, shape, trees):
         from xgboost.tracker import RabitTracker
 
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=RANKS, port=ports[0])
-        tracker.start()  # and lives as long as its name
+        tracker.start()  # keep a reference while training
     context = multiprocessing.get_context("forkserver")  # the server is that of `RankProcesses`
     requested = [(name, shape, rank, trees, ports) for rank in range(RANKS)]
     ranks = [context.Process(target=run_rank, args=one, daemon=True) for one in requested]

@@ -3,18 +3,18 @@
     python -m costs.dask_comparison
     python -m costs.dask_comparison --rows 1e5 --trees 20 --rounds 3 --workers 2 --threads 1
 
-All use the same workers, threads and parts of a table that lies on the workers beforehand: binary,
-``--rows`` × ``--columns`` float32, with the same leaves, bins and rate of learning. A fit is timed
-from the call to the model, so it includes what each needs to set up, to bin and to hand back. In
+All use the same workers, threads and blocks of a table that is already on the workers: binary,
+``--rows`` × ``--columns`` float32, with equal leaves, bins and learning rate. A fit is timed
+from the call to the model, so it includes set-up, binning and the transfer of the model. In
 each round all are fitted, in an order that changes; ratios are taken within rounds. The log loss on
-rows that nobody has seen tells whether the models are as good.
+unseen rows compares the accuracy of the models.
 
-MB a tree are all that crossed the loopback device during a fit, also Dask's messages and what is
-sent once a fit, divided by the trees. In a network namespace nothing else crosses it:
+MB per tree is the traffic of the loopback device during a fit, including Dask's messages and data
+sent once per fit, divided by the trees. A network namespace has no other traffic:
 
     unshare -rn sh -c 'ip link set lo up; python -m costs.dask_comparison'
 
-Ours tells besides what its ranks sent each other, by what it was for.
+For ours, the traffic between ranks is also printed by purpose.
 """
 
 import argparse
@@ -115,7 +115,7 @@ class Measurement:
     seconds: list = field(default_factory=list)  # of each round
     wire: list = field(default_factory=list)  # bytes a tree of each round
     loss: float = 0.0  # log loss
-    sent: dict | None = None  # what for → bytes and messages of all ranks, where it tells
+    sent: dict | None = None  # purpose → bytes and messages of all ranks, if reported
 
 
 def measure(client, args):
@@ -124,7 +124,7 @@ def measure(client, args):
     test_X, test_y = block_of(10**6, TEST_ROWS, args.columns)
     results = {name: Measurement() for name in args.only or FITS}
     orders = cycle(permutations(results))
-    for turn in range(-1, args.rounds):  # the first one warms up
+    for turn in range(-1, args.rounds):  # the first round is a warm-up
         for name in next(orders):
             one, before, began = results[name], bytes_sent(), time.perf_counter()
             predict, one.sent = FITS[name](client, X, y, args)
@@ -182,7 +182,7 @@ def main(words=None):
     requested = parse_arguments(words)
     from distributed import Client, LocalCluster
 
-    warnings.simplefilter("ignore")  # what the libraries say of ports and of their versions
+    warnings.simplefilter("ignore")  # messages of the libraries about ports and versions
     options = {"n_workers": requested.workers, "threads_per_worker": requested.threads}
     options |= {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": True}
     with LocalCluster(**options) as cluster, Client(cluster) as client:

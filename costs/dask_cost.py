@@ -4,16 +4,16 @@
     python -m costs.dask_cost --wide
     python -m costs.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
 
-Ranks are processes with sockets between them. Counted are the bytes and messages of the links, and
-the processor time of each rank, a tree: a busy machine changes neither by much.
+Ranks are processes with sockets between them. The bytes and messages of the links and the processor
+time of each rank are counted per tree: a busy machine changes neither by much.
 For n rows, F columns of B bins, L leaves and R ranks, S = L − 1 splits and depth D = log₂ L:
 
     time     = k₁ S + k₂ n F (1 + D/2) / R + k₃ n (1 + D) / R + k₄ S F B (1 + 2/R) + k₅ messages
     bytes    = S F B w (R − 1) / R + S m ⌈log₂ R⌉                     sent by each rank
     messages = 2 S ⌈log₂ R⌉
 
-w are the bytes of a bin's sums, m those of a best split. The wall time that is projected is time,
-messages × latency and bytes / bandwidth one after another: nothing overlaps.
+w is the number of bytes of a bin's sums, m that of a best split. The projected wall time is time +
+messages × latency + bytes / bandwidth: nothing overlaps.
 """
 
 import argparse

@@ -21,7 +21,7 @@ ALL_FORMS = (*WITH_MISSING, "frame", "sparse")
 ROWS = {"large": 20_000, "codes": 3_000}  # other forms have 400
 PREDICTED = 200
 N_CODES = 900  # more categories than a histogram has bins
-BLENDS = ("Voting", "Stacking")  # their n_jobs counts processes, so it stays at one
+BLENDS = ("Voting", "Stacking")  # n_jobs of these is a number of processes; it stays at one
 BOOSTED = {"n_estimators": 5}
 
 # estimator, parity modes (None: the default mode), input forms, parameters

@@ -5,10 +5,10 @@
 
 A tree on n rows and F columns needs F (n + Σ n_small) updates of a bin: the root has all rows, and
 of the two sides of each split the smaller one is summed, the other one subtracted. The bare kernel
-says what an update takes, with as many threads side by side, on rows in their order. The product
-is a limit that no training with these updates can pass; gradients, partitions, scans and scores
-come on top. A tree's time is the difference of a longer and a shorter fit, so that bins and the
-start do not count.
+gives the time of an update, with the same number of threads, on rows in order. The product is a
+lower limit of the training time with these updates; gradients, partitions, scans and scores come
+on top. A tree's time is the difference of a longer and a shorter fit, so that binning and the start
+do not count.
 """
 
 import argparse
@@ -83,7 +83,7 @@ class Kernel:
                     build_narrow(*where, begin, end, self.features, low, high, FULL, cells[member])
 
         with Workers(size) as workers:
-            workers.share(add, size)  # wakes the threads, and touches the cells
+            workers.share(add, size)  # wakes the threads, and loads the histogram
             began = time.perf_counter()
             workers.share(add, size)
             return time.perf_counter() - began

@@ -16,7 +16,7 @@ REGISTRY = load_registry(strangers=False)
 # Minutes of scikit-learn's own checks, and workers that grow the trees of both sides.
 LONG = frozenset({"scikit-learn's check_estimator finds nothing", CHECK})
 ASKED = os.environ.get("CONFORMANCE_SLOW", "decision_tree").split()
-# What is downloaded or asked of a cluster is held to its promises where there is one.
+# Downloads and clusters are checked only if they are available.
 MADE = load_registry(modules=["harness.data.providers.generators", "harness.executors.local"])
 
 

@@ -24,7 +24,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(clone: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    # A make that runs these tests must not hand its own flags on.
+    # A make that runs these tests must not pass its own flags on.
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", *arguments],

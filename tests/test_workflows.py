@@ -66,7 +66,7 @@ def test_job_has_a_time_limit_and_pinned_actions(job):
 
 @pytest.mark.parametrize("script", list(scripts()))
 def test_script_is_shell_without_untrusted_text(script):
-    assert "${{" not in script  # a title of a pull request would become code
+    assert "${{" not in script  # the title of a pull request would be executed
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 

@@ -21,7 +21,7 @@ BOTH = [AdaBoostClassifier, AdaBoostRegressor]
 
 
 @parametrize_with_checks([E() for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 

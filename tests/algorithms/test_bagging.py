@@ -39,7 +39,7 @@ WEIGHTED = {
 
 
 @parametrize_with_checks([E() for E in BOTH], expected_failed_checks=lambda _: WEIGHTED)
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 

@@ -55,7 +55,7 @@ def regressors():
         StackingRegressor([("line", LinearRegression())], LinearRegression(), cv=2),
     ]
 )
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 

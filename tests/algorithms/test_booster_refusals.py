@@ -114,12 +114,12 @@ def test_objective_with_invalid_result(kind, objective, reported):
 
 
 @every_kind
-@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
 @pytest.mark.parametrize("what", ["gradients", "hessians"])
-def test_objective_with_nonfinite_result(kind, what, odd):
+def test_objective_with_nonfinite_result(kind, what, bad):
     def objective(y, raw):
         h = np.ones_like(y)
-        return (h * odd, h) if what == "gradients" else (raw - y, h * odd)
+        return (h * bad, h) if what == "gradients" else (raw - y, h * bad)
 
     message = refusal(kind(n_estimators=2, objective=objective), ValueError)
     assert message == f"{what} of the loss are not finite: the objective returned such numbers"

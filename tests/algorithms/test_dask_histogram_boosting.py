@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 N = 600
-WITHIN = 30.0  # seconds from a worker's end to the error: no patience of 300 s is waited for
+WITHIN = 30.0  # seconds from a worker's end to the error, far below the patience of 300 s
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,9 @@ def test_lost_cluster_is_reported():
 
         closer = threading.Thread(target=close)
         closer.start()
-        with pytest.raises(WorkerLostError, match=r"has gone|is gone"):  # who is missed first
+        with pytest.raises(
+            WorkerLostError, match=r"has gone|is gone"
+        ):  # the worker that is missing first
             model.fit(X, y)
         closer.join()
 

@@ -149,7 +149,9 @@ class Unresponsive:
         self.answers = answers
 
     def run(self, *_, workers, **__):
-        while not all(one in self.answers for one in workers):  # as a broadcast waits for all
+        while not all(
+            one in self.answers for one in workers
+        ):  # like a broadcast, which waits for all
             time.sleep(0.05)
         return {one: self.answers[one] for one in workers}
 

@@ -35,7 +35,7 @@ LOADERS = [
 
 
 @parametrize_with_checks([E() for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
@@ -236,7 +236,7 @@ def test_only_the_order_of_values_matters(seed):
     assert plain.apply(X).tolist() == other.apply(mapped).tolist()
 
 
-# ------------------------------------------------------------------ what it takes and gives
+# ------------------------------------------------------------------ inputs and outputs
 
 
 @pytest.mark.parametrize("estimator", BOTH)

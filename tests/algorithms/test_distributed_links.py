@@ -96,9 +96,9 @@ def test_foreign_connections_are_refused_without_disturbance():
     listeners = [sockets.listen("127.0.0.1") for _ in range(2)]
     addresses = [one.getsockname() for one in listeners]
     for noise in (b"", b"GET / HTTP/1.0\r\n\r\n" * 9):
-        stranger = socket.create_connection(addresses[0])
-        stranger.sendall(noise)
-        stranger.close()
+        connection = socket.create_connection(addresses[0])
+        connection.sendall(noise)
+        connection.close()
 
     def run(rank):
         with join(rank, addresses, listeners[rank], SECRET) as ranks:
@@ -120,10 +120,10 @@ def test_connection_without_proof_of_the_secret_is_refused():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    with socket.create_connection(listener.getsockname()) as stranger:
-        stranger.sendall(handshake.HELLO.pack(handshake.MAGIC, 1, 1, b"n" * 32))
-        assert len(handshake.read(stranger, 64, time.monotonic() + 5.0)) == 64
-        stranger.sendall(b"p" * 32)
+    with socket.create_connection(listener.getsockname()) as connection:
+        connection.sendall(handshake.HELLO.pack(handshake.MAGIC, 1, 1, b"n" * 32))
+        assert len(handshake.read(connection, 64, time.monotonic() + 5.0)) == 64
+        connection.sendall(b"p" * 32)
         thread.join()
     listener.close()
     assert isinstance(outcome[0], LinkError)

@@ -43,7 +43,7 @@ class InterruptAt:
         self.n, self.calls = n, 0
 
     def __call__(self, frame, event, _):
-        code = frame.f_code  # what a generator raises while it is closed is lost
+        code = frame.f_code  # exceptions in a closing generator are lost
         is_plain = not code.co_flags & inspect.CO_GENERATOR
         if event == "call" and is_plain and code.co_filename.startswith(PACKAGE):
             self.calls += 1

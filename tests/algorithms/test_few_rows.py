@@ -213,7 +213,7 @@ def test_tree_walk_reports_out_of_range_values(kind, dtype, monkeypatch):
     many[5, 1] = np.nan
     expected = model.ensemble_.predict(many)
     with monkeypatch.context() as patch:
-        patch.setattr(kind, "_read_rows", None)  # nothing looks at X but the walk
+        patch.setattr(kind, "_read_rows", None)  # only the tree walk reads X
         patch.setattr(newton_fitted, "read_rows", None)
         assert_allclose(model.predict_proba(many), expected, rtol=1e-14)
     outside = [np.inf, -np.inf] + ([1e39] if kind is NewtonBoostingClassifier else [])
@@ -243,7 +243,7 @@ def test_float32_range_check_on_doubles_equals_rounding():
         (["i8", "f8"], True),
         (["i4"], True),
         (["u8", "i1"], True),
-        (["f4", "f8"], False),  # what is kept of it scikit-learn decides
+        (["f4", "f8"], False),  # scikit-learn decides which attributes are pickled
         (["?", "f8"], False),
         (["Float64", "f8"], False),
         (["O", "f8"], False),

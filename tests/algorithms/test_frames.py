@@ -42,14 +42,16 @@ def frames(enum, **options):
 def test_polars_categories_equal_pandas(kind, enum):
     X, same, y = frames(enum)
     model = kind(n_estimators=5, random_state=0).fit(X, y)
-    twin = kind(n_estimators=5, random_state=0).fit(same, y)
+    pandas_model = kind(n_estimators=5, random_state=0).fit(same, y)
     assert model.categories_["letter"].tolist() == (ORDER if enum else list("wxyz"))
     assert len(model.ensemble_.set_codes)
     for requested in (X, same, X[:1], X.with_columns(pl.col("letter").cast(pl.String))):
-        assert np.array_equal(model.predict(requested), twin.predict(same)[: len(requested)])
-    assert np.array_equal(model.predict_contributions(X), twin.predict_contributions(same))
+        assert np.array_equal(
+            model.predict(requested), pandas_model.predict(same)[: len(requested)]
+        )
+    assert np.array_equal(model.predict_contributions(X), pandas_model.predict_contributions(same))
     assert list(model.feature_names_in_) == ["letter", "number", "whole"]
-    assert X["letter"].dtype in (pl.Enum, pl.Categorical)  # the user's frame stays
+    assert X["letter"].dtype in (pl.Enum, pl.Categorical)  # the user's frame is unchanged
 
 
 @pytest.mark.parametrize("enum", [False, True])
@@ -57,8 +59,8 @@ def test_polars_categories_equal_pandas(kind, enum):
 def test_classes_are_read_from_polars_frames(kind, enum):
     X, same, y = frames(enum)
     model = kind(n_estimators=5, random_state=0).fit(X, pl.Series(y > 1))
-    twin = kind(n_estimators=5, random_state=0).fit(same, y > 1)
-    assert np.array_equal(model.predict_proba(X), twin.predict_proba(same))
+    pandas_model = kind(n_estimators=5, random_state=0).fit(same, y > 1)
+    assert np.array_equal(model.predict_proba(X), pandas_model.predict_proba(same))
 
 
 @pytest.mark.parametrize("enum", [False, True])
@@ -119,5 +121,5 @@ def test_trees_read_an_enum_in_its_declared_order(enum):
     X, same = X.drop("whole"), same.drop(columns="whole")
     model = DecisionTreeRegressor(categorical_features="from_dtype").fit(X, y)
     assert model.categories_[0].tolist() == (ORDER if enum else list("wxyz"))
-    twin = DecisionTreeRegressor(categorical_features="from_dtype").fit(same, y)
-    assert np.array_equal(model.predict(X), twin.predict(same))
+    pandas_model = DecisionTreeRegressor(categorical_features="from_dtype").fit(same, y)
+    assert np.array_equal(model.predict(X), pandas_model.predict(same))

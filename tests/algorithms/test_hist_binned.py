@@ -61,7 +61,7 @@ def test_bin_then_fit_equals_fit_also_when_repeated(case):
     native = driven.prepare(rows, y, weight)
     assert isinstance(native, Rows)
     assert (native.X is None) == (case != "dart")  # its bins are enough for all others
-    for _ in range(2):  # from one binning, each time anew
+    for _ in range(2):  # repeated fits from one binning
         driven.fit(native)
         assert trees(driven.model) == trees(whole)
         assert driven.model is not native.model

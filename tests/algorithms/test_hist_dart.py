@@ -40,7 +40,9 @@ def test_dropping_all_trees_repeats_the_first_round(by_rate):
     X, y = table()
     model = dart(6, learning_rate=0.3, xgboost_dart_mode=by_rate, **ALWAYS).fit(X, y)
     expected, weights = dart_oracle(X, y, 6, 0.3, by_rate=by_rate)
-    np.testing.assert_allclose(model.predict(X), expected, atol=2e-3)  # rounding is drawn anew
+    np.testing.assert_allclose(
+        model.predict(X), expected, atol=2e-3
+    )  # rounding uses another random draw
     trees = [model.ensemble_.tree(t) for t in range(6)]
     sizes = np.array([np.abs(t.value[t.left < 0]).max() for t in trees])
     np.testing.assert_allclose(sizes / sizes[0], np.array(weights) / weights[0], rtol=2e-2)

@@ -139,7 +139,7 @@ def test_training_scores_equal_model_scores():
 def test_many_categories_are_distinguished_with_few_bins():
     X, y = table(40_000, 1000)
     pooled = X.copy()
-    pooled[X[:, 0] >= 254, 0] = np.nan  # all that one set of bins can tell apart
+    pooled[X[:, 0] >= 254, 0] = np.nan  # the most categories that the bins distinguish
     params = {"n_estimators": 60, "categorical_feature": [0], "cat_smooth": 1.0}
     errors = []
     for own in (X, pooled):

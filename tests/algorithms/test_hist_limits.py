@@ -82,7 +82,7 @@ def check(model, X, y, weight=None):
     assert sizes.max() > len(X) / 50
     assert np.abs(off).max() < 6.0
     assert abs(off.mean()) < 4.0 / np.sqrt(len(off))
-    assert off.std() > 0.05  # else the noise is not what is measured
+    assert off.std() > 0.05  # otherwise the noise is not measured
 
 
 # ------------------------------------------------------------------ sums

@@ -77,7 +77,7 @@ def test_first_tree_equals_lightgbm(objective, is_weighted):
     ours = HistogramBoostingRegressor(**params, random_state=0).fit(X, y, weight)
     theirs = lightgbm.LGBMRegressor(**params, **QUIET).fit(X, y, weight)
     mine, other = ours.predict(X), theirs.predict(X)
-    off = {"mape": 0.05, "fair": 0.02}.get(objective, 1e-3)  # quantiles are told otherwise
+    off = {"mape": 0.05, "fair": 0.02}.get(objective, 1e-3)  # quantiles have another definition
     assert np.abs(mine - other).max() < off * np.ptp(other)
     assert np.array_equal(*(np.unique(p, return_inverse=True)[1] for p in (mine, other)))
 
@@ -113,7 +113,7 @@ def test_pseudo_huber_loss_never_rises_and_is_robust_to_outliers(spread):
 
 def test_gradient_changes_sign_at_the_loss_minimum():
     X, y = table()
-    y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third lies far off, on one side
+    y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third are outliers on one side
     results = {
         (name, size): HistogramBoostingRegressor(
             objective=name, n_estimators=60, **{parameter: size}

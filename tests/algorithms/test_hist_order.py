@@ -105,11 +105,11 @@ def test_init_scores_are_reordered_with_their_rows(n_classes, reorder_small_tabl
     first = np.random.default_rng(3).normal(size=(N, max(n_classes, 1)))
     kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
     model = kind(n_estimators=3, random_state=0)
-    anew = digest(model.fit(X, y, init_score=first))
+    reordered = digest(model.fit(X, y, init_score=first))
     further = digest(model.fit(X, y, init_model=clone(model).fit(X, y)))
     assert len(reorder_small_tables) == 3
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
-    assert digest(model.fit(X, y, init_score=first)) == anew
+    assert digest(model.fit(X, y, init_score=first)) == reordered
     assert digest(model.fit(X, y, init_model=clone(model).fit(X, y))) == further
 
 
@@ -143,11 +143,11 @@ def test_tables_of_all_kinds_are_reordered(kind, reorder_small_tables, monkeypat
     else:
         params = {"class_weight": {0: 1.0, 1: 3.0}}
     model = HistogramBoostingClassifier(n_estimators=3, random_state=0, **params)
-    anew = digest(model.fit(X, y, weight))
+    reordered = digest(model.fit(X, y, weight))
     n_used = N if weight is None else np.count_nonzero(weight)  # rows of weight 0 are left out
     assert len(reorder_small_tables[0][0]) == n_used
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
-    assert digest(model.fit(X, y, weight)) == anew
+    assert digest(model.fit(X, y, weight)) == reordered
 
 
 def test_reordered_model_equals_model_on_two_ranks(reorder_small_tables):

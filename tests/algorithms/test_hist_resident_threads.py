@@ -21,7 +21,7 @@ from algorithms.runtime import threads
 from algorithms.runtime.threads import Workers
 
 STEP = Scale(1.0, 1.0, 1 << 14)
-PATIENT, SLEEPY = 10**6, 0  # how often helpers look out
+SPIN, SLEEP = 10**6, 0  # spin counts of the resident threads
 
 
 def small_table(n_rows=3000, n_columns=12, seed=0):
@@ -55,10 +55,10 @@ def tree_of(grower, records, **how):
     return [one.tobytes() for one in (*requested, *messages, grower.leaf_of)]
 
 
-@pytest.mark.parametrize("looks", [PATIENT, SLEEPY])
+@pytest.mark.parametrize("spin_count", [SPIN, SLEEP])
 @pytest.mark.parametrize("size", [2, 3, 5])
-def test_resident_threads_grow_the_same_trees(looks, size, monkeypatch):
-    monkeypatch.setattr(threads, "LOOKS", looks)
+def test_resident_threads_grow_the_same_trees(spin_count, size, monkeypatch):
+    monkeypatch.setattr(threads, "LOOKS", spin_count)
     for module in (threads, growing):
         monkeypatch.setattr(module, "count_processors", lambda: 8)
     X, records = small_table()
@@ -73,8 +73,8 @@ def test_resident_threads_grow_the_same_trees(looks, size, monkeypatch):
             for own, expected in zip(tables, alone, strict=True):
                 assert tree_of(grower, own) == expected
             assert tree_of(grower, records, rows=half) == of_half
-            workers.share(lambda first, last: None, size)  # what is told comes between
-            time.sleep(0.001 if looks == SLEEPY else 0.0)
+            workers.share(lambda first, last: None, size)  # another job in between
+            time.sleep(0.001 if spin_count == SLEEP else 0.0)
 
 
 @pytest.mark.parametrize("slower", [0.0, 1.0, np.inf])
@@ -108,7 +108,7 @@ def test_interrupt_of_the_caller_ends_all_resident_threads(module, name, n_rows,
         if threading.current_thread() is threading.main_thread():
             calls.append(name)
             if len(calls) == 4:
-                if name == "post_job":  # the helpers are called, and nobody comes
+                if name == "post_job":  # a job is posted and no thread takes it
                     function(*given)
                 raise KeyboardInterrupt
         return function(*given)

@@ -32,7 +32,7 @@ def test_first_tree_without_split_holds_the_best_constant_as_in_lightgbm(objecti
     theirs = lightgbm.train({**params, "verbose": -1}, lightgbm.Dataset(X, y), 3).predict(X)
     ours = started_at_zero(objective=objective, min_child_samples=300, n_estimators=3).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), theirs, rtol=1e-6)
-    assert ours.ensemble_.base.tolist() == [0.0]  # the tree says it, not the base
+    assert ours.ensemble_.base.tolist() == [0.0]  # the tree holds the constant, not the base
 
 
 def test_equal_gradients_do_not_end_training():
@@ -52,7 +52,7 @@ def test_init_scores_are_kept_if_no_split_is_found():
 def test_rounds_with_changing_leaves_continue():
     X, y = table()
     model = started_at_zero(objective="regression_l1", min_child_samples=300, n_estimators=50)
-    model.fit(X, y, init_score=np.zeros(len(y)))  # each round goes a tenth of what is left
+    model.fit(X, y, init_score=np.zeros(len(y)))  # each round reduces the residual by a tenth
     assert model.n_iter_ == 50
     left = 0.9**50 * np.median(y)
     np.testing.assert_allclose(model.predict(X), np.median(y) - left, rtol=1e-9)

@@ -54,7 +54,7 @@ def test_numeric_columns_of_any_dtype_are_stacked(n, nullable):
     pd.testing.assert_frame_equal(table, kept)
 
 
-# ------------------------------------------------------------------ names that are no text
+# ------------------------------------------------------------------ non-string names
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
@@ -67,7 +67,7 @@ def test_non_string_column_names_are_accepted(kind, names):
     assert np.array_equal(model.predict(other), named)
     assert list(model.categories_) == [0]
     assert len(model.ensemble_.set_codes)
-    assert isinstance(other.iloc[:, 0].dtype, pd.CategoricalDtype)  # the user's frame stays
+    assert isinstance(other.iloc[:, 0].dtype, pd.CategoricalDtype)  # the user's frame is unchanged
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
@@ -109,7 +109,7 @@ def test_frame_categories_without_names_are_found_by_position(kind):
 
 
 DAYS = pd.date_range("2024", periods=60)
-ODD = {
+NON_NUMERIC = {
     "text": (["1", "y"] * 30, "holds text, such as 'y': give it the dtype category"),
     "dates": (DAYS, "holds dates or times: turn it into numbers"),
     "dates of a zone": (DAYS.tz_localize("UTC"), "holds dates or times"),
@@ -120,9 +120,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
-@pytest.mark.parametrize("odd", ODD)
-def test_non_numeric_columns_are_named(kind, odd):
-    values, message = ODD[odd]
+@pytest.mark.parametrize("bad", NON_NUMERIC)
+def test_non_numeric_columns_are_named(kind, bad):
+    values, message = NON_NUMERIC[bad]
     numbers = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60) % 7, "c": np.ones(60)})
     X, y = numbers.assign(c=values), numbers["a"]
     with pytest.raises(ValueError, match=f"^column 'c' {message}"):
@@ -171,7 +171,7 @@ def test_boolean_mask_of_wrong_length_is_an_error(expected, message):
         rounds(HistogramBoostingRegressor, categorical_feature=expected).fit(X, y)
 
 
-# ------------------------------------------------------------------ models that are gone on from
+# ------------------------------------------------------------------ continued training
 
 
 def batches():

@@ -20,7 +20,7 @@ BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 
 
 @parametrize_with_checks([E(n_estimators=10) for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
@@ -40,7 +40,7 @@ def digest(model):
     return hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()
 
 
-# ------------------------------------------------------------------ the same bits
+# ------------------------------------------------------------------ bitwise equality
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_float32_tables_grow_the_trees_of_float64_copies():
     assert digest(one) == digest(two)
 
 
-# ------------------------------------------------------------------ as good as LightGBM
+# ------------------------------------------------------------------ accuracy against LightGBM
 
 
 def fit_both(kind, X, y, weight=None, **params):
@@ -346,7 +346,7 @@ def test_custom_objective_is_used():
         wrong.fit(X, y)
 
 
-# ------------------------------------------------------------------ odd tables
+# ------------------------------------------------------------------ unusual tables
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
     assert isinstance(model.categories_, list)
     both = frame.astype({"k": "category"})
     numbers = frame.astype(np.float64)  # of categories, not codes
-    for odd, message in (
+    for invalid, message in (
         (both, r"\['o', 'k'\]"),
         (numbers, r"\[\]"),
         (numbers.astype(int), r"\[\]"),
@@ -121,9 +121,9 @@ def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
         with pytest.raises(
             ValueError, match=f"in the columns {message}; .* lists of categories are 1,"
         ):
-            model.predict(odd)
+            model.predict(invalid)
         with pytest.raises(ValueError, match=f"in the columns {message}; .* to go on from are 1"):
-            HistogramBoostingRegressor(n_estimators=1).fit(odd, columns()[2], init_model=model)
+            HistogramBoostingRegressor(n_estimators=1).fit(invalid, columns()[2], init_model=model)
 
 
 def test_xgboost_format_keeps_the_category_lists(tmp_path):

@@ -18,7 +18,7 @@ def resident():
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library")
 def test_freed_memory_is_returned_after_large_tables_only():
     pieces = [np.ones(1 << 13) for _ in range(1 << 10)]  # 64 MiB, too small to be mapped alone
-    kept = pieces[::64]  # so that what is freed lies between what is in use
+    kept = pieces[::64]  # so that freed pieces lie between used ones
     full = resident()
     del pieces
     give_back(LARGE - 1)

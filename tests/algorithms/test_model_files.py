@@ -48,7 +48,7 @@ def missing_right(trees):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS))
-@example(39066, FORMS[0])  # no node asks for a set
+@example(39066, FORMS[0])  # no categorical split
 @settings(max_examples=25)
 def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
     rng = np.random.default_rng(seed)
@@ -245,7 +245,7 @@ def test_objectives_are_named_by_their_links():
         link_of("rank:ndcg", XGBOOST)
 
 
-# ------------------------------------------------------------------ what a file cannot hold
+# ------------------------------------------------------------------ content unsupported by a format
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_formats_are_chosen_by_suffix(tmp_path):
         read_model(tmp_path / "none.json")
 
 
-# ------------------------------------------------------------------ what is no model
+# ------------------------------------------------------------------ invalid files
 
 
 DAMAGE = ["9", "-1", "1e308", "NaN", "null", '"a"', "[]", "true", ",0", "{", "\n", "=", " ", "e"]

@@ -51,7 +51,7 @@ def known_failures(estimator):
     ],
     expected_failed_checks=known_failures,
 )
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
 def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
@@ -75,7 +75,7 @@ def test_weight_of_two_or_four_equals_repeated_rows(own):
     assert np.array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
-# ------------------------------------------------------------------ the same bits
+# ------------------------------------------------------------------ bitwise equality
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -172,7 +172,7 @@ def test_every_objective_is_as_accurate_as_xgboost(objective, method):
     ours = NewtonBoostingRegressor(**params, random_state=0).fit(X[:5000], y[:5000])
     other = xgboost.XGBRegressor(**params, n_jobs=1).fit(X[:5000], y[:5000])
     mine, theirs = (error(m.predict(X[5000:]) - y[5000:]).mean() for m in (ours, other))
-    assert mine < 1.25 * theirs  # trees part at ties, and 5000 rows tell 10 % apart
+    assert mine < 1.25 * theirs  # trees differ at ties; 5000 rows resolve a difference of 10 %
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -365,7 +365,7 @@ def test_categorical_splits_are_as_good_as_xgboost(own):
 @pytest.mark.parametrize("depth", [0, 9])
 def test_few_leaves_of_categories_need_little_memory(method, leaves, depth, monkeypatch):
     X, y = table(2000, d=4)
-    y[X[:, 1] > 2.2] += 40.0  # a narrow way that goes deep
+    y[X[:, 1] > 2.2] += 40.0  # a narrow, deep path
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["c"] = pd.Categorical(np.round(2 * X[:, 2]).astype(int).astype(str))
     params = {"max_leaves": leaves, "max_depth": depth, "tree_method": method}
@@ -436,7 +436,7 @@ def test_training_continues_from_existing_rounds():
         warm.set_params(n_estimators=5).fit(X, y)
 
 
-# ------------------------------------------------------------------ odd inputs
+# ------------------------------------------------------------------ unusual inputs
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -47,7 +47,7 @@ def test_fit_prints_nothing_by_default(capsys):
     X, y, _ = table()
     model = NewtonBoostingRegressor(n_estimators=4).fit(X, y, eval_set=[(X, y)])
     assert capsys.readouterr().out == ""
-    model.fit(X, y, verbose=True)  # without tables there is nothing to tell
+    model.fit(X, y, verbose=True)  # without evaluation sets nothing is printed
     assert capsys.readouterr().out == ""
     model.fit(X, y, eval_set=[(X, y)], verbose=2)
     lines = capsys.readouterr().out.splitlines()
@@ -234,7 +234,7 @@ def test_binary_metrics_are_refused_for_several_classes():
         model.set_params(eval_metric="rmse@2").fit(X, y, eval_set=[(X, y)])
 
 
-# ------------------------------------------------------------------ what features are worth
+# ------------------------------------------------------------------ feature importances
 
 
 @pytest.mark.parametrize("kind", ["gain", "weight", "cover", "total_gain", "total_cover", None])
@@ -328,7 +328,7 @@ def test_categories_without_opt_in_are_refused_as_by_xgboost():
         model = kind(n_estimators=2, enable_categorical=True).fit(frame, y)
         predictions = model.predict(frame)
         assert predictions.shape == (300,)
-        model.set_params(enable_categorical=False)  # it knows them: they are only coded
+        model.set_params(enable_categorical=False)  # known categories with other codes
         assert np.array_equal(model.predict(frame), predictions)
         other_order = frame.assign(c=frame["c"].cat.reorder_categories(["y", "x"]))
         assert np.array_equal(model.predict(other_order), predictions)

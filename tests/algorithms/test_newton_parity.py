@@ -140,7 +140,7 @@ def test_harness_names_the_node_and_reason_where_default_trees_differ(method, ta
     for one in result.differences:
         assert one.sentence.startswith((f"Tree {one.tree}, ", "The scores start from"))
         assert any(why in one.sentence for why in WHYS), one.sentence
-    if method == "exact":  # nothing but ties and rounding parts them: see the page on decisions
+    if method == "exact":  # only ties and rounding make them differ: see the page on decisions
         structure = [one.cause for one in result.differences if one.level == "structure"]
         assert set(structure) <= {"tie", "rounding"}
 

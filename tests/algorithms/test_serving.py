@@ -216,8 +216,8 @@ def test_large_codes_need_no_more_memory():
     trees = categorical_stumps(40, codes)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 3 * 40
-    odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
-    X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *odd], (500, 2))
+    unusual = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
+    X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *unusual], (500, 2))
     assert_paths_agree(trees, X)
     assert_paths_agree(trees, sparse.csr_array(np.nan_to_num(X)))
 

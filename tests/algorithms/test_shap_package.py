@@ -1,7 +1,7 @@
 """Tests of contributions against the shap package, for read and for written models.
 
-Of the models of XGBoost and LightGBM the package asks the library, unless it is told that their
-trees are its own; it then walks them itself. Both are tried.
+For models of XGBoost and LightGBM the package calls the library, unless it is configured to use
+its own tree walk. Both are tested.
 """
 
 import lightgbm

@@ -65,7 +65,7 @@ def test_error_is_raised_when_all_parts_have_ended(part):
 def test_threads_end_with_the_block():
     before = set(threading.enumerate())
     with Workers(3) as workers:
-        assert set(threading.enumerate()) == before  # none is started before it is needed
+        assert set(threading.enumerate()) == before  # threads start when first needed
         workers.share(lambda first, last: None, 3)
         assert len(set(threading.enumerate()) - before) == 2
     assert set(threading.enumerate()) == before

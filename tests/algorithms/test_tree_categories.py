@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import oracles
-import oracles_categories as twins
+import oracles_categories as categorical_oracles
 import pandas as pd
 import polars as pl
 import pytest
@@ -69,11 +69,11 @@ def test_no_category_subset_is_better(seed, n, k, n_classes, criterion, kind, mi
     tree = tree_of(criterion, max_depth=1, categorical_features=[0])
     grown = tree.fit(x[:, None], y, sample_weight=w).tree_
     criterion = "entropy" if criterion == "gain_ratio" else criterion  # of one column, the gain
-    best = twins.best_decrease(criterion, x, y, w)
+    best = categorical_oracles.best_decrease(criterion, x, y, w)
     if oracles.impurity(criterion, y, w) <= 1e-12:
         best = None
     if best is not None and best <= 1e-9 * w.sum():
-        return  # nothing is gained: rounding decides whether that is a split
+        return  # zero gain: rounding decides whether it is a split
     assert (grown.node_count == 3) == (best is not None)
     if best is not None:
         codes = np.searchsorted(tree.categories_[0], x).astype(float)
@@ -93,7 +93,7 @@ def test_few_categories_of_many_classes_respect_the_limits(seed, k, missing):
     limits = {"min_samples_leaf": 12, "min_weight_fraction_leaf": 0.25}
     tree = DecisionTreeClassifier(max_depth=1, categorical_features=[0], **limits)
     grown = tree.fit(x[:, None], y, sample_weight=w).tree_
-    best = twins.best_decrease("gini", x, y, w, 12, 0.25 * w.sum())
+    best = categorical_oracles.best_decrease("gini", x, y, w, 12, 0.25 * w.sum())
     assert (grown.node_count == 3) == (best is not None)
     if best is not None:
         spread = grown.impurity * grown.weighted_n_node_samples
@@ -110,7 +110,9 @@ def test_many_categories_of_many_classes_use_the_principal_component():
     tree = DecisionTreeClassifier(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
     counts = np.array([np.bincount(y[x == code], minlength=3) for code in range(k)])
     seen = counts / counts.sum(axis=1, keepdims=True)
-    order = np.argsort(seen @ twins.principal_axis(seen, counts.sum(axis=1).astype(float)))
+    order = np.argsort(
+        seen @ categorical_oracles.principal_axis(seen, counts.sum(axis=1).astype(float))
+    )
     tried = [
         oracles.decrease("gini", y, np.ones(n), np.isin(x, order[:cut])) for cut in range(1, k)
     ]
@@ -153,7 +155,7 @@ def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing
     for j, known in model.categories_.items():
         coded[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.searchsorted(known, X[:, j]))
     leaves = model.apply(X)
-    assert leaves.tolist() == [twins.find_leaf(grown, x) for x in coded]
+    assert leaves.tolist() == [categorical_oracles.find_leaf(grown, x) for x in coded]
     assert np.array_equal(model.decision_path(X).sum(axis=0), grown.n_node_samples)
     message = model.predict(X) if values else model.predict_proba(X)
     assert np.array_equal(model.ensemble_.predict(coded), message)
@@ -186,7 +188,7 @@ def test_numeric_columns_grow_the_same_tree_without_categories():
     assert np.array_equal(plain.nodes, beside.nodes)
 
 
-# ------------------------------------------------------------------ what X may be
+# ------------------------------------------------------------------ forms of X
 
 
 FRUIT = ["fig", "apple", None, "kiwi", "fig", "apple", "kiwi", "fig"]
@@ -267,7 +269,7 @@ def test_reduced_error_pruning_keeps_category_sets():
     assert np.array_equal(path.sum(axis=1), model.tree_.compute_node_depths()[model.apply(X)])
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from algorithms.gbdt import high_cardinality as hist_crowds
+from algorithms.gbdt import high_cardinality
 from harness.plugins.registry import load_registry
 from harness.worker.warm_up import exercise
 
@@ -25,13 +25,13 @@ def test_each_variant_runs_on_every_task_and_form(name):
 def test_categorical_warm_up_covers_more_categories_than_bins(name, monkeypatch):
     run = set()
     for kernel in ("add_codes", "rebin"):
-        before = getattr(hist_crowds, kernel)
+        before = getattr(high_cardinality, kernel)
 
         def noted(*given, kernel=kernel, before=before):
             run.add(kernel)
             before(*given)
 
-        monkeypatch.setattr(hist_crowds, kernel, noted)
+        monkeypatch.setattr(high_cardinality, kernel, noted)
     algorithm = ENTRIES[name].value
     assert exercise(algorithm, [{"n_estimators": 2}], 1, ["categorical"])[0] == []
     assert run == {"add_codes", "rebin"}

@@ -28,7 +28,7 @@ def grown(kind, X, y):
 
 
 def assert_refused(model, X, y, message):
-    for _ in range(2):  # what was refused leaves nothing behind that the next fit goes by
+    for _ in range(2):  # a refused fit leaves no state for the next one
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
 

@@ -249,7 +249,7 @@ def test_columns_without_names_have_categories_too(tmp_path):
 
 
 def test_names_truncated_by_xgboost_are_not_used(tmp_path):
-    own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which looks sound
+    own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which appears valid
     X = pd.DataFrame({"season": column(own)})
     library = theirs(X)
     library.save_model(tmp_path / "model.json")

@@ -1,8 +1,8 @@
 """Kernel, parity and prediction tests with numba's bounds check of every index.
 
-An index out of bounds raises IndexError there instead of reading or writing any memory. The kernels
-are kept in a folder of their own, which ``HARNESS_CHECKED_KERNELS`` names, so that another run need
-not compile them again.
+An index out of bounds raises IndexError instead of reading or writing any memory. The kernels are
+cached in a separate folder, which ``HARNESS_CHECKED_KERNELS`` names, so that another run does not
+compile them again.
 """
 
 import os

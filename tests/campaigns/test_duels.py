@@ -2,8 +2,8 @@
 
 ``SOAK_DUELS`` (6; 200 in full) duels of an algorithm against itself, half as many against one that
 burns 10 % of each call's own time on top, and ``SOAK_REPLAYS`` (2000) replays of launches on the
-real schedule of looks, all drawn from ``SOAK_SEED`` (1). Where ``SOAK_DUEL_LOG`` names a file,
-each duel is appended to it as a line of JSON.
+real schedule of interim analyses, all drawn from ``SOAK_SEED`` (1). If ``SOAK_DUEL_LOG`` names a
+file, each duel is appended to it as a line of JSON.
 """
 
 import json
@@ -26,11 +26,11 @@ DUELS = int(os.environ.get("SOAK_DUELS", "6"))
 REPLAYS = int(os.environ.get("SOAK_REPLAYS", "2000"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 ALPHA = 0.01  # of a duel of 8 launches, whose 99 % interval is to hold the true ratio
-LOOKS_ALPHA = 0.05  # of a duel that is looked at four times
+LOOKS_ALPHA = 0.05  # of a duel with four interim analyses
 BURN = 0.1
 FEW_BLOCKS, MANY_BLOCKS = 2, 12  # a call is short beside the start of a launch
 SECONDS = 120  # in which a slowdown is to be found
-FOUND, COVERED = 0.8, 0.9  # shares of the duels
+FOUND, COVERED = 0.8, 0.9  # shares of duels
 ENOUGH = 50  # duels from which on a share is held against its limit as it is
 
 
@@ -98,8 +98,8 @@ def by_launch(outcome):
 def replayed(the_duel, launches):
     """Return True if a duel of these launches would call one side faster."""
     blocks = [replace(b, launch=n) for n, blocks in enumerate(launches) for b in blocks]
-    for look in INTERIM_LAUNCHES:
-        reason = stop_reason(the_duel, [b for b in blocks if b.launch < look])
+    for n_launches in INTERIM_LAUNCHES:
+        reason = stop_reason(the_duel, [b for b in blocks if b.launch < n_launches])
         if reason.startswith("stopped"):
             return True
     return False

@@ -1,9 +1,9 @@
 """Gates on real measurements: planted faults are found, and an unchanged branch never fails.
 
 ``SOAK_GATES`` (1; 50 in full) gates of a branch in which only a comment changed, in a short form:
-the project is a stranger's with one small plugin, and a launch of a duel forks a worker that has
-imported what workers import (see ``duel_kit``; in one gate of ten they start as everywhere else).
-All else is what the command does. Each planted fault goes through the command itself, one of them
+the project has one small plugin, and a launch of a duel forks a worker that has
+imported the modules of a worker (see ``duel_kit``; one gate of ten starts real workers).
+Everything else is done by the command. Each planted fault goes through the command, one of them
 in a clone of this repository. Where ``SOAK_GATES_LOG`` names a file, each gate is appended to it
 as a line of JSON.
 """
@@ -39,16 +39,16 @@ def gate(folder, *more):
     """Run the gate command; return its exit code and its decisions."""
     command = [sys.executable, "-m", "harness", "gate", *more, "--json"]
     variables = {**os.environ, "HARNESS_RESULTS": str(folder.parent / "results")}
-    if not (folder / "harness").is_dir():  # a stranger's project is gated by this harness
+    if not (folder / "harness").is_dir():  # a plugin project is gated by this harness
         variables["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, env=variables,
         check=False,
     )  # fmt: skip
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     print(done.stderr)  # noqa: T201 - the story of the campaign
-    return done.returncode, told["decisions"]
+    return done.returncode, result["decisions"]
 
 
 def gate_ridge(folder, experiment):

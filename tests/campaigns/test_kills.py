@@ -2,7 +2,7 @@
 
 ``SOAK_KILLS`` (100) kills drawn from ``SOAK_SEED`` (1), each in a stage drawn at random as far as
 the run comes to it: starting, compiling, trials, comparing trees, duels, writing the report. What
-must hold at the end of each run is the promise of a store that one can trust: exactly the planned
+must hold at the end of each run is the guarantee of the store: exactly the planned
 outcomes, duels and comparisons, each stored once, nothing run again that was stored, nothing
 half-written, a whole report, no process and no file left over.
 """
@@ -102,7 +102,7 @@ def run_with_kills(campaign, chance, kills):
                 ended(process, kind)
                 break
         campaign.note()
-        if not process.stdout.closed:  # nobody killed it
+        if not process.stdout.closed:  # it was not killed
             return finished(process)
 
 
@@ -212,7 +212,7 @@ def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
     seconds = time.monotonic() - began
     print(f"{kills.total()} kills in {seconds:.0f} s: {dict(kills)}, {dict(hit)}")  # noqa: T201
     if expected >= MANY:
-        short = {"start", "parity"}  # over within a second: whether they are hit is luck
+        short = {"start", "parity"}  # over within a second: kills hit them by chance only
         assert set(hit) >= set(STAGES) - short, "a stage had no kill"
 
 

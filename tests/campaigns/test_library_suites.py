@@ -3,8 +3,8 @@
 ``LIBRARY_TESTS`` names a folder with a checkout of each library's repository, ``LightGBM`` and
 ``xgboost``, at the tag of the version that is installed; their tests are not ours to ship. A case
 counts where it creates one of the library's classifiers or regressors and the library itself
-passes it. Cases of ranking and scikit-learn's own checks of estimators do not count. What fails
-must be exactly what ``tests/helpers/library_failures.py`` lists, with the reason of each.
+passes it. Cases of ranking and scikit-learn's own checks of estimators do not count. The failures
+must be exactly those that ``tests/helpers/library_failures.py`` lists with their reasons.
 """
 
 import os

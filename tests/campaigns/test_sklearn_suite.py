@@ -1,6 +1,6 @@
 """Run of scikit-learn's own tests of ensembles and trees on our classes.
 
-Tests of classes that have no twin here, such as extremely randomised trees, run and count too.
+Tests of classes without a counterpart here, such as extremely randomised trees, count too.
 Those of HistGradientBoosting run on our histogram booster under its names (``hgb_names.py``), as
 it is ("hist:") and with ``parity="scikit-learn"`` ("parity:"); a test that makes no estimator, and
 so the library's files on binning, histograms, splitting, growing and its predictors, says nothing

@@ -16,7 +16,9 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
     against = import_module("costs.dask_comparison")
 
 SMALL = "--rows 2e3 --columns 6 --bins 15 --leaves 7 --trees 4 --rounds 1"
-pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries talk of ports and versions
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # the libraries print messages about ports and versions
 
 
 def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch, capsys):

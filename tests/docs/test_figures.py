@@ -207,7 +207,7 @@ def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):
     assert not tables.exists()
     stored(results, experiment.replace("speed", "parity"), registry)
     texts = {"ours": "of ours"}
-    monkeypatch.setattr(write, "page", lambda *told: texts[told[0]])
+    monkeypatch.setattr(write, "page", lambda *args: texts[args[0]])
     with pytest.raises(KeyError):
         write.write(results, tables)
     assert not tables.exists()

@@ -69,10 +69,10 @@ def test_every_command_is_on_the_page_of_commands():
     spec.loader.exec_module(module)
     from harness.cli import COMMANDS, harness
 
-    told = dict(module.every_command(harness, "harness"))
-    assert {f"harness {name}" for name in COMMANDS} < set(told)
-    assert "harness plugin check" in told
-    assert all(text.startswith(f"Usage: {name}") for name, text in told.items())
+    help_texts = dict(module.every_command(harness, "harness"))
+    assert {f"harness {name}" for name in COMMANDS} < set(help_texts)
+    assert "harness plugin check" in help_texts
+    assert all(text.startswith(f"Usage: {name}") for name, text in help_texts.items())
 
 
 def test_pages_name_the_installed_version():

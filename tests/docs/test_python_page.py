@@ -11,7 +11,7 @@ from pages import DOCS, blocks
 import harness
 
 CODE = blocks((DOCS / "python.md").read_text(), "python")
-# What is asked for beside what the page asks for, so that minutes become seconds.
+# Additional arguments that shorten the calls on the page from minutes to seconds.
 SHORT = {
     "run": {
         "algorithms": ["decision_tree"],

@@ -125,5 +125,5 @@ def test_parsed_table_belongs_to_the_pinned_bytes(machine, tmp_path):
     mine = resolve("mine", load_registry(modules=["harness.data.providers.cards"]))
     before = table_of(mine).X["a"].tolist()
     Path(tmp_path / "one/pins.json").unlink()
-    machine("one", "those")  # the source has changed, and somebody trusts it
+    machine("one", "those")  # the source has changed and is accepted
     assert table_of(mine).X["a"].tolist() != before

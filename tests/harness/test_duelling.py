@@ -119,7 +119,7 @@ def test_calls_interleave_within_and_across_blocks():
     warm = "AABB"
     assert fake_duel.calls("fit") == warm + "ABBA" + "BAAB"
     assert [b.order for b in result.blocks if b.phase == "fit"] == ["ABBA", "BAAB"]
-    # All phases of a block come before the next block: a slow drift meets them alike.
+    # All phases of a block come before the next block: a slow drift affects them equally.
     assert [b.phase for b in result.blocks] == [*PHASES, *PHASES]
     assert result.status is Status.DONE
     assert result.failure is None
@@ -320,14 +320,14 @@ def test_simulated_speed_ratio_is_measured():
     assert speeds["fit"].memory_ratio == pytest.approx(3.0)
 
 
-# ------------------------------------------------------------------ looks
+# ------------------------------------------------------------------ interim analyses
 
 
 def test_duel_with_a_stop_rule_ends_at_the_first_sufficient_interim_analysis():
     rule = StopRule((2, 3, 8, 12), "fit", claim=1.0)
     fake_duel = FakeDuel()
     result = fake_duel.run(duel(launches=12, blocks=1, stop=rule))
-    # Two and three launches have no interval at that level: the third look is the first to decide.
+    # Two and three launches have no interval at that level: the third analysis decides first.
     assert len(result.facts["launches"]) == 8
     assert "holds" in result.facts["stopped"]
     assert result.status is Status.DONE

@@ -81,7 +81,7 @@ def test_step_of_the_store_is_found_with_its_commit(place, registry):
     assert points[step.index].commit == commits[AT][:8]
     assert step.share == pytest.approx(SLOW - 1, abs=0.05)
     assert result["steady", "fit"].steps == result["steady", "loss"].steps == ()
-    assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree stands by itself
+    assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree is a separate point
     assert len(points) == RUNS + 1
 
 

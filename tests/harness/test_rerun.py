@@ -206,7 +206,7 @@ def test_duel_is_rerun_as_planned(folder, registry, stored, monkeypatch):
         with closing(Lines()) as progress:
             end, _ = duel_again(duel.id, results=results, fresh=True, progress=progress)
         assert duels_run.pop() == duel
-        with closing(Lines()) as progress:  # the newest run that fought it is of one duel now
+        with closing(Lines()) as progress:  # the newest run with it has only this duel now
             duel_again(duel.id, results=results, fresh=True, progress=progress)
         assert duels_run.pop() == duel
         assert end.outcome.duel == duel

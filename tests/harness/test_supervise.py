@@ -250,7 +250,7 @@ def test_threads_are_set_and_verified(supervisor):
 
 
 def test_plugin_that_changes_its_threads_is_noted(supervisor):
-    outcome, _ = run(supervisor, {"fit": "meddle"}, {"fit": "exit"})  # leave no such worker behind
+    outcome, _ = run(supervisor, {"fit": "meddle"}, {"fit": "exit"})  # end this worker
     assert any("has 3 threads; 1 requested" in note for note in outcome.facts["notes"])
 
 

@@ -201,7 +201,7 @@ def test_chunked_rows_equal_all_rows_at_once(monkeypatch):
     assert whole[0].shape == (50, 2)
 
 
-# ------------------------------------------------------------------ against a walk by hand
+# ------------------------------------------------------------------ against a scalar walk
 
 
 @st.composite
@@ -299,7 +299,7 @@ def test_malformed_storage_is_a_data_error(change):
         TreeEnsemble.from_arrays(arrays)
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(

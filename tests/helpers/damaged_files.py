@@ -1,7 +1,7 @@
 """Randomly damaged files of other programs: models, OpenML responses, pins, asv results.
 
-Each of ``KINDS`` is a reader, called with what was drawn and a folder, and the strategy that draws.
-A reader fails where its file raises anything but an error of ours.
+Each of ``KINDS`` is a reader, called with drawn content and a folder, and the strategy that draws
+the content. A reader fails if its file raises anything but one of our errors.
 """
 
 import contextlib

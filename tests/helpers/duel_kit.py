@@ -1,10 +1,9 @@
 """Duels of the burner plugin with a known true ratio, under changing load.
 
-A process launch is what a duel is made of, and importing pandas is most of it. So that hundreds
-of duels fit into an hour, a launch here forks a process that has imported what a worker imports.
-The rest is the harness's own: the driver, the protocol, the worker's loop, pinning, the meter. What
-is lost is that every launch lays out its memory anew; one duel in ``EVERY_REAL`` starts
-real workers for that reason.
+A duel consists of process launches, and importing pandas takes most of a launch. So that hundreds
+of duels fit into an hour, a launch here forks a process that has imported the modules of a worker.
+Everything else is the harness's: the driver, the protocol, the worker's loop, pinning, the meter.
+Forked launches share one memory layout; therefore one duel in ``EVERY_REAL`` starts real workers.
 """
 
 import contextlib

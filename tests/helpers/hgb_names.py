@@ -33,8 +33,8 @@ LOSSES = {
     "gamma": "gamma",
     "log_loss": None,
 }
-MOST_LEAVES = 131072  # of `num_leaves`, which knows no "any number"
-FIXED = {  # what the library has no parameters for, under LightGBM's names
+MOST_LEAVES = 131072  # of `num_leaves`, which has no "unlimited"
+FIXED = {  # our parameters without a counterpart in the library
     "min_data_in_bin": 1,
     "min_child_weight": 1e-3,
     "poisson_max_delta_step": 0.0,
@@ -44,7 +44,7 @@ FIXED = {  # what the library has no parameters for, under LightGBM's names
     "max_cat_to_onehot": 1,
     "min_data_per_group": 1,
 }
-MADE = Counter()  # estimators by class: a test that makes none is none of ours
+MADE = Counter()  # number of estimators created, by class
 
 
 class UnmappedError(NotImplementedError):
@@ -264,7 +264,9 @@ class Renamed(BaseEstimator):
 
     @property
     def n_iter_(self):
-        watched = len(self.validation_score_)  # rounds after the best one count, as there
+        watched = len(
+            self.validation_score_
+        )  # rounds after the best one are used, as in the library
         return self._rounds_before + watched if watched else self.model_.n_iter_
 
     @property

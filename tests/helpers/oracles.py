@@ -139,7 +139,7 @@ def best_cut(x, codes, weight, min_weight_leaf=0.0):
     return best
 
 
-# ------------------------------------------------------------------ draws
+# ------------------------------------------------------------------ random draws
 
 
 def xorshift(state):

@@ -111,7 +111,7 @@ def fit_both(X, y, weight, params):
     data = {"label": y, "weight": weight, "nthread": 1}
     native = {name: value for name, value in params.items() if name != "n_estimators"}
     native["nthread"] = 1
-    if params["objective"] not in SCALED:  # the library warns of what it does not use
+    if params["objective"] not in SCALED:  # the library warns of unused parameters
         native.pop("scale_pos_weight", None)
     if params["objective"].startswith("multi"):
         native["num_class"] = int(y.max()) + 1

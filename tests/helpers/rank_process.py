@@ -1,6 +1,6 @@
 """One rank of a training in its own process: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
 
-It writes the digest of its model into FOLDER. The table is made anew from a seed.
+It writes the digest of its model into FOLDER. The table is generated from a seed.
 """
 
 import socket

@@ -1,26 +1,26 @@
 """Cases of scikit-learn's own tests that fail on our classes, with reasons.
 
-File → tests → reason. A key is the name of a test, of which every case fails, or a name and words
-that are in the parameters of the cases that fail.
+File → tests → reason. A key is the name of a test, if every case fails, or a name and words in
+the parameters of the failing cases. No other case may fail.
 """
 
 OUTPUTS = "several outputs are out of scope"
-PRIVATE = "looks into private attributes of scikit-learn's class"
+PRIVATE = "reads private attributes of scikit-learn's class"
 ROUTING = "our bags route metadata to no `predict`"
-POOLS = "our trees grow in threads of their kernels, and ask no backend of joblib"
+POOLS = "our trees grow in threads of their kernels and do not use joblib's backends"
 # of the histogram booster under the names of HistGradientBoosting
-WORDS = "the error has other words: ours names LightGBM's parameters"
+WORDS = "the error message differs: ours names LightGBM's parameters"
 INFINITE = "an X with infinite values is refused"
 ONE_CLASS = "a y of one class alone is refused"
 SHARED = "categories beyond max_bin share a bin, as LightGBM's, and are no error"
-SCORER = "a metric to watch is a function of y and predictions, not of an estimator"
-PAIR = "a table to watch is a pair, so one half of it cannot be given"
-WATCHED = "a table may be watched without an end to be decided by it"
+SCORER = "an evaluation metric is a function of y and predictions, not of an estimator"
+PAIR = "an evaluation set is a pair, so one half of it cannot be given"
+WATCHED = "an evaluation set may be given without early stopping"
 NAMES = "monotone constraints go by columns, not by names"
 PARITY_LOSS = "the parity mode follows squared error and log loss"
-PARITY_STOP = "the parity mode knows no early stopping, and watches no table"
-PARITY_FORM = "the parity mode knows no constraints"
-PARITY_START = "the parity mode starts from the library's own constant alone"
+PARITY_STOP = "the parity mode has no early stopping and no evaluation sets"
+PARITY_FORM = "the parity mode has no constraints"
+PARITY_START = "the parity mode starts from the library's constant only"
 OF_HGB = {  # in both modes
     "test_gradient_boosting": {
         "test_init_parameters_validation": WORDS,

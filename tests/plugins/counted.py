@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness import Dataset, Table, Task, hookimpl
 
-ROWS = 40  # a fifth of them are for testing
+ROWS = 40  # a fifth of them are test rows
 DIGEST = hashlib.sha256(b"counted").hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Algorithms that fail in every way a worker must survive, and a tiny dataset for them.
 
-``params`` say what happens in which phase: ``{"fit": "flood+segfault"}`` does two deeds in ``fit``.
+``params`` name the actions of each phase: ``{"fit": "flood+segfault"}`` runs two in ``fit``.
 """
 
 import contextlib
@@ -199,7 +199,7 @@ class Misbehaving:
 
     def fit(self, native):
         self.do("fit")
-        self.native = native  # a model may hold on to its training form
+        self.native = native  # a model may keep its training data
         self.shares = np.bincount(native[0], minlength=self.spec.n_classes) / len(native[0])
 
     def predict(self, X):

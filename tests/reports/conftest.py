@@ -58,7 +58,7 @@ HOSTILE = {
 class Plan:
     """Content of a fake run."""
 
-    algorithms: Mapping[str, str | None]  # name → the reference it answers to; None: is one
+    algorithms: Mapping[str, str | None]  # name → its reference, or None for a reference
     datasets: Mapping[str, Task]
     splits: int = 3
     fails: Callable[[str, str], Failure | None] = lambda _a, _d: None

@@ -46,7 +46,7 @@ def test_each_axis_has_a_chart_and_each_family_a_panel(axes_of):
     by_axis = {figure.table.columns[1].title: figure for figure in details.blocks}
     assert list(by_axis) == ["depth", "rounds", "training rows"]
     assert [len(figure.spec.panels) for figure in by_axis.values()] == [2, 4, 2]
-    # a depth without a limit has no place on the axis
+    # an unlimited depth has no position on the axis
     lines = [m for p in by_axis["depth"].spec.panels for m in p.marks if isinstance(m, Lines)]
     assert {x for m in lines for line in m.lines for x, _ in line} == {1, 2}
     assert [p.x.log for p in by_axis["rounds"].spec.panels] == [True] * 4

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 KINDS = ("typical", "all_sections", "empty", "one_trial", "one_dataset", "only_failures", "index")
 KINDS += ("history", pytest.param("large", marks=pytest.mark.slow))
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
-# What sticks out of the page, but for what may scroll by itself.
+# Elements wider than the page, except scrollable ones.
 WIDE = """
   const root = document.documentElement;
   const wide = [...document.querySelectorAll("main *, header *, footer *")].filter((e) =>

@@ -46,7 +46,7 @@ CONTRAST = """
   }
   return { seen, poor: [...new Set(poor)].slice(0, 5) };
 """
-# Every colour of the charts against the paper they lie on: 3 to 1 for what has a meaning.
+# Contrast of every chart colour with the background: 3 to 1 for marks with a meaning.
 INKS = """
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);
   const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;

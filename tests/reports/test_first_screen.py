@@ -87,7 +87,7 @@ def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
     assert "1 inconclusive" in words
 
 
-# ------------------------------------------------------------------ what to use
+# ------------------------------------------------------------------ the recommendation
 
 
 def test_first_screen_recommends_an_algorithm(view) -> None:
@@ -102,7 +102,7 @@ def test_without_scores_nothing_is_recommended(views) -> None:
         assert "What to use" not in [box.title for box in boxes]
 
 
-# ------------------------------------------------------------------ what changed
+# ------------------------------------------------------------------ changes
 
 
 @pytest.fixture

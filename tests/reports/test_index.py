@@ -45,7 +45,7 @@ def points():
     return tuple(point(i, 0.4 - 0.1 * i, 1.0 + i) for i in range(3))
 
 
-# ------------------------------------------------------------------ courses
+# ------------------------------------------------------------------ history
 
 
 def test_history_has_a_line_for_changed_values(points) -> None:

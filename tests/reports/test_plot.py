@@ -91,7 +91,7 @@ def test_times_and_ratios_have_their_units() -> None:
     assert axes.brief_ratio(0.5) == "×0.5"
 
 
-# ------------------------------------------------------------------ the picture
+# ------------------------------------------------------------------ the image
 
 
 def a_panel(**rest) -> Panel:

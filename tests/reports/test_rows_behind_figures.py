@@ -10,8 +10,8 @@ from reports import Figure, Fragment, Page, Table
 from reports.blocks.tables import csv_text
 from reports.charts.plot import Boxes, Dots, Lines, Plot
 
-GUIDES = ("muted", "ink", "paper")  # colours of lines that mark a place, and show no number
-# Sections whose rows hold what the bars are shares of, and those that draw roots of shares.
+GUIDES = ("muted", "ink", "paper")  # colours of marker lines, which show no number
+# Sections whose bars are shares of their rows, and those whose bars are roots of shares.
 SHARES = {"phases", "predictions"}
 ROOTS = "Share of the gains"
 

@@ -54,7 +54,7 @@ def test_cut_is_the_lowest_of_the_best_cuts(seed, n, known, light, signal):
         assert (proxy, low) == (best, None)
     else:
         assert proxy == pytest.approx(top, rel=1e-12, abs=1e-12 * weight.sum())
-        if low != expected[1]:  # of cuts that are equal, which one rounding puts ahead
+        if low != expected[1]:  # rounding decides between equal cuts
             sides = [
                 weight[side & (codes == k)].sum() for side in (x <= low, x > low) for k in (0, 1)
             ]

@@ -40,9 +40,9 @@ def test_tables_of_partitions_add_up_to_the_whole(values, at):
     assert np.array_equal(parts, exact_sums.sum_table(values))
 
 
-@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
-def test_total_of_nonfinite_values_is_nan(odd):
-    assert np.isnan(exact_sums.exact_total(np.array([1.0, odd])))
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_total_of_nonfinite_values_is_nan(value):
+    assert np.isnan(exact_sums.exact_total(np.array([1.0, value])))
 
 
 def test_total_beyond_double_is_infinite():

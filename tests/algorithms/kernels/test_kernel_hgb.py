@@ -46,8 +46,8 @@ def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
     result = np.zeros(missing + 1, [("g", float), ("h", float), ("rows", np.uint32)])
     for name, values in (("g", g), ("h", h)):
         result[name] = np.bincount(grower.table.columns[0], values, missing + 1)
-    twin = oracles.Oracle(grower.table, missing, g, h, rules)
-    splits, values = twin.grow(result["g"].sum(), result["h"].sum())
+    oracle = oracles.Oracle(grower.table, missing, g, h, rules)
+    splits, values = oracle.grow(result["g"].sum(), result["h"].sum())
     order = np.argsort(nodes["left"][inner])  # children are numbered as splits are made
     counts = nodes["count"]
     ours = [

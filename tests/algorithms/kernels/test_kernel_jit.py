@@ -265,4 +265,4 @@ def test_functions_called_only_by_kernels_are_not_compiled_alone():
         if path not in KERNEL_FILES:
             called |= set(kernels_of(ast.parse(path.read_text())))
     every = {(file, name) for file, name, by in decorated_functions() if by == ["kernel"]}
-    assert every - called == set()  # else make them linked kernels
+    assert every - called == set()  # otherwise make them linked kernels

@@ -68,7 +68,7 @@ def wander(x):
 
 def test_inner_kernel_is_compiled_once_for_all_literals():
     assert [wander(x) for x in (-3, 3)] == [-1, -9]
-    if not config.DISABLE_JIT:  # the kernel may have come from the cache, so it is asked itself
+    if not config.DISABLE_JIT:  # the kernel may come from the cache, so it is inspected itself
         for by in (1, 2):
             step.get_call_template([types.int64, types.literal(by == 1)], {"by": types.literal(by)})
         assert step.signatures == [(types.int64, types.boolean, types.int64)]
@@ -90,7 +90,7 @@ def sort_one(values):
 @kernel
 def sort_both(a, b):
     sort_in_place(a)
-    sort_one(b)  # holds a copy of its own
+    sort_one(b)  # has its own copy
 
 
 def test_linked_kernels_may_stay_calls_in_several_kernels():

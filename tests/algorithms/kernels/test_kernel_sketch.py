@@ -220,7 +220,7 @@ def test_column_is_sketched_once_for_equal_weights():
     assert np.array_equal(cells.codes[0], np.searchsorted(after[0], X[:, 0]))
     even = np.ones(len(X), np.float32)
     propose(cells, 0, even, 256)
-    assert cells.edges[0] is after[0]  # its rows are parted well enough for these
+    assert cells.edges[0] is after[0]  # its bins are fine enough for these weights
 
 
 def test_frequent_values_do_not_cause_another_sketch():

@@ -1,6 +1,6 @@
 """Tests of the kernels that follow scikit-learn, against oracles and the library.
 
-The grower's twin is the library itself: `tests/algorithms/test_sklearn_parity.py`.
+The grower is compared with the library itself: `tests/algorithms/test_sklearn_parity.py`.
 """
 
 import numpy as np

@@ -64,7 +64,7 @@ def test_rows_are_transposed_when_needed(monkeypatch, reason):
     is_set = np.arange(X.shape[1]) == (0 if reason == "codes" else -1)
     if reason == "edges":
         monkeypatch.setattr(hist_listed, "MOST_EDGES", 0)
-    monkeypatch.delattr(hist_listed, "bin_by_row")  # what must not be asked
+    monkeypatch.delattr(hist_listed, "bin_by_row")  # must not be called
     with Workers(2) as workers:
         by_row, by_column = parts_of(ByRow(X, workers), 0.0), parts_of(ByColumn(X.tocsc()), 0.0)
         binner = find_bins(by_row, is_set, 20, 1000, 1, workers)

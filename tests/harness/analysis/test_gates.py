@@ -213,7 +213,7 @@ def test_memory_uses_its_own_interval(interval, expected):
     assert state({"kind": "memory"}, speed=(fit,)) == expected
 
 
-# ------------------------------------------------------------------ rungs
+# ------------------------------------------------------------------ parity levels
 
 
 def parity(rung, verdict="", *, compared=True):

@@ -64,7 +64,7 @@ def test_no_interval_of_eight_launches_is_wide_enough_for_obrien_and_fleming():
     assert spent < 2 * signed_rank_cdf(8)[0]
 
 
-# ------------------------------------------------------------------ the rule at work
+# ------------------------------------------------------------------ the stop rule
 
 
 def job(name):
@@ -143,7 +143,7 @@ def test_intervals_cover_a_simulated_ratio_for_every_stop_reason(truth):
         end = next(n for n in INTERIM_LAUNCHES if stop_reason(rule, result[:n]))
         (speed,) = speeds_of(DuelOutcome(rule, Status.DONE, tuple(result[:end])))
         covered += speed.ratio.low <= math.exp(truth) <= speed.ratio.high
-    assert covered / 300 >= 0.93  # 95 % promised; three standard errors below is 91 %
+    assert covered / 300 >= 0.93  # nominal 95 %; three standard errors below is 91 %
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_sparse_rows_are_walked_like_the_library():
     X = np.round(np.random.default_rng(0).normal(size=(200, 4)), 0)
     y = X[:, 0] + 2 * (X[:, 1] == 0)
     training = Training(csr_matrix(X), y)
-    side = grow("xgboost.exact", Task.REGRESSION, training)  # an absent entry is missing to it
+    side = grow("xgboost.exact", Task.REGRESSION, training)  # it treats an absent entry as missing
     e = side.ensemble
     node = int(np.flatnonzero(e.feature == 1)[0])
     other = edited(side, default_left=put(e.default_left, node, not e.default_left[node]))
@@ -221,7 +221,7 @@ def test_training_predictions_differ_only_where_values_or_structure_differ(case)
         assert comparison.worst <= 1e-5
 
 
-# ------------------------------------------------------------------ what a reader is told
+# ------------------------------------------------------------------ messages
 
 
 def stump(threshold=0.5, feature=0, values=(1.0, 2.0), sets=None, **rest):

@@ -93,8 +93,8 @@ def test_missing_comparison_reaches_no_tree_level():
 
 
 def test_claim_belongs_to_the_mode():
-    rungs = {"default": "L0", "scikit-learn": "L3"}
-    declared = {"algorithms": {"mine": {"rungs": rungs}}}
+    levels = {"default": "L0", "scikit-learn": "L3"}
+    declared = {"algorithms": {"mine": {"rungs": levels}}}
     assert parity(comparison_of("bits"), declared=declared).claimed == "L0"
     sides = inputs_of()["sides"]
     sides[0]["params"] = {"parity": "scikit-learn"}

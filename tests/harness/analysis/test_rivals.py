@@ -139,9 +139,9 @@ def test_training_parts_are_those_of_the_fastest_rival():
         assert result.ratio.value == pytest.approx(ratio)
 
 
-@pytest.mark.parametrize("look", [1e-6, 0.003])  # at arrays that are kept, or at every value
-def test_side_that_bins_inside_fit_has_no_parts(look, capsys):
-    seen = view([*whole("r", 2.0, (0.5, look)), speed("other", 9.0)])
+@pytest.mark.parametrize("bin_seconds", [1e-6, 0.003])  # at arrays that are kept, or at every value
+def test_side_that_bins_inside_fit_has_no_parts(bin_seconds, capsys):
+    seen = view([*whole("r", 2.0, (0.5, bin_seconds)), speed("other", 9.0)])
     assert fastest_rivals([seen], "native") == fastest_rivals([seen], "fit") == []
     print_rivals([seen])
     captured = capsys.readouterr()

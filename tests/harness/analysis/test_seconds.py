@@ -26,10 +26,10 @@ def fitted(wall, **facts):
 
 
 def test_trials_that_ran_alone_take_precedence():
-    crowd = [fitted(9.0, alone=False), fitted(8.0, alone=False)]
-    both = timing_of([*crowd, fitted(1.0, alone=True), fitted(3.0)], "")
+    concurrent = [fitted(9.0, alone=False), fitted(8.0, alone=False)]
+    both = timing_of([*concurrent, fitted(1.0, alone=True), fitted(3.0)], "")
     assert (both.seconds, both.crowded) == ({"fit": 2.0}, False)
-    rough = timing_of(crowd, "")
+    rough = timing_of(concurrent, "")
     assert (rough.seconds, rough.crowded) == ({"fit": 8.5}, True)
 
 

@@ -175,7 +175,7 @@ def test_waiting_side_is_named():
     assert "100% of the calls of ours waited for the processor" in notes[0]
     busy = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.95) for i in range(8)]
     assert contamination(outcome(busy)) == ()
-    assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to tell
+    assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to measure
 
 
 def test_loaded_machine_is_reported():
@@ -191,9 +191,9 @@ def test_loaded_machine_is_reported():
 def test_processor_use_during_rests_takes_precedence_over_load_average():
     blocks = [block((1.0, 1.0), (1.0, 1.0))]
     alone = outcome(blocks, facts={"launches": [{"load": [3.4, 2.0], "others": 0.1}]})
-    crowded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
+    loaded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
     assert contamination(alone) == ()
-    (note,) = contamination(outcome(blocks, facts={"launches": crowded}))
+    (note,) = contamination(outcome(blocks, facts={"launches": loaded}))
     assert "kept 1.2 threads busy on average while both sides rested" in note
 
 

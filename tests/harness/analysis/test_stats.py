@@ -187,7 +187,7 @@ def test_random_effects_equal_statsmodels(spread):
     rng = np.random.default_rng(6)
     errors = rng.uniform(0.1, 0.6, 9)
     effects = rng.normal(0.2, spread, 9) + rng.normal(0, errors)
-    # Its loop answers 0 where rounding takes it past the root, so it cannot be asked for more.
+    # Its loop returns 0 if rounding takes it past the root, so a tighter tolerance is impossible.
     oracle = combine_effects(effects, errors**2, method_re="iterated", use_t=True, atol=1e-6)
     tau2 = between_variance(effects, errors)
     assert tau2 == pytest.approx(oracle.tau2, abs=1e-6)

@@ -68,7 +68,7 @@ def test_three_folds_of_a_tiny_dataset_are_never_equivalent():
     results = [judge(evidence(splits(rng, 0.0, 0.2, n=3, ratio=0.5), **tiny)) for _ in range(60)]
     assert not any(v.verdict == "equivalent" for v in results)
     undecided = [v.advice for v in results if v.verdict == "inconclusive"]
-    assert len(undecided) > 50  # the others are the false alarms that 95 % allows
+    assert len(undecided) > 50  # the others are the false alarms allowed by 95 %
     assert all(re.search(r"should decide|test rows a split \(it has 10\)", a) for a in undecided)
     assert sum(a.startswith("repeats cannot decide this set") for a in undecided) > 30
 
@@ -82,7 +82,9 @@ def test_false_verdicts_are_as_rare_as_their_levels():
     assert np.mean([v == "equivalent" for v in edge]) < 0.05 + room
     none = [judge(evidence(splits(rng, 0.0, 0.1))).verdict for _ in range(repetitions)]
     assert np.mean([v in OPPOSITE for v in none]) < 0.05 + room
-    assert np.mean([v in OPPOSITE for v in none]) > 0.01  # and not because nothing is ever said
+    assert (
+        np.mean([v in OPPOSITE for v in none]) > 0.01
+    )  # and not because every verdict is inconclusive
 
 
 values = st.floats(-0.2, 0.2).map(lambda x: round(x, 4))

@@ -177,9 +177,9 @@ def test_underfitting_is_found() -> None:
 
 
 def test_split_unlike_the_others_is_found() -> None:
-    odd = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
-    models = Model("a", odd), Model("b", [loss + 0.05 for loss in odd]), TUNED
-    assert "RUN004" not in findings_of_models(Model("a", odd), BEST, TUNED)
+    with_outlier = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
+    models = Model("a", with_outlier), Model("b", [loss + 0.05 for loss in with_outlier]), TUNED
+    assert "RUN004" not in findings_of_models(Model("a", with_outlier), BEST, TUNED)
     finding = findings_of_models(*models[:2])["RUN004"]
     assert "kfold12-s0-r0-f5" in finding.sentence
     assert finding.evidence["factor"] > 1.9

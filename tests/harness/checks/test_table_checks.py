@@ -146,7 +146,7 @@ def test_few_errors_of_the_constant_decide_nothing():
     assert "DATA002" not in findings_of(table)
 
 
-# ------------------------------------------------------------------ what files do
+# ------------------------------------------------------------------ files
 
 
 def test_dates_used_by_the_loader_are_reported():

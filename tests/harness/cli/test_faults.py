@@ -94,8 +94,8 @@ def test_run_waits_for_a_reader_with_an_open_cursor(tmp_path):
     with Store.open(tmp_path / "results", write=True) as store:
         for _ in range(200):
             store.begin_run("before", {}, "0", {})
-    with closing(sqlite3.connect(tmp_path / "results" / DATABASE)) as stranger:
-        cursor = stranger.execute("SELECT config FROM run")
+    with closing(sqlite3.connect(tmp_path / "results" / DATABASE)) as other_program:
+        cursor = other_program.execute("SELECT config FROM run")
         cursor.fetchone()
         process = subprocess.Popen(
             [sys.executable, "-m", "harness", "run", *QUICK, "--results", "results"],

@@ -75,14 +75,14 @@ def gate_file(folder, name, **keys):
 def folder(tmp_path_factory):
     """A folder after a run with its own gate, and a second run with other trees."""
     folder = tmp_path_factory.mktemp("gates")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     (folder / "mine.toml").write_text(EXPERIMENT)
     return folder
 
 
 @pytest.fixture(scope="module")
 def first(folder):
-    return harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--json")
+    return harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--json")
 
 
 def test_run_checks_its_own_gates(first, folder):
@@ -128,7 +128,7 @@ def test_unreadable_gates(first, folder):
 
 
 def test_two_runs_are_compared_cell_by_cell(first, folder):
-    again = harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--json")
+    again = harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--json")
     new = json.loads(again.stdout)["run"]
     old = json.loads(first.stdout)["run"]
     done = harness(folder, "compare", old, new)
@@ -146,7 +146,7 @@ def test_two_runs_are_compared_cell_by_cell(first, folder):
 
 def test_runs_with_nothing_in_common(first, folder):
     old = json.loads(first.stdout)["run"]
-    harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--seed", "7", "--no-report")
+    harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--seed", "7", "--no-report")
     done = harness(folder, "compare", old)
     assert done.returncode == 4, done.stderr
     assert harness(folder, "compare", old, "--tolerance", "r2=soon").returncode == 2

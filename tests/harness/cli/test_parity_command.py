@@ -14,7 +14,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """A stranger's tree, which is scikit-learn's with a fault where it is asked for."""
+    """A plugin's tree: scikit-learn's, with a fault on request."""
     from dataclasses import replace
 
     import numpy as np
@@ -51,7 +51,7 @@ PLUGIN = textwrap.dedent(
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parity")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     return folder
 
 
@@ -61,7 +61,7 @@ def run(place, capsys, monkeypatch):
     monkeypatch.chdir(place)
 
     def call(*arguments):
-        command = ["parity", *arguments, "--plugin", "stranger.py", "--folds", "2"]
+        command = ["parity", *arguments, "--plugin", "plugin.py", "--folds", "2"]
         command += ["--results", "results"]
         code = harness.main(command, standalone_mode=False)
         captured = capsys.readouterr()
@@ -73,7 +73,7 @@ def run(place, capsys, monkeypatch):
 def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch):
     code, out, err = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0, err
-    assert "compile: 1" in err  # it can take minutes, so nobody should wait in silence
+    assert "compile: 1" in err  # it can take minutes, so progress is printed
     data = json.loads(out)
     (one,) = data["parity"]
     assert (one["algorithm"], one["reference"]) == ("twin", "sklearn.decision_tree")
@@ -84,7 +84,7 @@ def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch
         outcomes = [outcome for outcome, _ in store.outcomes(data["run"])]
         assert len(outcomes) == 4
         assert all(set(o.arrays) == {"predictions", "classes", "trees"} for o in outcomes)
-    monkeypatch.setattr(tree_comparison, "Supervisor", None)  # nobody is asked again
+    monkeypatch.setattr(tree_comparison, "Supervisor", None)  # no worker is started again
     code, out, _ = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0
     assert json.loads(out)["parity"] == data["parity"]

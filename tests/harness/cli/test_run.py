@@ -13,7 +13,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """A stranger's algorithm: predicts the mean, or the class frequencies."""
+    """A plugin's algorithm: predicts the mean, or the class frequencies."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from harness import ALL_TASKS, Algorithm, estimator_adapter, hookimpl
 
@@ -51,7 +51,7 @@ def write_file(folder: Path) -> None:
         for i in range(120)
     ]
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def walked(tmp_path_factory):
     """A folder after one run of three algorithms, one of which fails, on a user's file."""
     folder = tmp_path_factory.mktemp("walk")
     write_file(folder)
-    arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "stranger.py"]
+    arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "plugin.py"]
     arguments += ["-a", "prior", "-a", "broken", "--set", "splits.folds=2", "--json"]
     arguments += ["--set", "duels.blocks=2"]
     return folder, arguments, harness(folder, *arguments)
@@ -129,8 +129,8 @@ def test_list_show_explain_and_clean(walked):
     runs = json.loads(harness(folder, "list", "runs", "--json").stdout)["runs"]
     assert runs[0]["status"] == "done"
     assert "config" not in harness(folder, "list", "runs").stdout
-    assert "prior" in harness(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
-    shown = harness(folder, "show", "prior", "--plugin", "stranger.py")
+    assert "prior" in harness(folder, "list", "algorithms", "--plugin", "plugin.py").stdout
+    shown = harness(folder, "show", "prior", "--plugin", "plugin.py")
     assert "sklearn.decision_tree" in shown.stdout
     assert "function" not in harness(folder, "show", "sklearn.bagging").stdout
     missed = harness(folder, "show", "sklearn.baging")
@@ -144,7 +144,7 @@ def test_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
     done = harness(
         tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris",
-        "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
+        "--launches", "1", "--blocks", "6", "--plugin", "plugin.py", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
@@ -152,8 +152,8 @@ def test_duel_prints_a_ratio_with_its_interval(tmp_path):
     speeds = {s["phase"]: s for s in data["speeds"]}
     assert {"fit", "predict", "train"} <= set(speeds)
     with Store.open(tmp_path / "results") as store:
-        config = store.run("latest")["config"]  # what a report says once the plugin is gone
-    assert [Path(file).name for file in config["plugin_files"]] == ["stranger.py"]
+        config = store.run("latest")["config"]  # the report without the plugin
+    assert [Path(file).name for file in config["plugin_files"]] == ["plugin.py"]
     assert config["declared"]["algorithms"]["prior"]["summary"] == "the prior"
     assert json.loads(harness(tmp_path, "report", "--json").stdout)["speed"]
     ratio = speeds["fit"]["ratio"]

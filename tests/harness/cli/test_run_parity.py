@@ -14,7 +14,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """Two strangers: scikit-learn's tree, whose other mode moves thresholds, and one without."""
+    """Two plugin algorithms: scikit-learn's tree with a mode that moves thresholds, and another."""
     from dataclasses import replace
 
     import numpy as np
@@ -70,7 +70,7 @@ limit = "L2"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("beside")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     (folder / "beside.toml").write_text(EXPERIMENT)
     return folder
 
@@ -81,7 +81,7 @@ def call(place, capsys, monkeypatch):
     monkeypatch.chdir(place)
 
     def command(*arguments):
-        more = ["--plugin", "stranger.py", "--results", "results"]
+        more = ["--plugin", "plugin.py", "--results", "results"]
         code = harness.main([*arguments, *more], standalone_mode=False)
         captured = capsys.readouterr()
         return code or 0, captured.out, captured.err
@@ -130,7 +130,7 @@ def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, st
     [(before, after)] = started
     assert before == after > 0  # the workers of the trials grew the trees too
 
-    monkeypatch.setattr(Comparisons, "_match", None)  # nobody is asked again
+    monkeypatch.setattr(Comparisons, "_match", None)  # no comparison is made again
     code, out, err = call("run", "beside.toml", "--json")
     assert json.loads(out)["parity"] == data["parity"]
     assert json.loads(out)["comparisons"] == data["comparisons"]
@@ -169,12 +169,12 @@ def test_dry_run_names_the_comparisons(call):
 
 
 def test_datasets_above_the_size_limit_are_left_out(call):
-    def told(rows):
+    def exit_code_for(rows):
         most = ["--set", f"parity.most_rows={rows}", "--results", "empty"]
         return call("run", "beside.toml", "--dry-run", *most)[1].count("trees of")
 
-    assert told(149) == 0
-    assert told(150) == told(0) == 3
+    assert exit_code_for(149) == 0
+    assert exit_code_for(150) == exit_code_for(0) == 3
 
 
 def test_narrowed_run_compares_the_remaining_pairs(call):

@@ -149,9 +149,9 @@ OF_ALGORITHMS = [check for check in CHECKS if check.kind == "algorithm"]
 
 def findings(adapter):
     registry = Registry()
-    algorithm = Algorithm("liar", adapter, REGRESSION, summary="for a test")
+    algorithm = Algorithm("faulty", adapter, REGRESSION, summary="for a test")
     registry.add("algorithm", Algorithm, algorithm, "", "")
-    return {check.name: check.run(subject) for check, subject in cases(registry, "liar")}
+    return {check.name: check.run(subject) for check, subject in cases(registry, "faulty")}
 
 
 def test_correct_plugin_passes_every_check():
@@ -160,10 +160,10 @@ def test_correct_plugin_passes_every_check():
     assert {f.state for f in result.values()} == {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("liar", FAULTY, ids=lambda c: c.__name__)
-def test_broken_rule_is_named(liar):
-    promise, words = FAULTY[liar]
-    result = findings(liar)[promise]
+@pytest.mark.parametrize("faulty_adapter", FAULTY, ids=lambda c: c.__name__)
+def test_broken_rule_is_named(faulty_adapter):
+    rule, words = FAULTY[faulty_adapter]
+    result = findings(faulty_adapter)[rule]
     assert result.state == "failed"
     assert words in result.message
 

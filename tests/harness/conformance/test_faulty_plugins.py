@@ -91,17 +91,17 @@ def test_correct_dataset_passes():
     assert {f.state for f in findings("dataset", DATASET).values()} <= {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("lie", OF_ROWS)
-def test_dataset_with_wrong_rows_is_named(lie):
-    load, promise, words = OF_ROWS[lie]
+@pytest.mark.parametrize("fault", OF_ROWS)
+def test_dataset_with_wrong_rows_is_named(fault):
+    load, rule, words = OF_ROWS[fault]
     failures = broken("dataset", replace(DATASET, load=load))
-    assert words in failures[promise]
+    assert words in failures[rule]
 
 
-@pytest.mark.parametrize("lie", OF_WORDS)
-def test_dataset_with_wrong_metadata_is_named(lie):
-    fields, promise, words = OF_WORDS[lie]
-    assert words in broken("dataset", replace(DATASET, **fields))[promise]
+@pytest.mark.parametrize("fault", OF_WORDS)
+def test_dataset_with_wrong_metadata_is_named(fault):
+    fields, rule, words = OF_WORDS[fault]
+    assert words in broken("dataset", replace(DATASET, **fields))[rule]
 
 
 # ------------------------------------------------------------------ metrics
@@ -154,11 +154,11 @@ def test_correct_metric_passes():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("lie", METRICS)
-def test_wrong_metric_is_named(lie):
-    fields, promise, words = METRICS[lie]
+@pytest.mark.parametrize("fault", METRICS)
+def test_wrong_metric_is_named(fault):
+    fields, rule, words = METRICS[fault]
     failures = broken("metric", replace(METRIC, **fields))
-    (message,) = [reported for name, reported in failures.items() if name.startswith(promise)]
+    (message,) = [reported for name, reported in failures.items() if name.startswith(rule)]
     assert words in message
 
 
@@ -217,11 +217,11 @@ def test_correct_section_passes():
     assert {f.state for f in findings("section", SECTION).values()} <= {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("lie", SECTIONS)
-def test_wrong_section_is_named(lie):
-    fields, promise, words = SECTIONS[lie]
+@pytest.mark.parametrize("fault", SECTIONS)
+def test_wrong_section_is_named(fault):
+    fields, rule, words = SECTIONS[fault]
     failures = broken("section", replace(SECTION, **fields))
-    (message,) = [reported for name, reported in failures.items() if name.startswith(promise)]
+    (message,) = [reported for name, reported in failures.items() if name.startswith(rule)]
     assert words in message
 
 
@@ -311,11 +311,11 @@ def test_correct_executor_passes():
     assert {f.state for f in findings("executor", EXECUTOR).values()} <= {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("lie", EXECUTORS, ids=lambda run: run.__name__)
-def test_wrong_executor_is_named(lie):
-    promise, words = EXECUTORS[lie]
-    failures = broken("executor", replace(EXECUTOR, run=lie))
-    assert words in failures[promise]
+@pytest.mark.parametrize("fault", EXECUTORS, ids=lambda run: run.__name__)
+def test_wrong_executor_is_named(fault):
+    rule, words = EXECUTORS[fault]
+    failures = broken("executor", replace(EXECUTOR, run=fault))
+    assert words in failures[rule]
     time.sleep(0.01)
 
 

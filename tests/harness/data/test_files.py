@@ -398,7 +398,7 @@ def test_invalid_npz(tmp_path, part):
     path = tmp_path / "mine.npz"
     X, y = np.zeros((5, 2)), np.arange(5) % 2
     match part:
-        case "header":  # promises far more than it holds
+        case "header":  # declares far more than it contains
             np.savez(path, X=X, y=y)
             content = path.read_bytes().replace(b"(5, 2)", b"(5,99)")
             path.write_bytes(content)

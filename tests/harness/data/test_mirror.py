@@ -153,7 +153,7 @@ def test_broken_mirror_prevents_planning_even_of_user_files(tmp_path, monkeypatc
     around = Surroundings("machine", lambda _: "1")
     assert make_plan(experiment, result, around, [mine]).jobs
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
-    with pytest.raises(DataError, match="HARNESS_MIRROR"):  # every worker would stumble over it
+    with pytest.raises(DataError, match="HARNESS_MIRROR"):  # it would fail in every worker
         make_plan(experiment, result, around, [mine])
 
 
@@ -249,7 +249,7 @@ def compare(folder, name):
     table = table_of(dataset)
     assert facts_of(table) == {fact: getattr(dataset, fact) for fact in facts_of(table)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the other reader's own business
+        warnings.simplefilter("ignore")  # not compared
         other = own_reader(folder).load(name)
     y = other["y"]
     if table.classes:

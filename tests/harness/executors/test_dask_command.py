@@ -43,10 +43,10 @@ def test_cluster_is_started_for_a_run_without_a_scheduler_and_closed_after_it(tm
         result = [outcome for outcome, _ in store.outcomes()]
     assert [outcome.status for outcome in result] == [Status.DONE] * 10
     workers = {outcome.facts["dask"]["worker"] for outcome in result}
-    assert len(workers) in (1, 2)  # on a busy machine one may do it all
+    assert len(workers) in (1, 2)  # on a busy machine one worker may run all trials
     assert all(address.startswith("tcp://127.0.0.1:") for address in workers)
     assert not any(outcome.facts["alone"] for outcome in result)
-    # The client compiles for nobody and reads no table: each worker reads it once.
+    # The client compiles nothing and reads no table: each worker reads it once.
     assert len(table.with_suffix(".reads").read_text().split()) == len(workers)
     assert not list(own.glob(f"{PREFIX}*"))
     assert "Traceback" not in done.stderr

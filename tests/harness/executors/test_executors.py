@@ -96,7 +96,7 @@ def test_thread_keeps_one_plugin_until_nothing_else_is_left():
     for _ in range(4):
         one, two = job_queue.take(one), job_queue.take(two)
         taken.append(one.plugin + two.plugin)
-    # The first stays with a; the second with b, then takes the untouched c. Nobody parts a.
+    # The first stays with a; the second with b, then takes the untouched c. No thread splits a.
     assert taken == ["ab", "ab", "ab", "ac"]
     assert job_queue.take(one) is None
     assert job_queue.take(two) is None

@@ -224,7 +224,7 @@ def test_removed_algorithm_drops_its_claims(project):
     assert ["the head does not have" in d.reason for d in claims(project, renamed)] == [True, True]
     assert claims(project, renamed, "other*") == []
     gone = Broken(str(project / "base/ridge.py"), "SyntaxError: y", "")
-    assert claims(project, renamed, broken=[gone]) == []  # told of as what cannot be loaded
+    assert claims(project, renamed, broken=[gone]) == []  # reported as not loadable
 
 
 def test_unchanged_claims_are_not_dropped(project):

@@ -112,7 +112,7 @@ def test_requirements_of_a_tree(tmp_path, installer):
     assert [requested[0] for requested in installer.asked] == ["--require-hashes"]
     reached = tree(tmp_path / "reached", more=REACHED)
     installer.python(reached)
-    assert installer.asked[-1] == ["--no-deps", str(reached)]  # else nothing finds its plugin
+    assert installer.asked[-1] == ["--no-deps", str(reached)]  # otherwise its plugin is not found
     unlocked = tree(tmp_path / "unlocked")
     (unlocked / "requirements.lock").unlink()
     installer.python(unlocked)

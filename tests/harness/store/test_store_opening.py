@@ -8,7 +8,7 @@ import pytest
 from harness.core.errors import HarnessError, StoreError
 from harness.store import DATABASE, Store, schema
 
-# What came after version 1 in a world to come: a column with a meaning, made from the old rows.
+# A hypothetical version after 1: a new column, computed from the old rows.
 SECOND = """
 ALTER TABLE run ADD COLUMN title TEXT NOT NULL DEFAULT '';
 UPDATE run SET title = upper(name);

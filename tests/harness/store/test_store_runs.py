@@ -75,7 +75,7 @@ def test_outcomes_keep_the_order_of_the_plan(store, kit):
     assert store.pending(run) == trials
     for i in (2, 3):
         store.record(run, kit.outcome(i))
-    store.record(run, kit.outcome(7))  # one that nobody planned comes last
+    store.record(run, kit.outcome(7))  # unplanned ones come last
     assert [o.trial.seed for o, _ in store.outcomes(run)] == [3, 2, 7]
     assert store.pending(run) == [kit.trial(1)]
     assert store.counts(run) == {"done": 3, "planned": 4, "reused": 0}

@@ -141,9 +141,9 @@ def test_copies_correlate_fully_and_independent_members_not():
     copies = strength.of_values(np.tile(y + rng.normal(size=5000), (4, 1)), y)
     assert copies.correlation == pytest.approx(1)
     assert copies.error == pytest.approx(copies.member_error)
-    strangers = strength.of_values(y + rng.normal(size=(40, 5000)), y)
-    assert abs(strangers.correlation) < 0.01
-    assert strangers.error == pytest.approx(strangers.member_error / 40, rel=0.1)
+    independent = strength.of_values(y + rng.normal(size=(40, 5000)), y)
+    assert abs(independent.correlation) < 0.01
+    assert independent.error == pytest.approx(independent.member_error / 40, rel=0.1)
 
 
 def test_mean_correlation_covers_all_pairs():

@@ -38,13 +38,13 @@ PLUGIN = textwrap.dedent(
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     return folder
 
 
 @pytest.fixture(scope="module")
 def options(place):
-    return {"plugins": [place / "stranger.py"], "results": place / "results"}
+    return {"plugins": [place / "plugin.py"], "results": place / "results"}
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,12 @@ def test_renamed_algorithms_drop_the_pairs_of_labels():
         .request(registry)
         .experiment
     )
-    assert requested.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
+    assert {choice.name for choice in requested.algorithms} == {
+        "histogram_boosting",
+        "lightgbm.gbdt",
+    }
+    assert {choice.label for choice in requested.algorithms} == {""}
+    assert {"n_estimators": 100} in [dict(choice.params) for choice in requested.algorithms]
     assert (requested.duels.pairs, requested.verdicts.pairs) == ([], [])
     whole = RunOptions("ablation/sampling").request(registry).experiment
     assert len(whole.duels.pairs) == 3
@@ -126,7 +131,7 @@ def register_algorithms(register):
 
 
 def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
-    (tmp_path / "stranger.py").write_text(PLUGIN)
+    (tmp_path / "plugin.py").write_text(PLUGIN)
     pairs = [["common", "random"]]
     requested = {
         "datasets": ["iris"],
@@ -140,7 +145,7 @@ def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tm
         "parity": {"datasets": ["iris"], "pairs": pairs},
         "diagnostics": {"names": ["determinism", "agreement"], "datasets": ["iris"]},
     }
-    place = {"plugins": [tmp_path / "stranger.py"], "results": tmp_path / "results"}
+    place = {"plugins": [tmp_path / "plugin.py"], "results": tmp_path / "results"}
     run = harness.run(requested, **place)
     assert set(run.to_frame()["algorithm"]) == {"common", "random"}
     names = {(v.algorithm, v.reference) for v in (*run.verdicts, *run.speeds, *run.parity)}

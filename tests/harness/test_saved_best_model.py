@@ -21,6 +21,7 @@ def user_run(tmp_path_factory):
     rng = np.random.default_rng(0)
     n = 200
     frame = pd.DataFrame({"a": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)})
+    frame["kind_again"] = frame["kind"]  # a finding of the checks of tables (DATA018)
     frame["a"] = frame["a"].mask(rng.random(n) < 0.1)
     high = frame["a"].fillna(0) + (frame["kind"] == "x") + rng.normal(size=n) > 0.5
     frame["y"] = np.where(high, "yes", "no")
@@ -29,7 +30,7 @@ def user_run(tmp_path_factory):
     requested += ["-a", "sklearn.random_forest", "-a", "lightgbm.gbdt", "--set", "splits.folds=3"]
     result = CliRunner().invoke(harness, [*requested, "--results", str(folder / "results")])
     assert result.exit_code == 0, result.output
-    return folder, frame, result.stdout
+    return folder, frame, result
 
 
 def invoke(*words):
@@ -39,7 +40,8 @@ def invoke(*words):
 
 
 def test_terminal_ends_with_answer_code_and_report(user_run):
-    folder, _, stdout = user_run
+    folder, _, result = user_run
+    stdout = result.stdout
     assert "log_loss (lower is better)" in stdout
     assert "=>" in stdout
     assert "Use " in stdout
@@ -50,6 +52,14 @@ def test_terminal_ends_with_answer_code_and_report(user_run):
     page = next((folder / "results").glob("report-*.html")).read_text()
     for words in ("Code to copy", "Confusion matrix", "Permutation importance", "predicted yes"):
         assert words in page
+
+
+def test_run_within_a_budget_checks_the_table_and_the_results(user_run):
+    folder, _, result = user_run
+    page = next((folder / "results").glob("report-*.html")).read_text()
+    for code in ("DATA018", "RUN013"):  # redundant columns, and three splits
+        assert code in result.stderr
+        assert code in page
 
 
 def test_printed_code_runs(user_run, monkeypatch):

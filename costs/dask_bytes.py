@@ -60,10 +60,10 @@ RIVALS = {"lightgbm": run_lightgbm_rank, "xgboost": run_xgboost_rank}
 def free_ports():
     """Return one unused port for each rank."""
     with ExitStack() as stack:
-        doors = [stack.enter_context(socket.socket()) for _ in range(RANKS)]
-        for door in doors:
-            door.bind(("127.0.0.1", 0))
-        return [door.getsockname()[1] for door in doors]
+        sockets_bound = [stack.enter_context(socket.socket()) for _ in range(RANKS)]
+        for bound in sockets_bound:
+            bound.bind(("127.0.0.1", 0))
+        return [bound.getsockname()[1] for bound in sockets_bound]
 
 
 def run_rank(name, *args):

@@ -99,12 +99,12 @@ def table_of(rows, columns):
 def run_rank(pipe):
     """Train repeatedly as one rank, as requested through a pipe."""
     while (requested := pipe.recv()) is not None:
-        with sockets.listen("127.0.0.1") as door:
-            pipe.send(door.getsockname())
-            pipe.send(train_rank(*requested, pipe.recv(), door))
+        with sockets.listen("127.0.0.1") as listener:
+            pipe.send(listener.getsockname())
+            pipe.send(train_rank(*requested, pipe.recv(), listener))
 
 
-def train_rank(rank, shape, trees, learner, reach, door):
+def train_rank(rank, shape, trees, learner, reach, listener):
     """Return (processor seconds, bytes, messages) of a rank."""
     X, y = table_of(shape.rows, shape.columns)
     model = HistogramBoostingRegressor(
@@ -118,7 +118,7 @@ def train_rank(rank, shape, trees, learner, reach, door):
     rows = Rows.of_parts(lengths, [rank])
     own = slice(rows.number[0], rows.number[0] + len(rows))
     message = Training(model, categorical, 0, learner)
-    with join(rank, reach, door, b"of this measurement") as ranks:
+    with join(rank, reach, listener, b"of this measurement") as ranks:
         began = time.thread_time()
         train(ranks, message, Table(X[own], y[own], None, rows))
         return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)

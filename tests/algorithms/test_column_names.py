@@ -63,8 +63,8 @@ def test_names_are_kept_or_refused(kind, form, tmp_path):
     if kind is NewtonBoostingRegressor and form == "lightgbm":
         form = "harness"  # it does not read LightGBM's text
     path = tmp_path / "model"
-    own = {"a\0b", "a\ud800", "", "a\nb", "a\rb"}
-    for name in [*KEPT, *own - set(REFUSED.get(form, []))]:
+    names = {"a\0b", "a\ud800", "", "a\nb", "a\rb"}
+    for name in [*KEPT, *names - set(REFUSED.get(form, []))]:
         model, X = trained(kind, name)
         model.save_model(path, format=form)
         loaded = kind().load_model(path)

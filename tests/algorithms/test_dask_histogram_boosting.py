@@ -66,8 +66,8 @@ def test_model_equals_local_model(client, count, learner):
     X, y, weight = table()
     params = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
     expected = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
-    own = {"workers": workers_of(client, count), "tree_learner": learner}
-    model = DaskHistogramBoostingRegressor(**own, **params)
+    options = {"workers": workers_of(client, count), "tree_learner": learner}
+    model = DaskHistogramBoostingRegressor(**options, **params)
     for chunks in PARTS:
         arrays = [da.from_array(X, chunks=(chunks, 5))]
         arrays += [da.from_array(one, chunks=chunks) for one in (y, weight)]
@@ -128,13 +128,14 @@ def collections():
 
 
 def is_training():
-    return any(door[2] is not None for door in worker_tasks.listeners.values())
+    return any(listener[2] is not None for listener in worker_tasks.listeners.values())
 
 
 def has_grown():
     """Return True if a rank has finished some rounds, of six splits and twelve messages each."""
     return any(
-        door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.listeners.values()
+        listener[2] and listener[2].calls["histograms"] > 40
+        for listener in worker_tasks.listeners.values()
     )
 
 
@@ -235,9 +236,9 @@ def test_resume_with_fewer_rounds_keeps_only_those():
 
 
 def test_parameters_may_be_numpy_numbers():
-    own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
+    options = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
     plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
-    result = DaskHistogramBoostingRegressor(random_state=1, **own)
+    result = DaskHistogramBoostingRegressor(random_state=1, **options)
     assert rank_arguments(result)[1] == rank_arguments(plain)[1]
 
 
@@ -304,9 +305,9 @@ def test_invalid_tables_are_refused_with_a_message(client):
 
 
 def test_parameters_extend_those_of_the_local_model():
-    own = {"client", "tree_learner", "top_k", "workers", "patience"}
+    names = {"client", "tree_learner", "top_k", "workers", "patience"}
     local = HistogramBoostingRegressor(max_bin=63).get_params()
     result = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
     assert {name: result[name] for name in local} == local
-    assert result.keys() - local.keys() == own
+    assert result.keys() - local.keys() == names
     assert clone(DaskHistogramBoostingRegressor(num_leaves=5)).num_leaves == 5

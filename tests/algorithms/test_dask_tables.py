@@ -65,15 +65,20 @@ def test_two_workers_in_one_process_train_together(client):
 def test_collections_are_evaluated_like_tables(client):
     X, y, weight = table()
     held, more = collections(1), table(2)
-    own = {"early_stopping_round": 2, "n_estimators": 30, "learning_rate": 0.9, "random_state": 1}
-    local = HistogramBoostingRegressor(**own).fit(
+    options = {
+        "early_stopping_round": 2,
+        "n_estimators": 30,
+        "learning_rate": 0.9,
+        "random_state": 1,
+    }
+    local = HistogramBoostingRegressor(**options).fit(
         X,
         y,
         weight,
         eval_set=[table(1)[:2], more[:2]],
         eval_sample_weight=[table(1)[2], None],
     )
-    model = DaskHistogramBoostingRegressor(**own).fit(
+    model = DaskHistogramBoostingRegressor(**options).fit(
         *collections(),
         eval_set=[(held[0], held[1][:, None]), more[:2]],
         eval_sample_weight=[held[2], None],

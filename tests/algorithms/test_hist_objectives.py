@@ -211,12 +211,12 @@ def test_class_imbalance_parameters_equal_sample_weights(sides, flip, is_weighte
         rare = max(y.mean(), 1.0 - y.mean()) / min(y.mean(), 1.0 - y.mean())
     heavy = y if "scale_pos_weight" in sides else y != flip
     params = {"n_estimators": 10, "random_state": 0, "boost_from_average": False}
-    own = HistogramBoostingClassifier(**params, **sides)
-    own.fit(X, y, weight if is_weighted else None)
+    model = HistogramBoostingClassifier(**params, **sides)
+    model.fit(X, y, weight if is_weighted else None)
     other = HistogramBoostingClassifier(**params).fit(X, y, weight * np.where(heavy, rare, 1.0))
-    np.testing.assert_allclose(own.predict_proba(X), other.predict_proba(X), rtol=1e-4)
-    own.set_params(boost_from_average=True, n_estimators=1).fit(X, y)
-    assert own._base[0] == pytest.approx(np.log(y.mean() / (1.0 - y.mean())))
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-4)
+    model.set_params(boost_from_average=True, n_estimators=1).fit(X, y)
+    assert model._base[0] == pytest.approx(np.log(y.mean() / (1.0 - y.mean())))
 
 
 @pytest.mark.parametrize("sides", SIDES)

@@ -180,9 +180,9 @@ def batches():
     effect = dict(zip("abcdefgh", [3.0, -2.0, 1.0, 0.0, 2.0, -1.0, 5.0, -4.0], strict=True))
     results = []
     for letters in ("fedcba", "hgca"):
-        own = rng.choice(list(letters), 300)
-        X = pd.DataFrame({"c": pd.Categorical(own, categories=list(letters)), "x": 0.0})
-        results.append((X, np.array([effect[c] for c in own])))
+        drawn = rng.choice(list(letters), 300)
+        X = pd.DataFrame({"c": pd.Categorical(drawn, categories=list(letters)), "x": 0.0})
+        results.append((X, np.array([effect[c] for c in drawn])))
     return results
 
 

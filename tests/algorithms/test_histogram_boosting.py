@@ -338,9 +338,9 @@ def test_custom_objective_is_used():
     def squared(truth, raw):
         return raw - truth, np.ones_like(raw)
 
-    own = HistogramBoostingRegressor(n_estimators=5, random_state=0, objective=squared).fit(X, y)
+    fitted = HistogramBoostingRegressor(n_estimators=5, random_state=0, objective=squared).fit(X, y)
     ours = HistogramBoostingRegressor(n_estimators=5, random_state=0, boost_from_average=False)
-    np.testing.assert_allclose(own.predict(X), ours.fit(X, y).predict(X), rtol=1e-9)
+    np.testing.assert_allclose(fitted.predict(X), ours.fit(X, y).predict(X), rtol=1e-9)
     wrong = HistogramBoostingRegressor(objective=lambda _y, raw: (raw[:3], raw[:3]))
     with pytest.raises(ValueError, match="shape"):
         wrong.fit(X, y)

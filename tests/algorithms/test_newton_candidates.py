@@ -83,8 +83,8 @@ def test_bins_do_not_depend_on_the_unit_of_weights(unit):
     X, _, weight = weighed_by_few(3000, missing=0.1)
     weight = 1.0 + np.round(weight)
     with Workers(1) as workers:
-        own = find_bins(X, np.zeros(3, bool), 256, 3000, 1, workers)
-        given = [weigh_edges(own, X, w, 256, workers, "test") for w in (weight, unit * weight)]
+        binner = find_bins(X, np.zeros(3, bool), 256, 3000, 1, workers)
+        given = [weigh_edges(binner, X, w, 256, workers, "test") for w in (weight, unit * weight)]
     assert all(map(np.array_equal, given[0].edges, given[1].edges))
 
 

@@ -34,9 +34,9 @@ def assert_files_predict_equally(model, X, path):
     """Assert that the files of a model predict like the model, in XGBoost too."""
     expected = model.predict(X)
     model.save_model(path / "own.json", format="harness")
-    own = type(model)().load_model(path / "own.json")
-    assert np.array_equal(own.predict(X), expected)
-    assert np.array_equal(own.ensemble_.default_left, model.ensemble_.default_left)
+    loaded = type(model)().load_model(path / "own.json")
+    assert np.array_equal(loaded.predict(X), expected)
+    assert np.array_equal(loaded.ensemble_.default_left, model.ensemble_.default_left)
     model.save_model(path / "model.json")
     booster = xgboost.Booster(model_file=path / "model.json")
     types = ["c" if kind == "category" else "float" for kind in X.dtypes]

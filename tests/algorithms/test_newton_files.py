@@ -151,9 +151,9 @@ def test_early_stopped_model_saves_all_rounds_and_predicts_with_the_best(n_class
     assert used.n_trees == (model.best_iteration + 1) * max(n_classes, 1)
     assert np.array_equal(used.raw(X), model.ensemble_.raw(X))
     again.save_model(tmp_path / "own.json", format="harness")
-    own = kind().load_model(tmp_path / "own.json")
-    assert own.n_iter_ == model.best_iteration + 1
-    assert np.array_equal(own.predict(X), model.predict(X))
+    loaded = kind().load_model(tmp_path / "own.json")
+    assert loaded.n_iter_ == model.best_iteration + 1
+    assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
 def test_contributions_of_classes_and_sparse_rows():

@@ -104,8 +104,8 @@ def test_nonfinite_base_score(base_score, own):
 
 
 def test_base_score_with_wrong_length():
-    own = {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}
-    for given in ({}, own, {"parity": "xgboost"}):
+    options = {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}
+    for given in ({}, options, {"parity": "xgboost"}):
         with pytest.raises(ValueError, match="base_score has 2 values; the model has 1"):
             NewtonBoostingRegressor(base_score=[1.0, 2.0], **given).fit(*table())
 

@@ -152,11 +152,11 @@ def test_template_killed_during_a_request_is_replaced_by_a_new_interpreter(opene
     opened()
     sent = fork_server.socket.send_fds
 
-    def killed_first(door, *arguments):
-        [template] = [t for t in fork_server._templates.values() if t and t._socket is door]
+    def killed_first(socket_used, *arguments):
+        [template] = [t for t in fork_server._templates.values() if t and t._socket is socket_used]
         template.process.kill()
         template.process.wait()
-        return sent(door, *arguments)
+        return sent(socket_used, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(fork_server.socket, "send_fds", killed_first)

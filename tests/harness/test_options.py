@@ -99,8 +99,8 @@ def test_python_has_the_options_of_the_command(function, command, more):
     named = {param.name for param in command.params if isinstance(param, click.Parameter)}
     assert set(params) == (named - OF_THE_COMMAND_LINE) | more
     for param in command.params:
-        own = {"results", "plugins", "algorithms", "datasets"}
-        if param.name in params and param.name not in own and not param.required:
+        names = {"results", "plugins", "algorithms", "datasets"}
+        if param.name in params and param.name not in names and not param.required:
             default = None if param.multiple else param.default
             message = params[param.name].default
             assert (message or None) == (default or None) or repr(default) == "Sentinel.UNSET"

@@ -157,17 +157,17 @@ def difference(tree, theirs):
         node, left = nodes[ours], theirs["left_children"][other]
         if (node["left"] < 0) != (left < 0):
             return f"node {ours}: only one is a leaf; ours is {node}"
-        own = {"cover": (node["cover"], theirs["sum_hessian"][other])}
+        options = {"cover": (node["cover"], theirs["sum_hessian"][other])}
         if left < 0:
-            own["value"] = node["value"], theirs["split_conditions"][other]
+            options["value"] = node["value"], theirs["split_conditions"][other]
         else:
-            own["feature"] = node["feature"], theirs["split_indices"][other]
-            own["threshold"] = node["threshold"], theirs["split_conditions"][other]
-            own["missing_left"] = node["missing_left"], theirs["default_left"][other]
-            own["gain"] = node["gain"], theirs["loss_changes"][other]
+            options["feature"] = node["feature"], theirs["split_indices"][other]
+            options["threshold"] = node["threshold"], theirs["split_conditions"][other]
+            options["missing_left"] = node["missing_left"], theirs["default_left"][other]
+            options["gain"] = node["gain"], theirs["loss_changes"][other]
             pairs.append((node["left"], left))
             pairs.append((node["right"], theirs["right_children"][other]))
-        parted = {name: pair for name, pair in own.items() if pair[0] != pair[1]}
+        parted = {name: pair for name, pair in options.items() if pair[0] != pair[1]}
         if parted:
             return f"node {ours} of {len(nodes)}: {parted}"
     return ""

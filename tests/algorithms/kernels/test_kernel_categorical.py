@@ -139,15 +139,15 @@ def test_zero_residuals_give_one_group():
 
 
 def limits(**changes):
-    own = {
+    options = {
         "max_depth": 6,
         "min_child_weight": 1.0,
         "reg_lambda": 1.0,
         "reg_alpha": 0.0,
         "max_delta_step": 0.0,
     }
-    own |= {"least_gain": 0.0, "monotone": NO_SIGNS, "groups": all_free(1)} | changes
-    return Limits(**own)
+    options |= {"least_gain": 0.0, "monotone": NO_SIGNS, "groups": all_free(1)} | changes
+    return Limits(**options)
 
 
 def test_groups_join_categories_with_similar_residuals():

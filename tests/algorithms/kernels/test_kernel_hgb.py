@@ -65,17 +65,17 @@ def test_derivatives_equal_oracle(scores, is_weighted):
     n = len(score)
     y = (np.arange(n) % 2).astype(float)
     weight = np.linspace(0.1, 2.0, n) if is_weighted else NO_WEIGHT
-    own = weight if is_weighted else np.ones(n)
+    weights = weight if is_weighted else np.ones(n)
     g, h = np.empty((2, n), np.float32)
     differentiate_by_hgb(True, score, y, weight, g, h)
-    expected = [oracles.logistic(*row) for row in zip(score, y, own, strict=True)]
+    expected = [oracles.logistic(*row) for row in zip(score, y, weights, strict=True)]
     assert list(zip(g, h, strict=True)) == expected
     differentiate_by_hgb(False, score, y, weight, g, h)
-    np.testing.assert_array_equal(g, ((score - y) * own).astype(np.float32))
-    np.testing.assert_array_equal(h, own.astype(np.float32))
+    np.testing.assert_array_equal(g, ((score - y) * weights).astype(np.float32))
+    np.testing.assert_array_equal(h, weights.astype(np.float32))
     many = np.stack([score, score[::-1], np.zeros(n)])
     g, h = np.empty((2, 3, n), np.float32)
     differentiate_classes_by_hgb(many, y, weight, np.empty(3), g, h)
     for i in range(n):
-        expected = oracles.softmax(many[:, i].tolist(), y[i], own[i])
+        expected = oracles.softmax(many[:, i].tolist(), y[i], weights[i])
         assert (g[:, i].tolist(), h[:, i].tolist()) == expected

@@ -100,19 +100,19 @@ def test_derivatives_and_links_equal_oracle(scores, is_weighted):
     n = len(score)
     y = (np.arange(n) % 2).astype(np.float32)
     weight = np.linspace(0.1, 2.0, n).astype(np.float32) if is_weighted else NO_WEIGHT
-    own = weight.astype(float) if is_weighted else np.ones(n)
+    weights = weight.astype(float) if is_weighted else np.ones(n)
     g, h = np.empty((2, n), np.float32)
     differentiate_by_lightgbm(LOGISTIC, 1.0, score, y, weight, g, h)
-    expected = [oracles.logistic(*row) for row in zip(score, y, own, strict=True)]
+    expected = [oracles.logistic(*row) for row in zip(score, y, weights, strict=True)]
     assert list(zip(g, h, strict=True)) == expected
     differentiate_by_lightgbm(L2, 0.0, score, y, weight, g, h)
-    slope = (score - y).astype(np.float32) * own.astype(np.float32)
+    slope = (score - y).astype(np.float32) * weights.astype(np.float32)
     np.testing.assert_array_equal(g, slope.astype(np.float32))
     many = np.stack([score, score[::-1], np.zeros(n)])
     g, h = np.empty((2, 3, n), np.float32)
     differentiate_classes_by_lightgbm(many, y, weight, np.empty(3), g, h)
     for i in range(n):
-        expected = oracles.softmax(many[:, i].tolist(), y[i], own[i])
+        expected = oracles.softmax(many[:, i].tolist(), y[i], weights[i])
         assert (g[:, i].tolist(), h[:, i].tolist()) == expected
     p = np.empty((3, n))
     link_by_lightgbm(many, True, p)

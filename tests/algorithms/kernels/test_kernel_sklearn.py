@@ -81,9 +81,9 @@ def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit)
         (layout.ERROR_RIGHT, layout.MEDIAN_RIGHT, end - 1, start - 1),
     )
     for error, median, first, stop in passes:
-        own = samples[start:end].copy()  # the library's wrapper needs places that begin at 0
+        copied = samples[start:end].copy()  # the library's wrapper needs places that begin at 0
         expected = _py_precompute_absolute_errors(
-            y[:, None], w, own, first - start, stop - start, n
+            y[:, None], w, copied, first - start, stop - start, n
         )
         assert np.array_equal(result[error, start:end], expected[0])
         assert np.array_equal(result[median, start:end], expected[1])

@@ -140,14 +140,14 @@ def test_worker_that_cannot_run_trials_is_reported():
 
 
 def test_every_version_difference_is_listed():
-    own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
-    answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
+    options = {"versions": {"numpy": "2.4", "numba": "0.68"}}
+    answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": options}
     with pytest.raises(ConfigError) as error:
-        refuse_unlike(own, answers)
+        refuse_unlike(options, answers)
     assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(error.value)
     assert "numba is missing at tcp://a" in str(error.value)
     assert "tcp://b" not in str(error.value)
-    refuse_unlike(own, {"tcp://b": own})
+    refuse_unlike(options, {"tcp://b": options})
 
 
 def test_all_differing_workers_are_reported_at_once(cluster_that_says, monkeypatch):

@@ -17,9 +17,9 @@ Y = np.array([0, 1, 1])
 
 
 def exported(X, tmp_path, weight=None, columns=("age", "city")):
-    hand = SimpleNamespace(train=(X, Y, weight), columns=columns)
+    prepared = SimpleNamespace(train=(X, Y, weight), columns=columns)
     path = tmp_path / "training.npz"
-    write_arrays(path, EXPORTS["training"](hand))
+    write_arrays(path, EXPORTS["training"](prepared))
     with np.load(path, allow_pickle=False) as result:
         return Training.from_arrays({name: result[name] for name in result.files})
 
@@ -54,7 +54,7 @@ def test_sparse_rows_stay_sparse(tmp_path, absent, fill):
 @pytest.mark.parametrize(("width", "fits"), [(2, True), (20, False)])
 def test_arrays_too_large_for_the_store_become_a_note(tmp_path, monkeypatch, width, fits):
     monkeypatch.setattr(arrays, "MOST_BYTES", 200)
-    hand = SimpleNamespace(
+    prepared = SimpleNamespace(
         trial=SimpleNamespace(id="t"),
         spec=Spec(Task.REGRESSION),
         rows=SimpleNamespace(test=np.arange(3)),
@@ -64,8 +64,8 @@ def test_arrays_too_large_for_the_store_become_a_note(tmp_path, monkeypatch, wid
         notes=(),
     )
     table = Table(pd.DataFrame({"age": Y}), Y.astype(np.float64))
-    names = write_all(tmp_path, hand, table, ["training"])
+    names = write_all(tmp_path, prepared, table, ["training"])
     assert ("training" in names) is fits
     assert {path.name for path in tmp_path.iterdir()} == set(names.values())
     message = [] if fits else ["training not exported"]
-    assert [note.split(":")[0] for note in hand.notes] == message
+    assert [note.split(":")[0] for note in prepared.notes] == message

@@ -179,9 +179,11 @@ def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     compiled = replace(algorithm(sparse=True), libraries=("numba",))
     X, rows = csr_matrix(np.eye(3)), Rows(np.arange(3), np.arange(3), (), 0)
     train = X, np.zeros(3), None
-    hand = PreparedTrial(None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled)
-    hand.rehearse()
+    prepared_trial = PreparedTrial(
+        None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled
+    )
+    prepared_trial.rehearse()
     state = WorkerState()
     state._algorithm = compiled
-    state._first_call(hand)
+    state._first_call(prepared_trial)
     assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]

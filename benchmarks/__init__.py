@@ -1,7 +1,7 @@
-"""The asv suite: how speed, loss and memory of every algorithm move from commit to commit.
+"""Suite of asv benchmarks: speed, loss and memory of every algorithm from commit to commit.
 
 asv takes these files from the working tree and the project from each commit, so they import
-nothing of the project at the top, and they skip (n/a) what a commit does not have.
+nothing of the project at the top, and they skip (n/a) algorithms that a commit lacks.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How a case drives an algorithm: through its plugin's adapter, as the harness itself does."""
+"""Calls of an algorithm through its plugin's adapter, as the harness makes them."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ import numpy as np
 
 from . import data
 
-TREES = 50  # so that a fit stays well under a second, whatever a default becomes
+TREES = 50  # keeps a fit well under a second for any default
 
 
 class Suite:
-    """What all cases share. ``version`` is raised when what is measured changes its meaning.
+    """Base class of all cases. ``version`` is raised when the meaning of a measurement changes.
 
     Two rounds of 5 to 10 samples: asv's test of significance is blind at six samples in all, and
     too weak below. A positive ``warmup_time`` means one call that does not count.
@@ -30,7 +30,7 @@ class Suite:
 
 
 def make_cache(folder):
-    """Write the data, compile the kernels, and return what the cases must know."""
+    """Write the data, compile the kernels, and return the facts of the tables."""
     from harness.plugins.registry import load_registry
 
     registry = load_registry(strangers=False)
@@ -40,17 +40,17 @@ def make_cache(folder):
     for algorithm in names:
         if registry.algorithm(algorithm).origin == "scratch":
             for dataset in cache["datasets"]:
-                # What fails here fails again, and is shown, in its own case.
+                # A failure here is repeated and reported by its own case.
                 with contextlib.suppress(Exception):
                     warm(cache, algorithm, dataset)
     return cache
 
 
 def new_adapter(cache, algorithm, dataset):
-    """Return an unfitted adapter; what the commit does not have is skipped (n/a)."""
+    """Return an unfitted adapter; skip (n/a) an algorithm that the commit lacks."""
     if algorithm not in cache["plugins"]:
         raise NotImplementedError(f"no {algorithm} at this commit")
-    # The contract of plugins and nothing else: these lines meet every commit, old and new.
+    # Only the plugin contract is used: these lines run with every commit, old and new.
     from harness import Spec, Task
     from harness.plugins.registry import load_registry
 
@@ -67,7 +67,7 @@ def new_adapter(cache, algorithm, dataset):
 
 
 def warm(cache, algorithm, dataset):
-    """Compile every kernel, so that no case pays for it with its time-out or its memory."""
+    """Compile every kernel, so that compilation counts in no case's time or memory."""
     adapter = new_adapter(cache, algorithm, dataset)
     X, y = (np.array(part[:200]) for part in data.read(dataset, "train"))
     adapter.fit(adapter.prepare(X, y, None))
@@ -75,10 +75,10 @@ def warm(cache, algorithm, dataset):
 
 
 def loss(output, y, classes):
-    """Return log loss, or RMSE in standard deviations of y: lower is better, as asv takes it."""
+    """Return log loss, or RMSE in standard deviations of y; lower is better, as asv expects."""
     from sklearn.metrics import log_loss, root_mean_squared_error
 
     if classes:
-        output = output / output.sum(axis=1, keepdims=True)  # float32 sums are a little off 1
+        output = output / output.sum(axis=1, keepdims=True)  # float32 sums differ slightly from 1
         return log_loss(y, output, labels=range(classes))
     return root_mean_squared_error(y, output) / np.std(y)

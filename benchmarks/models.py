@@ -13,7 +13,7 @@ class _Case(Suite):
     model = None
 
     def setup(self, cache, algorithm, dataset):
-        # asv sets up again before every single call: the model is made by the first one.
+        # asv calls setup before every single call; the first one trains the model.
         if self.model is None:
             self.model = new_adapter(cache, algorithm, dataset)
             self.native = self.model.prepare(*self.rows(dataset, "train"), None)
@@ -47,7 +47,7 @@ class Predict(_Case):
 
 
 class Memory(_Case):
-    """Peak memory of the whole process; ``peakmem_ready`` is what it had before the fit."""
+    """Peak memory of the whole process; ``peakmem_ready`` is the peak before the fit."""
 
     params = (ALGORITHMS, ["friedman1"])
 

@@ -1,4 +1,4 @@
-"""The names that the suite runs over: lists, never the registry itself.
+"""Names of the algorithms and datasets of the suite, as lists instead of registry queries.
 
 asv addresses a case by its place in the lists, and reads them at one commit for all commits: a
 list made from the registry would give one algorithm's times the name of another. A new name may

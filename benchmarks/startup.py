@@ -1,4 +1,4 @@
-"""What a person waits for before the first result: a new process for every sample."""
+"""Waiting time before the first result, in a new process for every sample."""
 
 from .drive import Suite
 from .names import ALGORITHMS
@@ -28,7 +28,7 @@ class Startup:
 
 
 class VeryFirstFit:
-    """From a bare interpreter to a fitted model on a new machine: every kernel is compiled.
+    """Time from a new interpreter to a fitted model on a new machine: every kernel is compiled.
 
     Two stand for all: one small tree, and the booster with the most kernels.
     """
@@ -58,7 +58,7 @@ class VeryFirstFit:
 
 
 class FirstFit(Suite):
-    """From a bare interpreter to a fitted model, compiled kernels read from their cache."""
+    """Time from a new interpreter to a fitted model, with compiled kernels in the cache."""
 
     params = (ALGORITHMS,)
     param_names = ("algorithm",)

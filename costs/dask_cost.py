@@ -1,19 +1,19 @@
-"""What training on many machines costs: measured here, fitted, and projected.
+"""Measure the cost of distributed training, fit a cost model and project it.
 
     python -m costs.dask_cost
     python -m costs.dask_cost --wide
     python -m costs.dask_cost --rows 1e10 --columns 100 --workers 1000 --bandwidth 1.25e9
 
-Ranks are processes with sockets between them. Counted are the bytes and messages of the links, and
-the processor time of each rank, a tree: a busy machine changes neither by much.
+Ranks are processes with sockets between them. The bytes and messages of the links and the processor
+time of each rank are counted per tree: a busy machine changes neither by much.
 For n rows, F columns of B bins, L leaves and R ranks, S = L − 1 splits and depth D = log₂ L:
 
     time     = k₁ S + k₂ n F (1 + D/2) / R + k₃ n (1 + D) / R + k₄ S F B (1 + 2/R) + k₅ messages
     bytes    = S F B w (R − 1) / R + S m ⌈log₂ R⌉                     sent by each rank
     messages = 2 S ⌈log₂ R⌉
 
-w are the bytes of a bin's sums, m those of a best split. The wall time that is projected is time,
-messages × latency and bytes / bandwidth one after another: nothing overlaps.
+w is the number of bytes of a bin's sums, m that of a best split. The projected wall time is time +
+messages × latency + bytes / bandwidth: nothing overlaps.
 """
 
 import argparse
@@ -54,7 +54,7 @@ NAMES = ("a split", "an update of a bin", "a row and level", "a bin and split", 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is trained on, and by how many."""
+    """Size of a training: rows, columns, bins, leaves, ranks."""
 
     rows: float
     columns: int
@@ -64,7 +64,7 @@ class Shape:
 
     @property
     def terms(self):
-        """Return what each k is multiplied with, float64 (5,)."""
+        """Return the factor of each k of the cost model, float64 (5,)."""
         n, splits, depth = self.rows, self.leaves - 1, math.log2(self.leaves)
         cells = splits * self.columns * self.bins
         updates = n * self.columns * (1.0 + depth / 2.0) / self.ranks
@@ -72,7 +72,7 @@ class Shape:
         return np.array([splits, updates, levels, scans, self.sent(0.0, 0.0)[1]])
 
     def sent(self, width, of_split):
-        """Return the bytes and messages of each rank, a tree."""
+        """Return the bytes and messages that each rank sends per tree."""
         splits, steps = self.leaves - 1, math.ceil(math.log2(self.ranks))
         sums = splits * self.columns * self.bins * width * (self.ranks - 1) / self.ranks
         return sums + splits * of_split * steps, 2 * splits * steps
@@ -80,7 +80,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a shape has cost, a tree and rank."""
+    """Measured cost of a shape per tree and rank."""
 
     shape: Shape
     seconds: float
@@ -96,15 +96,15 @@ def table_of(rows, columns):
     return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X)) * 0.1
 
 
-def be_rank(pipe):
-    """Train as one rank, again and again, as the other end of a pipe says."""
-    while (asked := pipe.recv()) is not None:
-        with sockets.listen("127.0.0.1") as door:
-            pipe.send(door.getsockname())
-            pipe.send(train_rank(*asked, pipe.recv(), door))
+def run_rank(pipe):
+    """Train repeatedly as one rank, as requested through a pipe."""
+    while (requested := pipe.recv()) is not None:
+        with sockets.listen("127.0.0.1") as listener:
+            pipe.send(listener.getsockname())
+            pipe.send(train_rank(*requested, pipe.recv(), listener))
 
 
-def train_rank(rank, shape, trees, learner, reach, door):
+def train_rank(rank, shape, trees, learner, reach, listener):
     """Return (processor seconds, bytes, messages) of a rank."""
     X, y = table_of(shape.rows, shape.columns)
     model = HistogramBoostingRegressor(
@@ -117,23 +117,23 @@ def train_rank(rank, shape, trees, learner, reach, door):
     lengths = np.diff(len(y) * np.arange(shape.ranks + 1) // shape.ranks).tolist()
     rows = Rows.of_parts(lengths, [rank])
     own = slice(rows.number[0], rows.number[0] + len(rows))
-    told = Training(model, categorical, 0, learner)
-    with join(rank, reach, door, b"of this measurement") as ranks:
+    message = Training(model, categorical, 0, learner)
+    with join(rank, reach, listener, b"of this measurement") as ranks:
         began = time.thread_time()
-        train(ranks, told, Table(X[own], y[own], None, rows))
+        train(ranks, message, Table(X[own], y[own], None, rows))
         return time.thread_time() - began, dict(ranks.sent), dict(ranks.calls)
 
 
-class Crew:
-    """Processes that train together; they live as long as the ``with``."""
+class RankProcesses:
+    """Processes that train together and end with the ``with`` block."""
 
     def __init__(self, size):
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([be_rank.__module__])
+        context.set_forkserver_preload([run_rank.__module__])
         pairs = [context.Pipe() for _ in range(size)]
         self.pipes = [own for own, _ in pairs]
         self.processes = [
-            context.Process(target=be_rank, args=(other,), daemon=True) for _, other in pairs
+            context.Process(target=run_rank, args=(other,), daemon=True) for _, other in pairs
         ]
 
     def __enter__(self):
@@ -148,7 +148,7 @@ class Crew:
             process.join()
 
     def train(self, shape, trees, learner="data"):
-        """Return (processor seconds, bytes, messages) of the rank that took longest."""
+        """Return (processor seconds, bytes, messages) of the slowest rank."""
         pipes = self.pipes[: shape.ranks]
         for rank, pipe in enumerate(pipes):
             pipe.send((rank, shape, trees, learner))
@@ -158,11 +158,11 @@ class Crew:
         return max((pipe.recv() for pipe in pipes), key=lambda found: found[0])
 
 
-def measure(crew, shape):
-    """Return what a tree of a shape costs: the difference of a longer and a shorter fit."""
-    crew.train(shape, 1)  # loads kernels
+def measure(processes, shape):
+    """Return the cost of a tree of a shape: the difference of a longer and a shorter fit."""
+    processes.train(shape, 1)  # loads kernels
     short, long = (
-        min((crew.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
+        min((processes.train(shape, trees) for _ in range(TIMES)), key=lambda found: found[0])
         for trees in (1, 1 + TREES)
     )
     per_tree = [
@@ -171,62 +171,64 @@ def measure(crew, shape):
     return Measured(shape, (long[0] - short[0]) / TREES, *per_tree)
 
 
-def fit(found):
-    """Return the k of the model, its largest relative error, and w and m of the links."""
-    terms = np.array([one.shape.terms for one in found])
-    seconds = np.array([one.seconds for one in found])
-    k, _ = nnls(terms / seconds[:, None], np.ones(len(found)))
+def fit(result):
+    """Return the k of the cost model, its largest relative error, and w and m of the links."""
+    terms = np.array([one.shape.terms for one in result])
+    seconds = np.array([one.seconds for one in result])
+    k, _ = nnls(terms / seconds[:, None], np.ones(len(result)))
     error = np.abs(terms @ k / seconds - 1.0).max()
-    linked = [one for one in found if one.shape.ranks > 1]
+    linked = [one for one in result if one.shape.ranks > 1]
     width = max(one.bytes["histograms"] / one.shape.sent(1.0, 0.0)[0] for one in linked)
     of_split = max(one.bytes["splits"] / one.shape.sent(0.0, 1.0)[0] for one in linked)
     return k, error, width, of_split
 
 
-def say(text):
-    """Write a line."""
+def print_line(text):
+    """Print a line."""
     sys.stdout.write(text + "\n")
 
 
-def tell_measured(found):
-    """Write what was measured."""
-    say(
+def print_measured(result):
+    """Print the measured costs."""
+    print_line(
         "rows     columns bins leaves ranks   CPU ms  kB sums  kB splits  messages   a tree, a rank"
     )
-    for one in found:
+    for one in result:
         s, sent = one.shape, {"histograms": 0.0, "splits": 0.0, **one.bytes}
-        say(
+        print_line(
             f"{s.rows:<8} {s.columns:<7} {s.bins:<4} {s.leaves:<6} {s.ranks:<5} "
             f"{one.seconds * 1e3:8.1f} {sent['histograms'] / 1e3:8.1f} "
             f"{sent['splits'] / 1e3:10.2f} {sum(one.messages.values()):9.0f}"
         )
 
 
-def tell_projected(shape, fitted, latency, bandwidth):
-    """Write what a tree of another shape would cost."""
+def print_projected(shape, fitted, latency, bandwidth):
+    """Print the projected cost of a tree of another shape."""
     k, _, width, of_split = fitted
     parts = shape.terms * k
     sent, messages = shape.sent(width, of_split)
     wall = parts.sum() + messages * latency + sent / bandwidth
-    say(
+    print_line(
         f"{shape.rows:.3g} rows × {shape.columns} columns, {shape.ranks} ranks of one thread: "
         f"{wall:.3g} s a tree: {parts.sum():.3g} s of work, {messages * latency:.3g} s of latency, "
         f"{sent / bandwidth:.3g} s for {sent / 1e6:.3g} MB a rank"
     )
 
 
-def tell_wide(crew, shape):
-    """Write what each way to share a wide table sends a tree, all ranks together."""
+def print_wide(processes, shape):
+    """Print the bytes per tree of all ranks for each tree learner on a wide table."""
     for learner in ("data", "voting", "feature"):
-        ends = [crew.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
+        ends = [processes.train(shape, trees, learner)[1] for trees in (1, 1 + TREES)]
         each = {what: (ends[1][what] - ends[0][what]) / TREES for what in ends[1]}
         parts = ", ".join(f"{what} {count / 1e3:.1f}" for what, count in each.items() if count)
         total = sum(each.values()) * shape.ranks
-        say(f"{learner:8} {total / 1e3:10.1f} kB a tree, {shape.ranks} ranks; of one: {parts}")
+        print_line(
+            f"{learner:8} {total / 1e3:10.1f} kB a tree, {shape.ranks} ranks; of one: {parts}"
+        )
 
 
 def main(words=None):
-    """Measure, fit, project; see the module."""
+    """Measure, fit and project; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rows", type=float, default=1e10)
     parser.add_argument("--columns", type=int, default=28)
@@ -237,24 +239,26 @@ def main(words=None):
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second")
     parser.add_argument("--few", action="store_true", help="measure few and small shapes")
     parser.add_argument("--wide", action="store_true", help="bytes by each tree_learner, only")
-    asked = parser.parse_args(words)
-    if asked.wide:
-        shape = Shape(*((1_000, 80, 31, 7, 2) if asked.few else (20_000, 500, 255, 31, 4)))
-        with Crew(shape.ranks) as crew:
-            tell_wide(crew, shape)
+    requested = parser.parse_args(words)
+    if requested.wide:
+        shape = Shape(*((1_000, 80, 31, 7, 2) if requested.few else (20_000, 500, 255, 31, 4)))
+        with RankProcesses(shape.ranks) as workers:
+            print_wide(workers, shape)
         return
     grid = [(2_000, c, b, 7, r) for c, b, r in ((3, 31, 1), (6, 15, 2), (3, 15, 3), (6, 31, 2))]
-    shapes = [Shape(*shape) for shape in (grid if asked.few else GRID)]
-    with Crew(max(shape.ranks for shape in shapes)) as crew:
-        found = [measure(crew, shape) for shape in shapes]
-    tell_measured(found)
-    fitted = fit(found)
+    shapes = [Shape(*shape) for shape in (grid if requested.few else GRID)]
+    with RankProcesses(max(shape.ranks for shape in shapes)) as workers:
+        results = [measure(workers, shape) for shape in shapes]
+    print_measured(results)
+    fitted = fit(results)
     k, error, width, of_split = fitted
-    say("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
-    say(f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split")
-    for ranks in (1, 10, 100, asked.workers):
-        shape = Shape(asked.rows, asked.columns, asked.bins, asked.leaves, ranks)
-        tell_projected(shape, fitted, asked.latency, asked.bandwidth)
+    print_line("ns of " + ", ".join(f"{n}: {v * 1e9:.3g}" for n, v in zip(NAMES, k, strict=True)))
+    print_line(
+        f"largest error of the fit {error:.0%}; {width:.1f} bytes a bin, {of_split:.0f} a split"
+    )
+    for ranks in (1, 10, 100, requested.workers):
+        shape = Shape(requested.rows, requested.columns, requested.bins, requested.leaves, ranks)
+        print_projected(shape, fitted, requested.latency, requested.bandwidth)
 
 
 if __name__ == "__main__":

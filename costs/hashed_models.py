@@ -1,4 +1,4 @@
-"""The configurations that `costs.model_hashes` fits: estimators, parameters, tables.
+"""Configurations that `costs.model_hashes` fits: estimators, parameters, tables.
 
 Configurations are a product of tables below. Every estimator appears in its default mode and in
 every parity mode, for each task and each input form that it accepts, with one and with two threads.
@@ -21,7 +21,7 @@ ALL_FORMS = (*WITH_MISSING, "frame", "sparse")
 ROWS = {"large": 20_000, "codes": 3_000}  # other forms have 400
 PREDICTED = 200
 N_CODES = 900  # more categories than a histogram has bins
-BLENDS = ("Voting", "Stacking")  # their n_jobs counts processes, so it stays at one
+BLENDS = ("Voting", "Stacking")  # n_jobs of these is a number of processes; it stays at one
 BOOSTED = {"n_estimators": 5}
 
 # estimator, parity modes (None: the default mode), input forms, parameters
@@ -83,7 +83,7 @@ VARIATIONS = [
 
 @dataclass(frozen=True)
 class Configuration:
-    """A model to fit: which estimator, with which parameters, on which table."""
+    """A model to fit: estimator, parameters and table."""
 
     estimator: str
     task: str
@@ -92,22 +92,22 @@ class Configuration:
 
     @property
     def name(self):
-        """The configuration in one word, unique among all."""
+        """Unique name of the configuration, one word."""
         given = [f"{name}={value}" for name, value in self.params.items()]
         return "/".join([self.estimator, self.task, self.form, *given]).replace(" ", "")
 
 
 def all_configurations():
     """Return every configuration: list of Configuration."""
-    found = []
+    results = []
     for stem, parities, forms, params in ESTIMATORS:
         for parity, form, task in product(parities, forms, TASKS):
-            found += with_threads(stem, task, form, parity, params)
+            results += with_threads(stem, task, form, parity, params)
     for stem, task, forms, parities, name, values in VARIATIONS:
         for parity, form, value in product(parities, forms, values):
             rounds = {} if stem == "DecisionTree" else BOOSTED
-            found += with_threads(stem, task, form, parity, {**rounds, name: value})
-    return found + [Configuration(stem, task, "float64") for stem, task in product(BLENDS, TASKS)]
+            results += with_threads(stem, task, form, parity, {**rounds, name: value})
+    return results + [Configuration(stem, task, "float64") for stem, task in product(BLENDS, TASKS)]
 
 
 def with_threads(stem, task, form, parity, params):

@@ -1,14 +1,14 @@
-"""How far training of the histogram booster is from what its histograms alone would take.
+"""Compare the training time of the histogram booster with that of its histograms only.
 
     python -m costs.hist_limit
     python -m costs.hist_limit --rows 1e6 1e7 --leaves 255 --threads 1 2
 
 A tree on n rows and F columns needs F (n + Σ n_small) updates of a bin: the root has all rows, and
 of the two sides of each split the smaller one is summed, the other one subtracted. The bare kernel
-says what an update takes, with as many threads side by side, on rows in their order. The product
-is a limit that no training with these updates can pass; gradients, partitions, scans and scores
-come on top. A tree's time is the difference of a longer and a shorter fit, so that bins and the
-start do not count.
+gives the time of an update, with the same number of threads, on rows in order. The product is a
+lower limit of the training time with these updates; gradients, partitions, scans and scores come
+on top. A tree's time is the difference of a longer and a shorter fit, so that binning and the start
+do not count.
 """
 
 import argparse
@@ -28,8 +28,8 @@ RECORD = (1 << HALF) + 1  # g and h of one step each
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one table took with some threads."""
+class Measurement:
+    """Measurements of one table with one number of threads."""
 
     rows: int
     threads: int
@@ -39,12 +39,12 @@ class Found:
 
     @property
     def limit(self):
-        """Seconds that the updates of a tree take the bare kernel."""
+        """Seconds that the bare kernel needs for the updates of a tree."""
         return self.kernel * self.updates
 
 
 def make_table(rows, columns):
-    """Return X, float32, and y of two classes."""
+    """Return X, float32, and y with two classes."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, columns), dtype=np.float32)
     signal = X[:, 0] * X[:, 1 % columns] + X[:, 2 % columns]
@@ -52,7 +52,7 @@ def make_table(rows, columns):
 
 
 def count_updates(ensemble):
-    """Return how many updates of a bin the trees of an ensemble needed, a tree."""
+    """Return the number of histogram updates per tree of an ensemble."""
     inner = np.flatnonzero(ensemble.left >= 0)
     sides = ensemble.cover[ensemble.left[inner]], ensemble.cover[ensemble.right[inner]]
     roots = ensemble.cover[ensemble.offsets[:-1]].sum()
@@ -60,7 +60,7 @@ def count_updates(ensemble):
 
 
 class Kernel:
-    """The bare kernel on a table of bins, in as many threads as it is given."""
+    """The bare histogram kernel on a table of bins, with a given number of threads."""
 
     def __init__(self, rows, columns, threads):
         rng = np.random.default_rng(1)
@@ -70,7 +70,7 @@ class Kernel:
         self.threads = threads
 
     def seconds(self):
-        """Return the seconds of one histogram of all rows."""
+        """Return the seconds of one histogram over all rows."""
         n, columns, size = len(self.rows), len(self.features), self.threads
         cells = np.zeros((size, columns * FULL), np.int64)
         where = self.bins, self.records, self.rows
@@ -83,67 +83,69 @@ class Kernel:
                     build_narrow(*where, begin, end, self.features, low, high, FULL, cells[member])
 
         with Workers(size) as workers:
-            workers.share(add, size)  # wakes the threads, and touches the cells
+            workers.share(add, size)  # wakes the threads, and loads the histogram
             began = time.perf_counter()
             workers.share(add, size)
             return time.perf_counter() - began
 
 
-def seconds_of_fit(X, y, told, trees):
+def seconds_of_fit(X, y, message, trees):
     """Return the seconds of a fit, and its model."""
     model = HistogramBoostingClassifier(
-        n_estimators=trees, num_leaves=told.leaves, reg_lambda=1.0, n_jobs=told.threads
+        n_estimators=trees, num_leaves=message.leaves, reg_lambda=1.0, n_jobs=message.threads
     )
     began = time.perf_counter()
     model.fit(X, y)
     return time.perf_counter() - began, model
 
 
-def measure(X, y, told):
-    """Return the `Found` of a table: medians over rounds of kernel, short fit and long fit."""
+def measure(X, y, message):
+    """Return the `Measurement` of a table: medians over rounds of kernel, short and long fit."""
     rows, columns = X.shape
-    kernel = Kernel(rows, columns, told.threads)
+    kernel = Kernel(rows, columns, message.threads)
     rounds = []
-    for _ in range(told.rounds):
-        short, _ = seconds_of_fit(X, y, told, 1)
-        long, model = seconds_of_fit(X, y, told, 1 + told.trees)
-        rounds.append((kernel.seconds() / (rows * columns), (long - short) / told.trees))
+    for _ in range(message.rounds):
+        short, _ = seconds_of_fit(X, y, message, 1)
+        long, model = seconds_of_fit(X, y, message, 1 + message.trees)
+        rounds.append((kernel.seconds() / (rows * columns), (long - short) / message.trees))
     update, tree = map(median, zip(*rounds, strict=True))
-    return Found(rows, told.threads, update, count_updates(model.ensemble_), tree)
+    return Measurement(rows, message.threads, update, count_updates(model.ensemble_), tree)
 
 
-def say(text):
-    """Write a line."""
+def print_line(text):
+    """Print a line."""
     sys.stdout.write(text + "\n")
 
 
-def tell(found):
-    """Write the table, and how it moves with threads and rows."""
-    say("rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update")
-    for one in found:
-        say(
+def print_table(result):
+    """Print the table, and its changes with threads and rows."""
+    print_line(
+        "rows       threads  kernel ns  M updates   limit ms    tree ms  distance  ns an update"
+    )
+    for one in result:
+        print_line(
             f"{one.rows:<10} {one.threads:<7} {one.kernel * 1e9:10.3f} {one.updates / 1e6:10.1f} "
             f"{one.limit * 1e3:10.2f} {one.tree * 1e3:10.2f} {one.tree / one.limit:9.2f} "
             f"{one.tree / one.updates * 1e9:13.3f}"
         )
-    for one in found:
-        for other in found:
+    for one in result:
+        for other in result:
             if one.rows == other.rows and one.threads < other.threads:
                 of_kernel, of_tree = one.kernel / other.kernel, one.tree / other.tree
-                say(
+                print_line(
                     f"{one.rows} rows, {one.threads} to {other.threads} threads: "
                     f"training {of_tree:.2f} times as fast, the bare kernel {of_kernel:.2f}"
                 )
             if one.threads == other.threads and one.rows < other.rows:
                 slower = (other.tree / other.updates) / (one.tree / one.updates)
-                say(
+                print_line(
                     f"{one.threads} threads, {one.rows} to {other.rows} rows: "
                     f"an update takes {slower:.2f} times as long"
                 )
 
 
 def main(given=None):
-    """Measure, and write what was found."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m costs.hist_limit", description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6])
     parser.add_argument("--columns", type=int, default=28)
@@ -151,14 +153,14 @@ def main(given=None):
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--trees", type=int, default=20, help="between the two fits")
     parser.add_argument("--rounds", type=int, default=5, help="whose median counts")
-    told = parser.parse_args(given)
-    found = []
-    for rows in told.rows:
-        X, y = make_table(int(rows), told.columns)
-        for threads in told.threads:
-            one = argparse.Namespace(**{**vars(told), "threads": threads})
-            found.append(measure(X, y, one))
-    tell(found)
+    message = parser.parse_args(given)
+    results = []
+    for rows in message.rows:
+        X, y = make_table(int(rows), message.columns)
+        for threads in message.threads:
+            one = argparse.Namespace(**{**vars(message), "threads": threads})
+            results.append(measure(X, y, one))
+    print_table(results)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def hash_model(configuration, seed=0):
 
 
 def update_with_trees(digest, ensemble):
-    """Add an ensemble to a hash: what holds for all trees, then each tree in depth-first order."""
+    """Add an ensemble to a hash: its common fields, then each tree in depth-first order."""
     scalars = ("comparison", "combination", "link", "input_dtype", "sum_dtype", "n_features")
     digest.update(repr([getattr(ensemble, name) for name in scalars]).encode())
     for array in (ensemble.base, ensemble.weight, ensemble.output):
@@ -78,16 +78,16 @@ def hash_all(seed=0):
 
 
 def find_differences(lines, expected):
-    """Return what differs from other lines: list of str."""
+    """Return the lines that differ from other lines: list of str."""
     now, before = ({line.split()[0]: line.split()[1:] for line in of} for of in (lines, expected))
-    found = [f"only in the file: {name}" for name in before if name not in now]
+    results = [f"only in the file: {name}" for name in before if name not in now]
     for name, hashes in now.items():
         if name not in before:
-            found.append(f"not in the file: {name}")
+            results.append(f"not in the file: {name}")
         elif hashes != before[name]:
             same_trees = hashes[0] == before[name][0]
-            found.append(f"other {'predictions' if same_trees else 'trees'}: {name}")
-    return found
+            results.append(f"other {'predictions' if same_trees else 'trees'}: {name}")
+    return results
 
 
 def main(given=None):

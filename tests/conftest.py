@@ -1,4 +1,4 @@
-"""What every test shares: an environment of its own, and the folder of shared datasets."""
+"""Environment of all tests, and the folder of shared datasets."""
 
 import os
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# Machines differ and are busy: no example is timed. CI draws the same examples every time.
+# Machines differ and are busy, so examples have no deadline. CI draws the same examples every time.
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -17,10 +17,10 @@ KEPT = {"HARNESS_MIRROR", "HARNESS_KERNEL_CACHE"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the developer's settings, caches and results out of the tests, and the tests out.
+    """Isolate the tests from the developer's settings, caches and results, and vice versa.
 
-    Compiled kernels stay where they always are, in a folder named by their digest: xdist's
-    workers share them, and the next session finds them. The workers inherit what is set here.
+    Compiled kernels stay in the usual folder, named by their digest: xdist's workers share them,
+    and the next session reuses them. The workers inherit the settings made here.
     """
     if hasattr(config, "workerinput"):
         return

@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md, read from the source by its syntax."""
+"""Tests of the rules of docs/architecture.md, read from the syntax of the source."""
 
 import ast
 import sys
@@ -91,7 +91,7 @@ def relative(path: Path) -> str:
 
 
 def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that are executed: all but what stands under ``if TYPE_CHECKING``."""
+    """Yield the executed nodes: all except those under ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             continue
@@ -103,19 +103,19 @@ def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
 def imports(path: Path) -> tuple[tuple[str, str], ...]:
     """Return (module, name) of everything a file imports; the name is empty for ``import x``."""
     package = list(path.relative_to(ROOT).parent.parts)
-    found = []
+    results = []
     for node in running_nodes(tree(path)):
         if isinstance(node, ast.Import):
-            found += [(alias.name, "") for alias in node.names]
+            results += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            found += [(module, alias.name) for alias in node.names]
-    return tuple(found)
+            results += [(module, alias.name) for alias in node.names]
+    return tuple(results)
 
 
 def package_of(path: Path, top: str) -> str:
-    """Return the package below ``top`` that a file lies in; a module beside them is its own."""
+    """Return the package below ``top`` of a file; a module directly below is its own package."""
     return path.relative_to(ROOT / top).parts[0].removesuffix(".py")
 
 
@@ -127,7 +127,7 @@ def place(order: tuple[set[str], ...], package: str) -> int:
 
 
 def imported_package(module: str, name: str, top: str) -> str | None:
-    """Return which package below ``top`` an import takes: "store" for ``harness.store.rows``."""
+    """Return the package below ``top`` of an import: "store" for ``harness.store.rows``."""
     parts = [*module.split("."), name]
     if parts[0] != top or len(parts) == 1:
         return None
@@ -137,7 +137,7 @@ def imported_package(module: str, name: str, top: str) -> str | None:
 
 def upward_imports(top: str, order: tuple[set[str], ...]) -> list[str]:
     """Return the imports of one package that the order of packages forbids."""
-    found = []
+    results = []
     for path in SOURCES:
         if not relative(path).startswith(f"{top}/") or path == ROOT / top / "__init__.py":
             continue
@@ -154,8 +154,8 @@ def upward_imports(top: str, order: tuple[set[str], ...]) -> list[str]:
             if relative(path) in PARITY_USERS and other == "parity":
                 continue
             if here < there or (here == there and order[here] != {"."}):
-                found.append(f"{relative(path)} imports {module}.{name}".removesuffix("."))
-    return found
+                results.append(f"{relative(path)} imports {module}.{name}".removesuffix("."))
+    return results
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_packages_import_only_those_before_them(top: str, order: tuple[set[str],
     assert upward_imports(top, order) == []
 
 
-def test_parity_is_imported_only_when_it_is_asked_for() -> None:
+def test_parity_is_imported_only_when_used() -> None:
     at_import = [
         relative(path)
         for path in SOURCES
@@ -185,7 +185,7 @@ def test_harness_has_few_modules_at_its_root() -> None:
     assert len(list((ROOT / "harness").glob("*.py"))) <= ROOT_MODULES
 
 
-def test_no_imports_make_a_circle() -> None:
+def test_imports_have_no_cycles() -> None:
     files = {relative(path).removesuffix(".py").replace("/", "."): path for path in SOURCES}
     graph = {
         name: {f"{m}.{n}" if f"{m}.{n}" in files else m for m, n in imports(path)} & files.keys()
@@ -202,7 +202,7 @@ def test_no_imports_make_a_circle() -> None:
         ("reports", REPORTS_ORDER),
     ],
 )
-def test_the_order_names_packages_that_exist(top: str, order: tuple[set[str], ...]) -> None:
+def test_order_names_existing_packages(top: str, order: tuple[set[str], ...]) -> None:
     missing = [
         name
         for name in set().union(*order)
@@ -229,7 +229,7 @@ def test_harness_imports_neither_algorithms_nor_reports() -> None:
     assert offenders("harness", allowed) == []
 
 
-def test_the_tree_format_needs_only_numpy() -> None:
+def test_tree_format_needs_only_numpy() -> None:
     def allowed(path: Path, module: str, name: str) -> bool:
         top = module.split(".", maxsplit=1)[0]
         ours = module.startswith(("harness.trees", "harness.core.errors"))
@@ -258,7 +258,7 @@ def test_kernels_import_numpy_numba_and_each_other() -> None:
     assert offenders("algorithms", allowed) == []
 
 
-def test_reports_are_made_from_the_store_alone() -> None:
+def test_reports_are_made_from_the_store_only() -> None:
     def allowed(path: Path, module: str, name: str) -> bool:
         part = imported_package(module, name, "harness")
         return part in {None, "analysis", "store", "core"} and not module.startswith("algorithms")
@@ -314,21 +314,21 @@ def test_datasets_hold_no_python() -> None:
     assert list((ROOT / "datasets").rglob("*.py*")) == []
 
 
-def test_the_plugin_contract_stays_one_short_page() -> None:
+def test_plugin_contract_stays_one_short_page() -> None:
     assert len((ROOT / "harness/plugins/hookspecs.py").read_text().splitlines()) < 75
 
 
 def lengths() -> dict[str, tuple[int, int]]:
-    """Return (length, usual limit) of every function, docstring not counted."""
-    found = {}
+    """Return (length, usual limit) of every function, without docstring."""
+    results = {}
     for path in SOURCES:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef):
                 text = node.body[0] if ast.get_docstring(node) else None
                 docstring = text.end_lineno - text.lineno + 1 if text else 0
                 length = node.end_lineno - node.lineno + 1 - docstring
-                found[f"{relative(path)}:{node.name}"] = (length, 60)
-    return found
+                results[f"{relative(path)}:{node.name}"] = (length, 60)
+    return results
 
 
 def test_functions_stay_short() -> None:
@@ -341,7 +341,7 @@ def test_functions_stay_short() -> None:
 
 
 @pytest.mark.parametrize("place", LONG)
-def test_what_may_be_long_still_is(place: str) -> None:
+def test_long_function_exceptions_are_still_long(place: str) -> None:
     length, limit = lengths()[place]
     assert length > limit, f"{place} is short now: take it off LONG"
     assert LONG[place][1]

@@ -1,4 +1,4 @@
-"""Commit subjects are short: CONTRIBUTING.md says what a message holds."""
+"""Tests that commit subjects are short, as CONTRIBUTING.md requires."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What everything registered must do, whoever wrote it; a new plugin is covered by itself.
+"""Tests of the contract for everything registered; a new plugin is covered automatically.
 
 ``CONFORMANCE_SLOW`` (``decision_tree``) names the algorithms that are put through all of
 scikit-learn's checks, and whose claims are tried, here as well; ``all`` is minutes each.
@@ -16,17 +16,17 @@ REGISTRY = load_registry(strangers=False)
 # Minutes of scikit-learn's own checks, and workers that grow the trees of both sides.
 LONG = frozenset({"scikit-learn's check_estimator finds nothing", CHECK})
 ASKED = os.environ.get("CONFORMANCE_SLOW", "decision_tree").split()
-# What is downloaded or asked of a cluster is held to its promises where there is one.
+# Downloads and clusters are checked only if they are available.
 MADE = load_registry(modules=["harness.data.providers.generators", "harness.executors.local"])
 
 
 def some(names):
     """Return a registry of some algorithms, or of all."""
-    found = Registry()
+    result = Registry()
     for name, entry in REGISTRY.entries["algorithm"].items():
         if name in names or names == ["all"]:
-            found.entries["algorithm"][name] = entry
-    return found
+            result.entries["algorithm"][name] = entry
+    return result
 
 
 test_a_promise_is_kept = conformance(REGISTRY, leave_out=LONG, kinds=("algorithm",))
@@ -36,7 +36,7 @@ test_what_takes_longer = pytest.mark.slow(conformance(some(ASKED), only=LONG, ki
 
 
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
-def test_what_this_project_ships_names_its_source(name):
+def test_shipped_content_names_its_source(name):
     algorithm = REGISTRY.algorithm(name)
     assert algorithm.paper
     if algorithm.reference is not None:

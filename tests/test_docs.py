@@ -1,4 +1,4 @@
-"""What the pages say is what the code does."""
+"""Tests that the statements on the pages match the code."""
 
 import ast
 import dataclasses
@@ -26,8 +26,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 
 def blocks(page: str, language: str) -> list[str]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    return [text for name, text in found if name == language]
+    matches = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [text for name, text in matches if name == language]
 
 
 def hook_signatures() -> list[str]:
@@ -51,7 +51,7 @@ def test_every_field_of_an_algorithm_is_documented_in_order() -> None:
 @pytest.mark.parametrize(
     ("page", "name"), [("README.md", "random-stumps"), ("docs/plugins.md", "shallow-lightgbm")]
 )
-def test_the_plugin_on_the_page_works(page: str, name: str, tmp_path: Path) -> None:
+def test_plugin_on_the_page_works(page: str, name: str, tmp_path: Path) -> None:
     source = blocks((ROOT / page).read_text(), "python")[0]
     file = tmp_path / "plugin.py"
     file.write_text(source)
@@ -62,17 +62,17 @@ def test_the_plugin_on_the_page_works(page: str, name: str, tmp_path: Path) -> N
     y = 3 * X[:, 0] + np.abs(X[:, 1])
     adapter = algorithm.adapter(Spec(Task.REGRESSION, algorithm.params, seed=1))
     adapter.fit(adapter.prepare(X, y, None))
-    found = adapter.predict(X)
-    assert found.shape == y.shape
-    assert np.mean((y - found) ** 2) < 0.5 * np.var(y)
-    np.testing.assert_allclose(adapter.predict_one(X[:1]), found[:1])
+    predictions = adapter.predict(X)
+    assert predictions.shape == y.shape
+    assert np.mean((y - predictions) ** 2) < 0.5 * np.var(y)
+    np.testing.assert_allclose(adapter.predict_one(X[:1]), predictions[:1])
 
 
-def test_the_plugin_of_the_readme_is_short() -> None:
+def test_plugin_of_the_readme_is_short() -> None:
     assert len([line for line in blocks(README, "python")[0].splitlines() if line]) <= 36
 
 
-def test_the_experiment_of_the_diagnostics_page_is_valid_and_every_name_is_told() -> None:
+def test_diagnostics_page_experiment_is_valid_and_describes_every_name() -> None:
     page = (ROOT / "docs/diagnostics.md").read_text()
     experiment = parse_experiment(tomllib.loads(blocks(page, "toml")[0]), "docs/diagnostics.md")
     known = list(get_args(Name))
@@ -88,7 +88,7 @@ def test_every_make_command_on_a_page_exists(page: Path) -> None:
     assert named <= targets
 
 
-def test_the_commands_of_the_readme_parse() -> None:
+def test_commands_of_the_readme_parse() -> None:
     from harness.cli import harness
 
     lines = re.findall(r"python -m harness (.+)$", README, re.MULTILINE)
@@ -103,7 +103,7 @@ def test_the_commands_of_the_readme_parse() -> None:
         assert {word for word in rest if word.startswith("-")} <= options, line
 
 
-def test_the_tree_on_the_readme_is_the_real_one() -> None:
+def test_tree_on_the_readme_is_the_real_one() -> None:
     drawn = re.findall(r"^(\w+)/ ", blocks(README, "")[0], re.MULTILINE)
     made = {"results", "build", "dist"}
     real = {
@@ -114,14 +114,14 @@ def test_the_tree_on_the_readme_is_the_real_one() -> None:
     assert set(drawn) == real - made
 
 
-def test_the_readme_lists_the_exit_codes_of_errors() -> None:
+def test_readme_lists_the_exit_codes_of_errors() -> None:
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
     used = {HarnessError.exit_code, *(c.exit_code for c in HarnessError.__subclasses__())}
     assert used | {0, 70, INTERRUPTED, CUT_OFF} <= listed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_every_file_that_a_page_names_exists(page: Path) -> None:
+def test_every_file_named_by_a_page_exists(page: Path) -> None:
     named = re.findall(
         r"`((?:docs|harness|tests|algorithms|datasets|reports|benchmarks)/[^`\s]*)`",
         page.read_text(),
@@ -135,13 +135,13 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_every_test_that_a_page_names_exists(page: Path) -> None:
+def test_every_test_named_by_a_page_exists(page: Path) -> None:
     for file, name in re.findall(r"`(tests/[^`\s]*\.py)::(\w+)`", page.read_text()):
         tree = ast.parse((ROOT / file).read_text())
         assert name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}, file
 
 
-def test_every_fault_is_backed_by_a_test() -> None:
+def test_every_fault_has_a_test() -> None:
     page = (ROOT / "docs/faults.md").read_text()
     rows = re.findall(r"^\| (?!fault |---)(.+) \|$", page, re.MULTILINE)
     assert len(rows) > 30

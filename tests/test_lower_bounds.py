@@ -1,9 +1,9 @@
-"""The lower bounds of the dependencies are true: the project works with each at its lowest."""
+"""Tests that the project works with the lowest declared version of each dependency."""
 
 import re
 
 import pytest
-from fresh import ROOT, Fresh, build_wheel, declared
+from fresh_environment import ROOT, FreshEnvironment, build_wheel, declared
 
 BOUND = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?>=([0-9.]+)")
 TESTED = (
@@ -22,17 +22,17 @@ def test_every_dependency_has_a_lower_bound() -> None:
 
 
 @pytest.mark.slow
-def test_the_lowest_versions_run_an_experiment_and_some_tests(tmp_path) -> None:
+def test_lowest_versions_run_an_experiment_and_some_tests(tmp_path) -> None:
     project = declared()
     tools = [
         r for r in project["optional-dependencies"]["dev"] if r.startswith(("pytest>", "hypo"))
     ]
     pins = lowest([*project["dependencies"], *tools])
-    fresh = Fresh(tmp_path, str(build_wheel(tmp_path)), *pins)
+    fresh = FreshEnvironment(tmp_path, str(build_wheel(tmp_path)), *pins)
     chosen = ("-a", "decision_tree", "-a", "newton_boosting", "-a", "histogram_boosting")
     small = ("--set", "splits.folds=2", "--set", "capacity.trees=3", "--set", "duels.pairs=[]")
-    fresh.answer("-m", "harness", "run", *chosen, "-a", "catboost*", "-d", "iris", *small)
+    fresh.output_of("-m", "harness", "run", *chosen, "-a", "catboost*", "-d", "iris", *small)
     (report,) = (fresh.home / "results").glob("report-*.html")
     assert "catboost" in report.read_text(encoding="utf-8")
-    tests = fresh.answer("-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTED, cwd=ROOT)
+    tests = fresh.output_of("-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTED, cwd=ROOT)
     assert " passed" in tests

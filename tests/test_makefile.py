@@ -1,4 +1,4 @@
-"""Set-up is done once, and what stops it is told in one line."""
+"""Tests that setup runs once, and that obstacles are reported in one line."""
 
 import os
 import re
@@ -14,7 +14,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Return a folder with all that set-up looks at, and an interpreter that is too old."""
+    """Return a folder with all inputs of the setup, and an interpreter that is too old."""
     for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     old = tmp_path / "old-python"
@@ -24,7 +24,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(clone: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    # A make that runs these tests must not hand its own flags on.
+    # A make that runs these tests must not pass its own flags on.
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", *arguments],
@@ -42,7 +42,7 @@ def test_help_is_the_default_and_lists_every_command(clone: Path) -> None:
     assert sorted(listed) == sorted(phony.split())
 
 
-def test_an_old_python_is_told_in_one_line(clone: Path) -> None:
+def test_old_python_is_reported_in_one_line(clone: Path) -> None:
     done = make(clone, "run", f"PYTHON={clone / 'old-python'}")
     assert done.returncode != 0
     first, *_ = done.stderr.splitlines()
@@ -50,13 +50,13 @@ def test_an_old_python_is_told_in_one_line(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
-def test_no_python_is_told_in_one_line(clone: Path) -> None:
+def test_missing_python_is_reported_in_one_line(clone: Path) -> None:
     done = make(clone, "test", "PYTHON=")
     assert done.returncode != 0
     assert "no Python 3.11 or newer found" in done.stderr.splitlines()[0]
 
 
-def test_set_up_is_done_once_and_again_when_the_lock_changes(clone: Path) -> None:
+def test_setup_runs_once_and_again_when_the_lock_changes(clone: Path) -> None:
     stamp = clone / ".venv/.ready"
     assert "pip install --require-hashes" in make(clone, "-n", "test").stdout
     stamp.parent.mkdir()

@@ -1,4 +1,4 @@
-"""The wheel carries the three packages, their data and the dataset cards, and works elsewhere."""
+"""Tests that the wheel contains the three packages, their data and the dataset cards."""
 
 import os
 import shutil
@@ -15,13 +15,13 @@ from harness.__main__ import NEEDED
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("harness", "algorithms", "reports")
-# A broken reference library costs its own algorithms; the harness starts without it.
+# A broken reference library disables only its algorithms; the harness starts without it.
 LIBRARIES = {"catboost", "lightgbm", "xgboost"}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Build both distributions from a copy, so that the checkout gets no ``build`` folder."""
+    """Build both distributions from a copy, which leaves no build folder in the checkout."""
     copy = tmp_path_factory.mktemp("source")
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for folder in (*PACKAGES, "datasets"):
@@ -41,7 +41,7 @@ def files(folder: Path) -> set[str]:
     return {p.relative_to(folder.parent).as_posix() for p in paths}
 
 
-def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Path]) -> None:
+def test_wheel_has_every_source_file_and_nothing_else(built: dict[str, Path]) -> None:
     expected = set().union(*(files(built["source"] / name) for name in PACKAGES))
     cards = files(built["source"] / "datasets")
     expected |= {card.replace("datasets/", "harness/_cards/", 1) for card in cards}
@@ -52,17 +52,15 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Pat
     assert {PurePosixPath(n).parts[0] for n in names} == set(PACKAGES)
 
 
-def test_the_source_distribution_holds_what_a_build_needs(built: dict[str, Path]) -> None:
+def test_source_distribution_has_everything_a_build_needs(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
     assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
 
 
 @pytest.mark.slow
-def test_the_source_distribution_builds_the_same_wheel(
-    built: dict[str, Path], tmp_path: Path
-) -> None:
-    """Who installs from it gets every file that the wheel has, byte for byte."""
+def test_source_distribution_builds_the_same_wheel(built: dict[str, Path], tmp_path: Path) -> None:
+    """An installation from it has every file of the wheel, byte for byte."""
     with tarfile.open(built["sdist"]) as archive:
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.iterdir()
@@ -80,7 +78,7 @@ def sums(wheel: Path) -> dict[str, int]:
         return {info.filename: info.CRC for info in archive.infolist()}
 
 
-def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:
+def test_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:
     target = tmp_path / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     options = ["--disable-pip-version-check", "--target", str(target)]
@@ -105,17 +103,17 @@ def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Pat
     assert "breast_cancer" in answer("-m", "harness", "list", "datasets")
 
 
-def test_the_start_checks_every_declared_dependency() -> None:
+def test_start_checks_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {d.split(">")[0].split("=")[0] for d in project["dependencies"]}
     assert set(NEEDED.values()) | LIBRARIES == declared
 
 
-def test_the_lock_pins_every_declared_dependency() -> None:
+def test_lock_pins_every_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
-    wanted = [requirement for group in groups for requirement in group]
-    names = {w.split(">")[0].split("=")[0].split("[")[0] for w in wanted}
+    expected = [requirement for group in groups for requirement in group]
+    names = {w.split(">")[0].split("=")[0].split("[")[0] for w in expected}
     lock = (ROOT / "requirements.lock").read_text()
     assert [n for n in sorted(names) if f"\n{n}==" not in lock] == []
     assert "://" not in lock, "the lock names no index and no download address"

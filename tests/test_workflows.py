@@ -1,4 +1,4 @@
-"""The workflow files: that they can be read, call what there is, and give nobody too much."""
+"""Tests of the workflow files: valid, existing targets, minimal permissions."""
 
 import os
 import re
@@ -38,12 +38,12 @@ def scripts():
                     )
 
 
-def test_there_are_workflows():
+def test_workflows_exist():
     assert {path.stem for path in FILES} >= {"ci", "gate", "history", "pull-request"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
-def test_a_workflow_may_read_by_default_and_no_more(path):
+def test_workflow_has_read_permission_only_by_default(path):
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow[True]  # YAML 1.1 takes the key `on` for a truth value
@@ -51,7 +51,7 @@ def test_a_workflow_may_read_by_default_and_no_more(path):
 
 
 @pytest.mark.parametrize("job", jobs())
-def test_a_job_ends_and_uses_what_is_pinned(job):
+def test_job_has_a_time_limit_and_pinned_actions(job):
     assert set(job.get("permissions", {})) <= WRITES
     if "uses" in job:
         called = ROOT / job["uses"]
@@ -65,13 +65,13 @@ def test_a_job_ends_and_uses_what_is_pinned(job):
 
 
 @pytest.mark.parametrize("script", list(scripts()))
-def test_a_script_is_shell_and_holds_no_text_of_strangers(script):
-    assert "${{" not in script  # a title of a pull request would become code
+def test_script_is_shell_without_untrusted_text(script):
+    assert "${{" not in script  # the title of a pull request would be executed
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
 @pytest.mark.parametrize("script", list(scripts()))
-def test_a_script_calls_targets_and_options_that_there_are(script):
+def test_script_uses_existing_targets_and_options(script):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)", script)) <= targets
     joined = script.replace("\\\n", " ")
@@ -82,8 +82,8 @@ def test_a_script_calls_targets_and_options_that_there_are(script):
         assert {word for word in words if word.startswith("--")} <= known
     for line in re.findall(r"-m asv (.+)", joined):
         name, *words = re.split(r"\||>", line)[0].split()
-        told = asv_help(name)
-        assert all(word in told for word in words if word.startswith("--"))
+        message = asv_help(name)
+        assert all(word in message for word in words if word.startswith("--"))
 
 
 def asv_help(name):
@@ -93,7 +93,7 @@ def asv_help(name):
     return actions.choices[name].format_help()
 
 
-def test_the_inputs_of_the_reusable_workflow_are_on_its_page():
+def test_inputs_of_the_reusable_workflow_are_on_its_page():
     inputs = read(ROOT / ".github/workflows/gate.yml")[True]["workflow_call"]["inputs"]
     page = (ROOT / "docs/gate.md").read_text()
     for name, about in inputs.items():
@@ -129,10 +129,10 @@ def chosen(tmp_path):
             for subject in subjects:
                 commit(subject.format(*commits))
             git("checkout", "--quiet", "main")
-        told = tmp_path / "env"
-        environment = {**os.environ, "RESULTS": "kept", "GITHUB_ENV": str(told)}
+        message = tmp_path / "env"
+        environment = {**os.environ, "RESULTS": "kept", "GITHUB_ENV": str(message)}
         subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
-        return told.read_text().removeprefix("RANGE=").strip(), commits
+        return message.read_text().removeprefix("RANGE=").strip(), commits
 
     return choose
 
@@ -141,11 +141,11 @@ def test_without_results_the_newest_commit_is_measured(chosen):
     assert chosen()[0] == "HEAD^!"
 
 
-def test_what_is_new_since_the_last_measured_commit_is_measured(chosen):
-    found, commits = chosen("Results of {0}", "Results of {1}")
-    assert found == f"{commits[1]}..HEAD"
+def test_commits_since_the_last_measured_one_are_measured(chosen):
+    result, commits = chosen("Results of {0}", "Results of {1}")
+    assert result == f"{commits[1]}..HEAD"
 
 
-def test_results_of_other_histories_and_of_the_newest_commit_are_passed_over(chosen):
-    found, commits = chosen("Results of {2}", "Results of 0123abcd", "Results of {3}", "by hand")
-    assert found == f"{commits[2]}..HEAD"
+def test_results_of_other_histories_and_of_the_newest_commit_are_ignored(chosen):
+    result, commits = chosen("Results of {2}", "Results of 0123abcd", "Results of {3}", "by hand")
+    assert result == f"{commits[2]}..HEAD"

@@ -21,12 +21,12 @@ BOTH = [AdaBoostClassifier, AdaBoostRegressor]
 
 
 @parametrize_with_checks([E() for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
-def test_pruned_trees_serve():
+def test_pruned_trees_can_be_base_learners():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     pruned = DecisionTreeClassifier(max_depth=6, ccp_alpha=0.02)
     model = AdaBoostClassifier(pruned, n_estimators=10, random_state=0).fit(X, y)
@@ -36,8 +36,8 @@ def test_pruned_trees_serve():
 
 
 def share_wrong(model, X, y, weight):
-    """Return, after each round, the weighted share of rows that the ensemble gets wrong."""
-    return np.array([weight[found != y].sum() for found in model.staged_predict(X)])
+    """Return the weighted error rate of the ensemble after each round."""
+    return np.array([weight[result != y].sum() for result in model.staged_predict(X)])
 
 
 @given(
@@ -47,7 +47,7 @@ def share_wrong(model, X, y, weight):
     sampling=st.sampled_from(["reweight", "resample"]),
 )
 @settings(max_examples=40)
-def test_the_training_error_keeps_below_its_bound(seed, rate, base, sampling):
+def test_training_error_stays_below_its_bound(seed, rate, base, sampling):
     X, y, weight = labelled(seed)
     model = AdaBoostClassifier(
         CLASSIFIERS[base], n_estimators=8, learning_rate=rate, sampling=sampling, random_state=0
@@ -77,7 +77,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind, threads):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_stages_end_in_the_whole_and_the_common_form_agrees(n_classes):
+def test_last_stage_equals_model_and_exported_trees(n_classes):
     X, y, _ = labelled(1, n=300, n_classes=n_classes)
     model = AdaBoostClassifier(n_estimators=12, random_state=0).fit(X, y)
     *_, last = model.staged_predict_proba(X)
@@ -90,7 +90,7 @@ def test_stages_end_in_the_whole_and_the_common_form_agrees(n_classes):
     assert scores[-1] == model.score(X, y)
 
 
-def test_stages_of_a_regressor_end_in_the_whole_and_the_common_form_agrees():
+def test_last_stage_of_regressor_equals_model_and_exported_trees():
     X, y = datasets.load_diabetes(return_X_y=True)
     model = AdaBoostRegressor(n_estimators=9, random_state=0).fit(X, y)
     *_, last = model.staged_predict(X)
@@ -103,20 +103,20 @@ def test_stages_of_a_regressor_end_in_the_whole_and_the_common_form_agrees():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_margins_are_the_right_share_less_the_next(n_classes):
+def test_margin_is_true_class_share_minus_next_largest(n_classes):
     X, y, _ = labelled(2, n_classes=n_classes)
     model = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
     votes = model.estimator_weights_ / model.estimator_weights_.sum()
-    told = np.array([member.predict(X) for member in model])
-    found = model.margins(X, y)
+    values = np.array([member.predict(X) for member in model])
+    result = model.margins(X, y)
     for i in range(len(y)):
-        shares = {c: votes[told[:, i] == c].sum() for c in model.classes_}
+        shares = {c: votes[values[:, i] == c].sum() for c in model.classes_}
         right = shares.pop(y[i])
-        assert found[i] == pytest.approx(right - max(shares.values()), abs=1e-12)
-    assert ((found > 1e-12) <= (model.predict(X) == y)).all()
+        assert result[i] == pytest.approx(right - max(shares.values()), abs=1e-12)
+    assert ((result > 1e-12) <= (model.predict(X) == y)).all()
 
 
-def test_a_model_without_error_gets_one_vote_and_is_the_last():
+def test_perfect_model_gets_one_vote_and_is_last():
     X, y = np.arange(10.0)[:, None], np.arange(10) > 4
     model = AdaBoostClassifier(n_estimators=7).fit(X, y)
     assert len(model) == 1
@@ -125,14 +125,14 @@ def test_a_model_without_error_gets_one_vote_and_is_the_last():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_a_first_model_no_better_than_chance_is_an_error():
+def test_first_model_no_better_than_chance_is_an_error():
     X, y = np.zeros((4, 1)), [0, 1, 0, 1]
     for sampling in ("reweight", "resample"):
         with pytest.raises(ValueError, match="worse than random"):
             AdaBoostClassifier(sampling=sampling, random_state=0).fit(X, y)
 
 
-def test_no_vote_is_negative():
+def test_votes_are_not_negative():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
     model = AdaBoostClassifier(n_estimators=60, sampling="resample", random_state=0).fit(X, y)
@@ -141,7 +141,7 @@ def test_no_vote_is_negative():
 
 
 @pytest.mark.parametrize("base", [None, DecisionTreeClassifier(max_depth=2, criterion="entropy")])
-def test_infinite_weights_end_the_training_with_a_warning(base):
+def test_infinite_weights_end_training_with_a_warning(base):
     X, y = datasets.load_iris(return_X_y=True)
     model = AdaBoostClassifier(base, n_estimators=30, learning_rate=23.0)
     with pytest.warns(UserWarning, match="reached infinite values"):
@@ -149,7 +149,7 @@ def test_infinite_weights_end_the_training_with_a_warning(base):
     assert len(model) < 30
 
 
-def test_any_model_serves_and_resampling_asks_for_no_weights():
+def test_any_model_can_be_base_learner_and_resampling_needs_no_weights():
     X, y = datasets.load_iris(return_X_y=True)
     weighted = AdaBoostClassifier(LogisticRegression(max_iter=500), n_estimators=5).fit(X, y)
     assert weighted.score(X, y) > 0.8
@@ -167,7 +167,7 @@ def test_any_model_serves_and_resampling_asks_for_no_weights():
     assert np.array_equal(theirs.predict(X), ours.predict(X))
 
 
-def test_resampled_trees_may_miss_a_class():
+def test_resampled_trees_may_lack_a_class():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = np.array([0, 1] * 29 + [2, 2])
@@ -178,7 +178,7 @@ def test_resampled_trees_may_miss_a_class():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_pickles_and_frames(kind):
+def test_pickle_and_frame_input(kind):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, 3)), columns=["x", "y", "z"])
     y = (X["x"] > X["y"]).astype(int)
@@ -189,7 +189,7 @@ def test_pickles_and_frames(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_wrong_input_is_told_as_scikit_learn_tells_it(kind):
+def test_invalid_input_raises_scikit_learn_messages(kind):
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
     for params, given_X, weight, message in [
         ({"n_estimators": 0}, X, None, "n_estimators"),
@@ -207,19 +207,19 @@ def test_wrong_input_is_told_as_scikit_learn_tells_it(kind):
 
 @given(st.lists(st.floats(-750, 750), min_size=1, max_size=40))
 @settings(max_examples=100, deadline=None)
-def test_the_softmax_of_two_is_that_of_scikit_learn(score):
+def test_two_class_softmax_equals_scikit_learn(score):
     score = np.array(score)
-    wanted = softmax(np.column_stack([-score, score]) / 2.0)
-    assert np.array_equal(softmax_of_two(score), wanted)
+    expected = softmax(np.column_stack([-score, score]) / 2.0)
+    assert np.array_equal(softmax_of_two(score), expected)
 
 
-def test_the_softmax_of_two_is_the_same_in_every_part():
+def test_two_class_softmax_does_not_depend_on_batches():
     score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3)
     assert np.array_equal(softmax_of_two(score), softmax(np.column_stack([-score, score]) / 2.0))
 
 
 class Contrary(DecisionTreeClassifier):
-    """A tree whose leaves say the contrary of what it predicts."""
+    """A tree that predicts the opposite of its leaves."""
 
     def fit(self, X, y, sample_weight=None):
         return super().fit(X, 1 - y, sample_weight)
@@ -228,7 +228,7 @@ class Contrary(DecisionTreeClassifier):
         return 1 - super().predict(X)
 
 
-def test_a_class_derived_from_our_trees_is_asked_itself():
+def test_overridden_predict_of_a_tree_subclass_is_called():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     model = AdaBoostClassifier(Contrary(max_depth=1), n_estimators=3, random_state=0).fit(X, y)
     *_, last = model.staged_predict(X)
@@ -236,16 +236,16 @@ def test_a_class_derived_from_our_trees_is_asked_itself():
     assert model.score(X, y) > 0.9
 
 
-def test_our_classifier_serves_as_a_model_of_values():
+def test_our_classifier_can_be_base_model_of_values():
     X, y = datasets.load_iris(return_X_y=True)
     model = AdaBoostRegressor(DecisionTreeClassifier(max_depth=2), n_estimators=4, random_state=0)
-    found = model.fit(X, y).predict(X)
+    predictions = model.fit(X, y).predict(X)
     *_, last = model.staged_predict(X)
-    assert np.isin(found, [0.0, 1.0, 2.0]).all()
-    assert np.array_equal(found, last)
+    assert np.isin(predictions, [0.0, 1.0, 2.0]).all()
+    assert np.array_equal(predictions, last)
 
 
-def test_trees_that_have_missed_a_class_vote_for_those_they_know():
+def test_trees_lacking_a_class_vote_for_known_classes():
     X = datasets.load_iris(return_X_y=True)[0]
     y = np.repeat([0, 1, 2], [1, 75, 74])
     known = set()
@@ -258,7 +258,7 @@ def test_trees_that_have_missed_a_class_vote_for_those_they_know():
     assert 2 in known
 
 
-def test_margins_of_labels_that_training_has_not_seen_are_refused():
+def test_margins_of_unseen_labels_are_refused():
     X, y = datasets.load_iris(return_X_y=True)
     model = AdaBoostClassifier(n_estimators=2).fit(X[:100], y[:100])
     with pytest.raises(ValueError, match=r"not trained on: \[2\]"):

@@ -1,4 +1,4 @@
-"""AdaBoost beside scikit-learn's own: equal splits at the least, and in parity mode equal bits."""
+"""Tests of AdaBoost against scikit-learn: equally good splits, and equal bits in parity mode."""
 
 import warnings
 
@@ -23,7 +23,7 @@ from harness.plugins.registry import load_registry
 
 
 @pytest.mark.parametrize("name", ["iris", "breast_cancer", "digits", "wine"])
-def test_boosted_stumps_are_scikit_learns(name):
+def test_boosted_stumps_equal_scikit_learn(name):
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     ours = AdaBoostClassifier(random_state=0, n_estimators=20).fit(X, y)
     theirs = ensemble.AdaBoostClassifier(random_state=0, n_estimators=20).fit(X, y)
@@ -36,7 +36,7 @@ def test_boosted_stumps_are_scikit_learns(name):
 
 
 @pytest.mark.parametrize("loss", ["linear", "square", "exponential"])
-def test_boosted_regressors_are_scikit_learns_where_sums_are_exact(loss):
+def test_boosted_regressors_equal_scikit_learn_when_sums_are_exact(loss):
     X, y = datasets.load_diabetes(return_X_y=True)
     params = {"random_state": 0, "n_estimators": 20, "loss": loss}
     ours = AdaBoostRegressor(DecisionTreeRegressor(max_depth=3), **params).fit(X, y)
@@ -50,7 +50,7 @@ def test_boosted_regressors_are_scikit_learns_where_sums_are_exact(loss):
 
 @given(seed=seeds, n_classes=st.integers(2, 4), depth=st.integers(1, 4))
 @settings(max_examples=40)
-def test_members_split_as_well_as_scikit_learns_on_the_same_weights(seed, n_classes, depth):
+def test_members_split_as_well_as_scikit_learn_on_equal_weights(seed, n_classes, depth):
     X, y, weight = labelled(seed, n_classes=n_classes)
     base = DecisionTreeClassifier(max_depth=depth)
     try:
@@ -63,7 +63,7 @@ def test_members_split_as_well_as_scikit_learns_on_the_same_weights(seed, n_clas
 
 
 def assert_members_split_as_well(model, X, y, weight):
-    """Compare each member with scikit-learn's tree on its weights: they part at ties only."""
+    """Compare each member with scikit-learn's tree on its weights: they differ at ties only."""
     for member, own in zip(model, rounds_weights(model, X, y, weight), strict=True):
         theirs = tree.DecisionTreeClassifier(
             max_depth=member.max_depth, random_state=member.random_state
@@ -78,7 +78,7 @@ def assert_members_split_as_well(model, X, y, weight):
 @pytest.mark.parametrize("name", ["banknote", "electricity", "covertype_20k"])
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.usefixtures("mirror")
-def test_members_on_real_sets_split_as_well_as_scikit_learns(name, depth):
+def test_members_split_as_well_as_scikit_learn_on_real_data(name, depth):
     loaded = table_of(resolve(name, load_registry()))
     X, y = loaded.X.select_dtypes("number").to_numpy(np.float64)[:3000], loaded.y[:3000]
     base = DecisionTreeClassifier(max_depth=depth)
@@ -88,7 +88,7 @@ def test_members_on_real_sets_split_as_well_as_scikit_learns(name, depth):
 
 @given(seed=seeds, n_classes=st.integers(2, 4), base=st.sampled_from(sorted(CLASSIFIERS)))
 @settings(max_examples=30)
-def test_in_parity_mode_votes_and_trees_are_scikit_learns(seed, n_classes, base):
+def test_parity_votes_and_trees_equal_scikit_learn(seed, n_classes, base):
     X, y, weight = labelled(seed, n_classes=n_classes)
     ours, theirs = CLASSIFIERS[base], tree.DecisionTreeClassifier()
     theirs.set_params(**{k: v for k, v in ours.get_params().items() if k in theirs.get_params()})
@@ -119,7 +119,7 @@ def test_in_parity_mode_votes_and_trees_are_scikit_learns(seed, n_classes, base)
 @pytest.mark.parametrize("loss", ["linear", "square", "exponential"])
 @given(seed=seeds)
 @settings(max_examples=10)
-def test_in_parity_mode_regressors_are_scikit_learns(loss, seed):
+def test_parity_regressors_equal_scikit_learn(loss, seed):
     rng = np.random.default_rng(seed)
     X, y = table(rng, 90, 4), rng.normal(size=90)
     weight = rng.exponential(size=90)
@@ -131,7 +131,7 @@ def test_in_parity_mode_regressors_are_scikit_learns(loss, seed):
     assert np.array_equal(a.predict(X), b.predict(X))
 
 
-def test_large_sets_of_values_grow_by_levels_and_give_what_scikit_learn_gives():
+def test_large_regression_grows_by_levels_and_equals_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 4))
     y = X[:, 0] ** 2 + X[:, 1] + rng.normal(size=5000) / 10

@@ -39,13 +39,13 @@ WEIGHTED = {
 
 
 @parametrize_with_checks([E() for E in BOTH], expected_failed_checks=lambda _: WEIGHTED)
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
 def both(kind, X, y, sample_weight=None, **params):
-    """Return our and scikit-learn's bagging, fitted; few models leave rows without votes."""
+    """Return our and scikit-learn's bagging, fitted; with few models some rows get no votes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB")
         warnings.filterwarnings("ignore", ".*low number")
@@ -75,7 +75,7 @@ DRAWS = st.fixed_dictionaries(
 @given(seed=seeds, draws=DRAWS, weighted=st.booleans(), missing=st.sampled_from([0.0, 0.3]))
 @settings(max_examples=60)
 @pytest.mark.filterwarnings("ignore:When fitting:UserWarning")
-def test_classifiers_draw_and_grow_as_scikit_learns(seed, draws, weighted, missing):
+def test_classifier_samples_and_trees_equal_scikit_learn(seed, draws, weighted, missing):
     rng = np.random.default_rng(seed)
     X = table(rng, 80, 4, missing)
     y = rng.integers(0, 3, 80)
@@ -91,13 +91,13 @@ def test_classifiers_draw_and_grow_as_scikit_learns(seed, draws, weighted, missi
     assert np.array_equal(ours.ensemble_.predict(new), ours.predict_proba(new))
     if oob:
         assert ours.oob_score_ == theirs.oob_score_
-        wanted = theirs.oob_decision_function_
-        assert np.array_equal(ours.oob_decision_function_, wanted, equal_nan=True)
+        expected = theirs.oob_decision_function_
+        assert np.array_equal(ours.oob_decision_function_, expected, equal_nan=True)
 
 
 @given(seed=seeds, draws=DRAWS)
 @settings(max_examples=30)
-def test_regressors_draw_and_grow_as_scikit_learns_where_sums_are_exact(seed, draws):
+def test_regressor_samples_and_trees_equal_scikit_learn_when_sums_are_exact(seed, draws):
     rng = np.random.default_rng(seed)
     X = table(rng, 80, 4, missing=0.3)
     y = rng.integers(-50, 50, 80).astype(float)
@@ -162,7 +162,7 @@ def test_any_model_can_be_bagged(kind, model, draws):
         ours.ensemble_  # noqa: B018 - asking for it is the test
 
 
-def test_a_class_that_a_model_did_not_see_gets_no_vote_of_it():
+def test_model_does_not_vote_for_a_class_it_never_saw():
     X = np.arange(30.0)[:, None]
     y = np.array(["rare", *["a", "b"] * 14, "b"])
     model = KNeighborsClassifier(n_neighbors=1)
@@ -173,7 +173,7 @@ def test_a_class_that_a_model_did_not_see_gets_no_vote_of_it():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_our_trees_with_limits_are_bagged_as_scikit_learns(kind):
+def test_limited_trees_are_bagged_like_scikit_learn(kind):
     X, y = datasets.load_wine(return_X_y=True)
     limits = {"max_depth": 4, "max_features": 3, "min_samples_leaf": 2}
     model, other = (
@@ -191,7 +191,7 @@ def test_our_trees_with_limits_are_bagged_as_scikit_learns(kind):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_a_single_tree_without_draws_is_the_tree():
+def test_one_tree_without_sampling_equals_the_tree():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     bag = BaggingClassifier(n_estimators=1, bootstrap=False, random_state=0).fit(X, y)
     lone = DecisionTreeClassifier(random_state=bag.estimators_[0].random_state).fit(X, y)
@@ -200,7 +200,7 @@ def test_a_single_tree_without_draws_is_the_tree():
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("draws", [{}, {"bootstrap": False}])
-def test_what_it_is_given_stays_as_it_is(kind, draws):
+def test_inputs_are_not_modified(kind, draws):
     X, y = datasets.load_wine(return_X_y=True)
     y = y.astype(float)
     before = X.copy(), y.copy()
@@ -237,7 +237,7 @@ def test_warm_start_adds_models():
         ({"estimator": "tree"}, "estimator"),
     ],
 )
-def test_bad_parameters_raise_scikit_learns_error(kind, params, text):
+def test_invalid_parameters_raise_scikit_learn_errors(kind, params, text):
     X, y = datasets.load_iris(return_X_y=True)
     for bagging in (kind, REFERENCE[kind]):
         with pytest.raises(ValueError, match=text):
@@ -248,7 +248,7 @@ def test_bad_parameters_raise_scikit_learns_error(kind, params, text):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_bad_data_raises_scikit_learns_error(kind):
+def test_invalid_data_raises_scikit_learn_errors(kind):
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         kind().predict(X)
@@ -264,7 +264,7 @@ def test_bad_data_raises_scikit_learns_error(kind):
 
 
 class Constant(DecisionTreeRegressor):
-    """A tree that is none, and whose ``fit`` returns nothing."""
+    """A model that is no tree and whose ``fit`` returns None."""
 
     def fit(self, X, y):
         self.seen_ = y
@@ -273,7 +273,7 @@ class Constant(DecisionTreeRegressor):
         return np.full(len(X), 7.0)
 
 
-def test_models_are_kept_and_asked_as_they_are_whatever_their_fit_returns():
+def test_fit_return_value_of_a_model_is_ignored():
     X, y = datasets.load_iris(return_X_y=True)
     model = BaggingRegressor(Constant(), n_estimators=2, random_state=0).fit(X, y)
     assert (model.predict(X) == 7).all()
@@ -281,14 +281,14 @@ def test_models_are_kept_and_asked_as_they_are_whatever_their_fit_returns():
         assert np.array_equal(member.seen_, y[rows])
 
 
-def test_an_earlier_score_out_of_bag_is_not_kept():
+def test_earlier_out_of_bag_score_is_dropped():
     X, y = datasets.load_iris(return_X_y=True)
     model = BaggingClassifier(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
     model.set_params(warm_start=True, oob_score=False, n_estimators=42).fit(X, y)
     assert not hasattr(model, "oob_score_")
 
 
-def test_warnings_are_scikit_learns():
+def test_warnings_equal_scikit_learn():
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="low number"):
         BaggingClassifier(max_samples=0.01, n_estimators=1).fit(X, y)
@@ -300,7 +300,7 @@ def test_warnings_are_scikit_learns():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_frames_pickles_and_length(kind):
+def test_frame_input_pickle_and_len(kind):
     X, y = datasets.load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = kind(n_estimators=3, random_state=0).fit(frame, y)
@@ -312,7 +312,7 @@ def test_frames_pickles_and_length(kind):
     assert [*model] == model.estimators_
 
 
-def test_a_third_of_the_rows_is_left_out():
+def test_one_third_of_rows_is_out_of_bag():
     """(1 − 1/n)ⁿ of the rows, about 1/e, are out of a model's bag."""
     X = np.random.default_rng(0).normal(size=(2000, 1))
     model = BaggingRegressor(
@@ -322,6 +322,6 @@ def test_a_third_of_the_rows_is_left_out():
     assert np.mean(out) == pytest.approx(np.exp(-1), abs=0.01)
 
 
-def test_names_and_defaults_are_scikit_learns():
+def test_names_and_defaults_equal_scikit_learn():
     for ours, theirs in REFERENCE.items():
         assert ours().get_params() == {**theirs().get_params(), "parity": None}

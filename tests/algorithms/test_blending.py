@@ -1,4 +1,4 @@
-"""Voting and stacking: scikit-learn's own numbers where it has them, and learned weights."""
+"""Tests of voting and stacking, against scikit-learn, and of learned weights."""
 
 import numpy as np
 import pytest
@@ -55,14 +55,14 @@ def regressors():
         StackingRegressor([("line", LinearRegression())], LinearRegression(), cv=2),
     ]
 )
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 @pytest.mark.parametrize("weights", [None, [1, 2], [0.3, 0.1]])
-def test_given_weights_vote_as_scikit_learns(voting, weights):
+def test_voting_with_given_weights_equals_scikit_learn(voting, weights):
     ours = VotingClassifier(classifiers(), voting=voting, weights=weights).fit(X, Y)
     theirs = ensemble.VotingClassifier(classifiers(), voting=voting, weights=weights).fit(X, Y)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
@@ -77,7 +77,7 @@ def test_given_weights_vote_as_scikit_learns(voting, weights):
 
 @pytest.mark.parametrize("passthrough", [False, True])
 @pytest.mark.parametrize("method", ["auto", "predict"])
-def test_stacks_are_scikit_learns(passthrough, method):
+def test_stacking_equals_scikit_learn(passthrough, method):
     params = {"passthrough": passthrough, "cv": 3, "stack_method": method}
     decider = GaussianNB()
     ours = StackingClassifier(classifiers(), decider, **params).fit(X, Y)
@@ -90,28 +90,30 @@ def test_stacks_are_scikit_learns(passthrough, method):
     assert np.array_equal(value, same)
 
 
-def out_of_fold_error(weights, told, y):
-    return float(np.sum((y - told @ weights) ** 2))
+def out_of_fold_error(weights, message, y):
+    return float(np.sum((y - message @ weights) ** 2))
 
 
-def test_learned_weights_are_the_best_out_of_fold():
+def test_learned_weights_minimise_out_of_fold_loss():
     folds = KFold(4, shuffle=True, random_state=1)
-    told = np.stack([cross_val_predict(m, XR, YR, cv=folds) for _, m in regressors()], axis=1)
+    message = np.stack([cross_val_predict(m, XR, YR, cv=folds) for _, m in regressors()], axis=1)
     linear = VotingRegressor(regressors(), weights="linear", cv=folds).fit(XR, YR)
     kept = VotingRegressor(regressors(), weights="nonnegative", cv=folds).fit(XR, YR)
-    best = out_of_fold_error(linear.weights_, told, YR)
+    best = out_of_fold_error(linear.weights_, message, YR)
     assert (kept.weights_ >= 0).all()
     random = np.random.default_rng(0)
     for _ in range(200):
         step = random.normal(0, 0.05, 3)
-        assert out_of_fold_error(linear.weights_ + step, told, YR) >= best
+        assert out_of_fold_error(linear.weights_ + step, message, YR) >= best
         feasible = np.maximum(kept.weights_ + step, 0.0)
-        assert out_of_fold_error(feasible, told, YR) >= out_of_fold_error(kept.weights_, told, YR)
+        assert out_of_fold_error(feasible, message, YR) >= out_of_fold_error(
+            kept.weights_, message, YR
+        )
     predicted = np.stack([m.predict(XR) for m in linear.estimators_], axis=1)
     assert linear.predict(XR) == pytest.approx(predicted @ linear.weights_, rel=1e-12)
 
 
-def test_a_member_that_learns_by_heart_gets_no_weight():
+def test_overfitted_member_gets_no_weight():
     random = np.random.default_rng(3)
     noise_x, noise_y = random.normal(size=(300, 4)), random.normal(size=300)
     members = [("heart", DecisionTreeRegressor(random_state=0)), ("mean", DummyRegressor())]
@@ -133,21 +135,21 @@ def test_learned_votes_are_probabilities(voting, weights):
 
 
 class Column(GaussianNB):
-    """A member that tells its classes as a column, the way CatBoost does."""
+    """A member that returns its classes as a column, like CatBoost."""
 
     def predict(self, X):
         return super().predict(X)[:, None]
 
 
 @pytest.mark.parametrize("weights", [None, "nonnegative"])
-def test_classes_told_as_a_column_are_votes(weights):
+def test_class_predictions_as_a_column_are_votes(weights):
     blend = VotingClassifier([("bayes", Column())], weights=weights).fit(X, Y)
     assert np.array_equal(blend.predict(X), GaussianNB().fit(X, Y).predict(X))
 
 
 @given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_shares_are_never_negative_and_sum_to_one(rows):
+def test_weights_are_nonnegative_and_sum_to_one(rows):
     shares = as_shares(np.array(rows))
     assert (shares >= 0).all()
     assert shares.sum(axis=1) == pytest.approx(1.0)
@@ -155,7 +157,7 @@ def test_shares_are_never_negative_and_sum_to_one(rows):
     assert np.array_equal(shares.argmax(axis=1)[positive], np.array(rows).argmax(axis=1)[positive])
 
 
-def test_weights_of_rows_reach_members_the_blend_and_the_decider():
+def test_sample_weights_reach_members_blend_and_final_estimator():
     heavy = np.where(np.arange(len(YR)) % 2, 1.0, 0.0)
     half = np.flatnonzero(heavy)
     folds = [(half[::2], half[1::2]), (half[1::2], half[::2])]
@@ -174,7 +176,7 @@ def test_weights_of_rows_reach_members_the_blend_and_the_decider():
     assert weighted.predict(XR) == pytest.approx(alone.predict(XR), rel=1e-6)
 
 
-def test_members_that_are_trained_already_need_take_no_weights():
+def test_prefitted_members_need_no_weights():
     near = KNeighborsClassifier().fit(X[::2], Y[::2])
     params = {"final_estimator": GaussianNB(), "cv": "prefit"}
     rows, labels, weight = X[1::2], Y[1::2], np.linspace(0.1, 2.0, 75)
@@ -185,7 +187,7 @@ def test_members_that_are_trained_already_need_take_no_weights():
     assert np.array_equal(ours.predict_proba(X), theirs.predict_proba(X))
 
 
-def test_members_can_be_searched_dropped_and_named():
+def test_members_can_be_tuned_dropped_and_named():
     search = GridSearchCV(VotingClassifier(classifiers()), {"tree__max_depth": [1, 3]}, cv=2)
     assert search.fit(X, Y).best_params_["tree__max_depth"] == 3
     blend = VotingClassifier(classifiers(), weights=[1, 5]).set_params(bayes="drop").fit(X, Y)
@@ -201,7 +203,7 @@ def test_sparse_rows_stay_sparse():
     assert stack.transform(csr_matrix(X)).format == "csr"
 
 
-def test_mistakes_are_told():
+def test_invalid_arguments_are_reported():
     with pytest.raises(TypeError, match="does not support sample weights"):
         VotingClassifier([("near", KNeighborsClassifier())]).fit(X, Y, sample_weight=np.ones(150))
     with pytest.raises(ValueError, match="should be a classifier"):
@@ -216,7 +218,7 @@ def test_mistakes_are_told():
 
 @pytest.mark.parametrize("members", [[GaussianNB()], ["tree"], [("bayes", GaussianNB()), 3]])
 @pytest.mark.parametrize("kind", [VotingClassifier, StackingClassifier])
-def test_members_without_names_are_told_by_fit_alone(kind, members):
+def test_unnamed_members_are_an_error_of_fit_only(kind, members):
     blend = kind(members)
     assert get_tags(blend).estimator_type == "classifier"
     with pytest.raises(ValueError, match=r"list of \(string, estimator\) tuples"):
@@ -224,7 +226,7 @@ def test_members_without_names_are_told_by_fit_alone(kind, members):
 
 
 @pytest.mark.parametrize("build", [build_voting, build_stacking])
-def test_an_unknown_member_of_a_spec_is_named(build):
+def test_unknown_member_of_a_spec_is_named(build):
     params = {"members": [{"algorithm": "oracle"}]}
     with pytest.raises(ValueError, match="'oracle' cannot be a member"):
         build(Spec(Task.BINARY, params))

@@ -1,4 +1,4 @@
-"""Objectives of the user's, and losses whose first score is hard to find."""
+"""Tests of custom objectives, and of losses whose base score is hard to find."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def softmax(y, raw):
 
 @pytest.mark.parametrize("kind", [HistogramBoostingRegressor, NewtonBoostingRegressor])
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("result", "message"),
     [
         (lambda raw: (raw, -np.ones_like(raw)), "negative hessians"),
         (lambda raw: (raw, np.where(np.arange(len(raw)) == 7, -1e-9, 1.0)), "negative hessians"),
@@ -40,17 +40,17 @@ def softmax(y, raw):
         (lambda raw: (raw, np.ones(3)), "hessians of shape"),
     ],
 )
-def test_what_a_users_objective_returns_is_looked_at(kind, found, told):
+def test_result_of_custom_objective_is_checked(kind, result, message):
     X, y = table()
-    with pytest.raises(ValueError, match=told):
-        kind(n_estimators=2, objective=lambda _y, raw: found(raw)).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        kind(n_estimators=2, objective=lambda _y, raw: result(raw)).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("n_classes", "objective", "name"),
     [(2, logistic, "binary_logloss"), (3, softmax, "multi_logloss")],
 )
-def test_classes_of_a_users_objective_are_watched_by_log_loss(n_classes, objective, name):
+def test_classes_of_a_custom_objective_are_evaluated_by_log_loss(n_classes, objective, name):
     X, y = table()
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     model = HistogramBoostingClassifier(n_estimators=10, objective=objective)
@@ -66,7 +66,7 @@ def test_classes_of_a_users_objective_are_watched_by_log_loss(n_classes, objecti
 
 @pytest.mark.parametrize("mean", [0.0, 3.0, 1000.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_pseudo_huber_loss_starts_at_the_median(mean, weighted):
+def test_pseudo_huber_loss_starts_at_the_median(mean, weighted):
     X, y = table(mean=mean)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
     model = NewtonBoostingRegressor(objective="reg:pseudohubererror", n_estimators=30)
@@ -76,7 +76,7 @@ def test_the_pseudo_huber_loss_starts_at_the_median(mean, weighted):
 
 
 @pytest.mark.parametrize("spread", [10.0, 100.0])
-def test_the_pseudo_huber_loss_never_rises_however_wide_the_targets_are(spread):
+def test_pseudo_huber_loss_never_rises_for_wide_targets(spread):
     X, y = table(6000)
     y = spread * y
     model = NewtonBoostingRegressor(
@@ -88,7 +88,7 @@ def test_the_pseudo_huber_loss_never_rises_however_wide_the_targets_are(spread):
     assert losses[-1] < 0.2 * np.abs(y - np.median(y)).mean()
 
 
-def test_parity_starts_where_xgboost_does():
+def test_parity_starts_at_xgboost_base_score():
     X, y = table(mean=3.0)
     params = {"objective": "reg:pseudohubererror", "n_estimators": 3}
     theirs = xgboost.XGBRegressor(**params).fit(X, y)

@@ -1,4 +1,4 @@
-"""What neither booster of second order can read is refused, and by its name."""
+"""Tests that invalid arguments of both boosters are refused by name."""
 
 import re
 
@@ -25,16 +25,16 @@ def table(n=60):
 
 
 def refusal(model, error, **given):
-    """Return what a fit is refused with."""
+    """Return the error message of a fit."""
     X, y = table()
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as message:
         model.fit(X, y, **given)
-    return str(told.value)
+    return str(message.value)
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("signs", "told"),
+    ("signs", "message"),
     [
         ([0.5, 0, 0, 0], r"monotone_constraints=\[0.5, 0, 0, 0\] must hold -1, 0 or 1"),
         ([1, 2, 0, 0], r"monotone_constraints=\[1, 2, 0, 0\] must hold -1, 0 or 1"),
@@ -46,13 +46,13 @@ def refusal(model, error, **given):
         ([1] * 5, r"monotone_constraints=.* has 5 numbers; X has 4 columns"),
     ],
 )
-def test_signs_that_are_none(kind, signs, told):
-    assert re.match(told, refusal(kind(monotone_constraints=signs), ValueError))
+def test_invalid_monotone_signs(kind, signs, message):
+    assert re.match(message, refusal(kind(monotone_constraints=signs), ValueError))
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("lists", "told"),
+    ("lists", "reported"),
     [
         ([[0.5, 1]], "interaction_constraints has 0.5 for a column"),
         ([[None]], "interaction_constraints has None for a column"),
@@ -62,14 +62,14 @@ def test_signs_that_are_none(kind, signs, told):
         ([[-1, 0]], "interaction_constraints names -1, which is no column of X"),
     ],
 )
-def test_groups_that_are_none(kind, lists, told):
-    found = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
-    assert re.match(told, found)
+def test_invalid_interaction_groups(kind, lists, reported):
+    message = refusal(kind(interaction_constraints=lists), (TypeError, ValueError))
+    assert re.match(reported, message)
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("shape", "told"),
+    ("shape", "reported"),
     [
         (lambda X, _y: [X], "a list of DataFrame"),
         (lambda _X, _y: "valid", "a str"),
@@ -78,26 +78,26 @@ def test_groups_that_are_none(kind, lists, told):
         (lambda _X, _y: 5, "a int"),
     ],
 )
-def test_evaluation_tables_that_are_no_pairs(kind, shape, told):
-    found = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
-    assert found.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
-    assert found.endswith(f"; it is {told}")
+def test_evaluation_sets_that_are_not_pairs(kind, shape, reported):
+    message = refusal(kind(n_estimators=2), TypeError, eval_set=shape(*table()))
+    assert message.startswith("eval_set must be a list of (X, y), such as eval_set=[(X, y)]")
+    assert message.endswith(f"; it is {reported}")
 
 
-def test_a_pair_is_one_table_as_in_lightgbm_and_none_as_in_xgboost():
+def test_single_pair_is_one_table_in_lightgbm_but_not_in_xgboost():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0)
     alone, listed = (model.fit(X, y, eval_set=t).evals_result_ for t in ((X, y), [(X, y)]))
     assert alone == listed
-    found = refusal(NewtonBoostingRegressor(n_estimators=2), TypeError, eval_set=(X, y))
-    assert found.endswith("it is a tuple of DataFrame, ndarray")
+    message = refusal(NewtonBoostingRegressor(n_estimators=2), TypeError, eval_set=(X, y))
+    assert message.endswith("it is a tuple of DataFrame, ndarray")
     listed = NewtonBoostingRegressor(n_estimators=2).fit(X, y, eval_set=[[X, y], (X, y)])
     assert len(listed.evals_result()) == 2
 
 
 @every_kind
 @pytest.mark.parametrize(
-    ("objective", "told"),
+    ("objective", "reported"),
     [
         (lambda _y, _raw: None, "must return two arrays, gradients and hessians; it returned None"),
         (lambda y, _raw: (y, y, y), "it returned a tuple of ndarray, ndarray, ndarray"),
@@ -107,26 +107,26 @@ def test_a_pair_is_one_table_as_in_lightgbm_and_none_as_in_xgboost():
         (lambda y, raw: (raw - y, -np.ones(len(y))), "returned negative hessians"),
     ],
 )
-def test_an_objective_that_returns_something_else(kind, objective, told):
-    found = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
-    assert found.startswith("the objective ")
-    assert re.search(told, found)
+def test_objective_with_invalid_result(kind, objective, reported):
+    message = refusal(kind(n_estimators=2, objective=objective), (TypeError, ValueError))
+    assert message.startswith("the objective ")
+    assert re.search(reported, message)
 
 
 @every_kind
-@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
 @pytest.mark.parametrize("what", ["gradients", "hessians"])
-def test_an_objective_that_returns_no_finite_numbers(kind, what, odd):
+def test_objective_with_nonfinite_result(kind, what, bad):
     def objective(y, raw):
         h = np.ones_like(y)
-        return (h * odd, h) if what == "gradients" else (raw - y, h * odd)
+        return (h * bad, h) if what == "gradients" else (raw - y, h * bad)
 
-    found = refusal(kind(n_estimators=2, objective=objective), ValueError)
-    assert found == f"{what} of the loss are not finite: the objective returned such numbers"
+    message = refusal(kind(n_estimators=2, objective=objective), ValueError)
+    assert message == f"{what} of the loss are not finite: the objective returned such numbers"
 
 
 @pytest.mark.parametrize(
-    ("objective", "watched", "told"),
+    ("objective", "watched", "message"),
     [
         (None, lambda y: y * np.nan, "Input y of eval_set contains NaN"),
         (None, lambda y: y * np.inf, "Input y of eval_set contains infinity"),
@@ -138,22 +138,22 @@ def test_an_objective_that_returns_no_finite_numbers(kind, what, odd):
         ("xentropy", lambda y: y + 2.0, "needs shares: y between 0 and 1 in eval_set"),
     ],
 )
-def test_watched_values_that_training_would_refuse(objective, watched, told):
+def test_invalid_evaluation_targets(objective, watched, message):
     X, y = table()
     y = 1.0 / (1.0 + np.exp(-y))  # fits every objective
     model = HistogramBoostingRegressor(n_estimators=2, objective=objective)
-    with pytest.raises(ValueError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(X, y, eval_set=[(X, watched(y))])
 
 
-def test_watched_counts_may_all_be_zero():
+def test_evaluation_counts_may_all_be_zero():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, objective="poisson")
     model.fit(X, np.exp(y), eval_set=[(X, y * 0.0)])
     assert np.isfinite(model.evals_result_["valid_0"]["poisson"]).all()
 
 
-def test_gamma_targets_below_the_least_normal_number():
+def test_gamma_targets_below_the_smallest_normal_number():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, objective="gamma")
     with pytest.raises(ValueError, match=r"needs y > 0, of at least 2\.2250738585072014e-308"):
@@ -164,55 +164,59 @@ def test_gamma_targets_below_the_least_normal_number():
 @pytest.mark.parametrize(
     "kind", [HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier]
 )
-def test_class_weights_that_are_none(kind, weight):
+def test_invalid_class_weights(kind, weight):
     X, y = table()
     model = kind(class_weight={0: weight, 1: 1})
     with pytest.raises(ValueError, match=f"class_weight of 0 is {weight!r}; it must be a finite"):
         model.fit(X, y > 0.0)
 
 
-def test_class_weights_that_are_all_zero():
+def test_class_weights_of_zero_only():
     X, y = table()
     for kind in (HistogramBoostingClassifier, DecisionTreeClassifier, RandomForestClassifier):
         with pytest.raises(ValueError, match="class_weight must leave at least one non-zero"):
             kind(class_weight={0: 0, 1: 0}).fit(X, y > 0.0)
 
 
-def test_class_weights_below_zero_are_for_trees_alone():
+def test_negative_class_weights_are_allowed_for_trees_only():
     X, y = table()
     DecisionTreeClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)  # as scikit-learn's
     with pytest.raises(ValueError, match="class_weight of 0 is -1; it must be a finite number"):
         HistogramBoostingClassifier(class_weight={0: -1, 1: 1}).fit(X, y > 0.0)
 
 
-def test_weights_of_tables_are_a_list():
+def test_evaluation_weights_must_be_a_list():
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2)
-    told = "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
-    assert refusal(model, TypeError, eval_set=[(X, y)], eval_sample_weight=np.ones(60)) == told
-    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[None, None])
-    assert found == "eval_sample_weight has 2 entries for 1 tables of eval_set"
-    found = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[-np.ones(60)])
-    assert "Negative values" in found
+    reported = (
+        "eval_sample_weight must be a list, with an entry for each of eval_set; it is a ndarray"
+    )
+    assert refusal(model, TypeError, eval_set=[(X, y)], eval_sample_weight=np.ones(60)) == reported
+    message = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[None, None])
+    assert message == "eval_sample_weight has 2 entries for 1 tables of eval_set"
+    message = refusal(model, ValueError, eval_set=[(X, y)], eval_sample_weight=[-np.ones(60)])
+    assert "Negative values" in message
 
 
-@pytest.mark.parametrize(("said", "told"), [(0.5, "a float"), ((0.5, True), "a tuple of float")])
-def test_a_metric_that_says_something_else(said, told):
+@pytest.mark.parametrize(
+    ("returned", "described"), [(0.5, "a float"), ((0.5, True), "a tuple of float")]
+)
+def test_metric_with_invalid_result(returned, described):
     X, y = table()
-    found = refusal(
+    message = refusal(
         HistogramBoostingRegressor(n_estimators=2),
         TypeError,
         eval_set=[(X, y)],
-        eval_metric=lambda _y, _found: said,
+        eval_metric=lambda _y, _scores: returned,
     )
-    assert found.startswith(
+    assert message.startswith(
         "eval_metric must return its name, the value, and whether higher is better; it returned "
-        + told
+        + described
     )
 
 
 @pytest.mark.parametrize("rounds", [2.5, "x", [1]])
-def test_numbers_of_rounds_that_are_none(rounds):
+def test_invalid_numbers_of_rounds(rounds):
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="num_iteration must be a whole number or None, not "):
@@ -220,13 +224,15 @@ def test_numbers_of_rounds_that_are_none(rounds):
     assert len(model.predict(X, num_iteration=np.int32(1))) == 60
 
 
-def test_objectives_of_the_other_task():
-    found = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
-    assert found.startswith("objective 'binary' is not one for regression: these are cross_entropy")
-    assert "multiclass" not in found
+def test_objectives_of_another_task():
+    message = refusal(HistogramBoostingRegressor(objective="binary"), ValueError)
+    assert message.startswith(
+        "objective 'binary' is not one for regression: these are cross_entropy"
+    )
+    assert "multiclass" not in message
     for name in ("regression", "nope"):
-        found = refusal(HistogramBoostingClassifier(objective=name), ValueError)  # y of values
-        assert "Unknown label type" in found
+        message = refusal(HistogramBoostingClassifier(objective=name), ValueError)  # y of values
+        assert "Unknown label type" in message
         X, y = table()
         with pytest.raises(
             ValueError,

@@ -1,4 +1,4 @@
-"""Labels and categories become codes and bins, as numpy and a search would have them."""
+"""Tests that labels and categories become codes and bins as by numpy and a search."""
 
 import numpy as np
 import pandas as pd
@@ -19,27 +19,27 @@ LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 
 
 @given(y=st.sampled_from(LABELS).flatmap(lambda dtype: hnp.arrays(dtype, st.integers(1, 50))))
-def test_classes_are_those_of_numpy(y):
+def test_classes_equal_numpy_unique(y):
     labels, codes = code_classes(y)
-    wanted, places = np.unique(y, return_inverse=True)
-    assert labels.dtype == wanted.dtype
-    np.testing.assert_array_equal(labels, wanted)
+    expected, places = np.unique(y, return_inverse=True)
+    assert labels.dtype == expected.dtype
+    np.testing.assert_array_equal(labels, expected)
     np.testing.assert_array_equal(codes, places)
 
 
 @pytest.mark.parametrize("largest", [1 << 20, 0])
-def test_values_find_the_bins_of_their_codes(largest, monkeypatch):
+def test_values_map_to_the_bins_of_their_codes(largest, monkeypatch):
     monkeypatch.setattr(category_bins, "LARGEST_TABLE", largest)
     codes = np.array([7, 0, 3, 1000])
     values = np.array([7, 0, 3, 1000, 1, 7.5, -1, -0.0, np.nan, 1001, 1e30, np.inf, -np.inf, -0.5])
-    wanted = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off
-    assert bins_of_codes(values, codes).tolist() == wanted
+    expected = [0, 1, 2, 3, 4, 0, 4, 1, 4, 4, 4, 4, 4, 4]  # a fraction is cut off
+    assert bins_of_codes(values, codes).tolist() == expected
     strided = np.stack([values, values], axis=1)[:, 0].astype(np.float32)
-    assert bins_of_codes(strided, codes).tolist() == wanted
+    assert bins_of_codes(strided, codes).tolist() == expected
     assert bins_of_codes(values, codes[:0]).tolist() == [0] * len(values)
 
 
-def test_categories_are_placed_by_what_they_are_not_by_their_codes():
+def test_categories_are_matched_by_value_not_by_code():
     known = pd.Index(["b", "a", "c"])
     column = pd.Series(pd.Categorical(["a", None, "z", "c", "b"], categories=["z", "a", "b", "c"]))
     assert place_among(column, known).tolist() == [1, -1, -1, 2, 0]
@@ -48,13 +48,13 @@ def test_categories_are_placed_by_what_they_are_not_by_their_codes():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [0, 1, 8, 21])
-def test_drawn_rows_are_turned_on_their_side(dtype, columns):
+def test_sampled_rows_are_transposed(dtype, columns):
     X = np.random.default_rng(0).normal(size=(9001, columns)).astype(dtype)
     rows = np.arange(0, 9001, 2)
     table = split_columns(X, bundles=False)
     with Workers(2) as workers:
-        found = take_columns(table, np.arange(columns), rows, workers)
+        result = take_columns(table, np.arange(columns), rows, workers)
         some = take_columns(table, np.arange(columns)[1::2], rows, workers)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, X[rows].T)
-    np.testing.assert_array_equal(some, found[1::2])
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, X[rows].T)
+    np.testing.assert_array_equal(some, result[1::2])

@@ -1,4 +1,4 @@
-"""Names of columns with unusual characters survive each form of model files, or are refused."""
+"""Tests of unusual column names in each model file format: kept or refused."""
 
 import numpy as np
 import pandas as pd
@@ -63,8 +63,8 @@ def test_names_are_kept_or_refused(kind, form, tmp_path):
     if kind is NewtonBoostingRegressor and form == "lightgbm":
         form = "harness"  # it does not read LightGBM's text
     path = tmp_path / "model"
-    own = {"a\0b", "a\ud800", "", "a\nb", "a\rb"}
-    for name in [*KEPT, *own - set(REFUSED.get(form, []))]:
+    names = {"a\0b", "a\ud800", "", "a\nb", "a\rb"}
+    for name in [*KEPT, *names - set(REFUSED.get(form, []))]:
         model, X = trained(kind, name)
         model.save_model(path, format=form)
         loaded = kind().load_model(path)
@@ -73,20 +73,20 @@ def test_names_are_kept_or_refused(kind, form, tmp_path):
 
 
 @pytest.mark.parametrize(("form", "name"), [(f, n) for f, all_ in REFUSED.items() for n in all_])
-def test_names_that_a_form_cannot_hold_are_refused(form, name, tmp_path):
+def test_names_unsupported_by_a_format_are_refused(form, name, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, name)
     with pytest.raises(ModelFileError, match="cannot store a column named"):
         model.save_model(tmp_path / "model", format=form)
 
 
-@pytest.mark.parametrize("told", ['["a"]', "3", "[1, 2, 3]"])
-def test_a_damaged_line_of_names_is_refused(told, tmp_path):
+@pytest.mark.parametrize("message", ['["a"]', "3", "[1, 2, 3]"])
+def test_damaged_line_of_names_is_refused(message, tmp_path):
     model, _ = trained(HistogramBoostingRegressor, "a b")
     path = tmp_path / "model.txt"
     model.save_model(path)
     lines = path.read_text(encoding="utf-8").split("\n")
     damaged = [
-        f"column_names={told}" if line.startswith("column_names=") else line for line in lines
+        f"column_names={message}" if line.startswith("column_names=") else line for line in lines
     ]
     assert damaged != lines
     path.write_text("\n".join(damaged), encoding="utf-8")

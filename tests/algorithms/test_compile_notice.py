@@ -1,4 +1,4 @@
-"""The notice on stderr that kernels are compiled: once, only where that takes long."""
+"""Tests of the notice on stderr during a long compilation of kernels."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ for _ in range(2):
 """
 
 
-def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
+def notice_of(seconds, module="algorithms.gbdt.kernels.x", **variables):
     env = {name: value for name, value in os.environ.items() if name != "HARNESS_COMPILE_NOTICE"}
     code = CODE.format(seconds=seconds, module=module)
     command = [sys.executable, "-W", "error", "-c", code]
@@ -35,8 +35,8 @@ def said(seconds, module="algorithms.gbdt.kernels.x", **variables):
     return done.stderr.splitlines()
 
 
-def test_a_long_compilation_is_announced_once_with_progress_and_the_command():
-    first, *progress, last = said(1.2)
+def test_long_compilation_is_announced_once_with_progress_and_command():
+    first, *progress, last = notice_of(1.2)
     assert "`python -m harness compile`" in first
     assert progress
     assert all("kernels compiled" in line for line in progress)
@@ -51,5 +51,5 @@ def test_a_long_compilation_is_announced_once_with_progress_and_the_command():
         {"seconds": 1.2, "module": "somebody_else"},
     ],
 )
-def test_nothing_is_said_of_short_ones_when_switched_off_and_of_other_code(how):
-    assert said(**how) == []
+def test_short_compilations_and_other_code_are_not_announced(how):
+    assert notice_of(**how) == []

@@ -1,4 +1,4 @@
-"""Models with wrong numbers, of files and of callers, are refused before anything is computed."""
+"""Tests that models with invalid numbers are refused before anything is computed."""
 
 import json
 import pickle
@@ -63,7 +63,7 @@ def chain(depth):
 
 
 def write_damaged(path, form, change):
-    """Write a model file of a form with something changed; return the path."""
+    """Write a model file of a format with one change; return the path."""
     if form == "lightgbm":
         trees = [stump(sets={0: ([1, 40], True)}), stump(1)]
         path.write_text(change(lightgbm_writer.write(TreeEnsemble.join(trees, n_features=2))))
@@ -81,7 +81,7 @@ def write_damaged(path, form, change):
 
 @pytest.mark.parametrize("value", [v for v in LARGE if abs(v) < 2**64])
 @pytest.mark.parametrize("name", ["output", "offsets", "set_indptr", "left", "right", "feature"])
-def test_integers_of_a_caller_that_are_out_of_range_are_refused(name, value):
+def test_out_of_range_integers_of_a_caller_are_refused(name, value):
     given = fields_of(ensemble())
     for place in (0, len(given[name]) // 2, -1):
         changed = np.array(given[name].tolist(), object)
@@ -99,7 +99,7 @@ def test_integers_of_a_caller_that_are_out_of_range_are_refused(name, value):
 
 
 @pytest.mark.parametrize("name", ["offsets", "set_indptr"])
-def test_bounds_whose_differences_wrap_are_refused(name):
+def test_bounds_with_overflowing_differences_are_refused(name):
     given = fields_of(ensemble())
     last = given[name][-1]
     half = 2**63 - 1
@@ -113,13 +113,13 @@ def test_bounds_whose_differences_wrap_are_refused(name):
 
 @pytest.mark.parametrize("name", ["temperature", "zero_within", "against", "n_features"])
 @pytest.mark.parametrize("value", [10**400, np.inf, np.nan, -(10**400)])
-def test_numbers_of_a_caller_that_are_not_finite_are_refused(name, value):
+def test_nonfinite_numbers_of_a_caller_are_refused(name, value):
     with pytest.raises(HarnessError, match="malformed"):
         TreeEnsemble(**fields_of(ensemble()) | {name: value})
 
 
 @pytest.mark.parametrize("classes", [(0, None), (0, "a"), (0, 2**64), 5])
-def test_classes_that_are_no_integers_of_64_bits_are_refused(classes):
+def test_classes_beyond_int64_are_refused(classes):
     with pytest.raises(HarnessError, match="class"):
         TreeEnsemble(**fields_of(ensemble()) | {"classes": classes})
 
@@ -151,7 +151,7 @@ def test_classes_that_are_no_integers_of_64_bits_are_refused(classes):
         ("xgboost", ("learner", "learner_model_param", "num_class")),
     ],
 )
-def test_integers_of_a_json_file_that_are_out_of_range_are_refused(form, where, value, tmp_path):
+def test_out_of_range_integers_in_json_are_refused(form, where, value, tmp_path):
     if "split_indices" in where and value == 2**31 - 1:
         pytest.skip("XGBoost marks nodes that pruning cut off by this number")
 
@@ -168,7 +168,7 @@ def test_integers_of_a_json_file_that_are_out_of_range_are_refused(form, where, 
 
 
 def changed_field(text, name, value):
-    """Return LightGBM's text with the first number of a field exchanged."""
+    """Return LightGBM's text with the first number of a field replaced."""
     before, _, rest = text.partition(f"\n{name}=")
     line, _, rest = rest.partition("\n")
     return f"{before}\n{name}={' '.join([str(value), *line.split()[1:]])}\n{rest}"
@@ -189,7 +189,7 @@ def changed_field(text, name, value):
         "num_tree_per_iteration",
     ],
 )
-def test_integers_of_lightgbms_text_that_are_out_of_range_are_refused(name, value, tmp_path):
+def test_out_of_range_integers_in_lightgbm_text_are_refused(name, value, tmp_path):
     if name == "cat_threshold" and 0 <= value < 2**32:
         pytest.skip("a word of a bit set may be that")
     path = write_damaged(tmp_path / "m.txt", "lightgbm", lambda t: changed_field(t, name, value))
@@ -197,8 +197,8 @@ def test_integers_of_lightgbms_text_that_are_out_of_range_are_refused(name, valu
         read_model(path)
 
 
-def test_a_set_of_categories_that_two_nodes_ask_for_is_refused(tmp_path):
-    """Each node has a copy of its set: sets that are shared would take memory without bound."""
+def test_category_set_shared_by_two_nodes_is_refused(tmp_path):
+    """Each node has a copy of its set: shared sets would use unbounded memory."""
     trees = TreeEnsemble.join([stump(sets={0: ([1], True)})], n_features=1)
     text = lightgbm_writer.write(trees)
     tree = {
@@ -218,8 +218,8 @@ def test_a_set_of_categories_that_two_nodes_ask_for_is_refused(tmp_path):
         "internal_weight": "3 2",
     }
     for name, value in tree.items():
-        before, found, rest = text.partition(f"\n{name}=")
-        if found:
+        before, result, rest = text.partition(f"\n{name}=")
+        if result:
             text = f"{before}\n{name}={value}\n{rest.partition(chr(10))[2]}"
     (tmp_path / "m.txt").write_text(text)
     with pytest.raises(ModelFileError, match="same set"):
@@ -227,20 +227,20 @@ def test_a_set_of_categories_that_two_nodes_ask_for_is_refused(tmp_path):
 
 
 def peak_of(task):
-    """Return the most memory that a call took, and what it returned or raised."""
+    """Return the peak memory of a call, and its result or exception."""
     tracemalloc.start()
     try:
-        found = task()
+        result = task()
     except ModelFileError as error:
-        found = error
+        result = error
     finally:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    return peak, found
+    return peak, result
 
 
 @pytest.mark.parametrize("form", ["own", "xgboost", "lightgbm"])
-def test_many_features_take_no_memory_for_names(form, tmp_path):
+def test_many_features_need_no_memory_for_names(form, tmp_path):
     def change(document):
         if form == "lightgbm":
             return changed_field(document, "max_feature_idx", MANY_FEATURES)
@@ -252,15 +252,15 @@ def test_many_features_take_no_memory_for_names(form, tmp_path):
         return None
 
     path = write_damaged(tmp_path / "m.json", form, change)
-    peak, found = peak_of(lambda: read_model(path))
+    peak, result = peak_of(lambda: read_model(path))
     assert peak < MOST_MEMORY
-    assert isinstance(found, ModelFileError if form == "lightgbm" else TreeEnsemble)
+    assert isinstance(result, ModelFileError if form == "lightgbm" else TreeEnsemble)
     regressor = HistogramBoostingRegressor()
-    peak, found = peak_of(lambda: regressor.load_model(path))
+    peak, result = peak_of(lambda: regressor.load_model(path))
     assert peak < MOST_MEMORY
 
 
-def test_one_chain_beside_many_stumps_takes_memory_of_their_size():
+def test_deep_tree_beside_many_stumps_needs_memory_of_its_size():
     n_stumps, depth = 20_000, 5_000  # a table of trees × depths would take 800 MB
     trees = TreeEnsemble.join([chain(depth), *[stump()] * n_stumps], n_features=1)
     peak, walker = peak_of(lambda: FastPredictor(trees))
@@ -269,7 +269,7 @@ def test_one_chain_beside_many_stumps_takes_memory_of_their_size():
     assert np.array_equal(walker.raw(X), trees.raw(X))
 
 
-def test_bursts_of_a_tree_are_the_same_alone_and_beside_others():
+def test_paths_of_a_tree_do_not_depend_on_other_trees():
     forest = [random_ensemble(np.random.default_rng(seed)) for seed in range(4)]
     for trees in forest:
         whole = FastPredictor(trees).paths
@@ -280,7 +280,7 @@ def test_bursts_of_a_tree_are_the_same_alone_and_beside_others():
             assert np.array_equal(FastPredictor(alone).paths[0], whole[t])
 
 
-def test_contributions_of_trees_too_deep_are_refused():
+def test_contributions_of_too_deep_trees_are_refused():
     depth = 20_000
     tree = chain(depth)
     asks = tree.feature >= 0
@@ -293,13 +293,13 @@ def test_contributions_of_trees_too_deep_are_refused():
         contributions(trees, np.zeros((1, depth)))
 
 
-def test_text_in_a_list_of_numbers_takes_no_room_for_each(tmp_path):
+def test_text_in_a_list_of_numbers_needs_no_room_for_each(tmp_path):
     def change(document):
         document["trees"]["gain"] = ["NaN"] * 5000 + ["x" * 20_000]
 
     path = write_damaged(tmp_path / "m.json", "own", change)
-    peak, found = peak_of(lambda: read_model(path))
-    assert isinstance(found, ModelFileError)
+    peak, result = peak_of(lambda: read_model(path))
+    assert isinstance(result, ModelFileError)
     assert peak < MOST_MEMORY
 
 
@@ -338,7 +338,7 @@ def saved(kind, path):
         (("categories",), {"a": [1, 1]}),
     ],
 )
-def test_what_a_file_says_of_the_estimator_is_read_or_refused(kind, where, value, tmp_path):
+def test_estimator_section_of_a_file_is_read_or_refused(kind, where, value, tmp_path):
     path = tmp_path / "m.json"
     document, X = saved(kind, path)
     inside = document["estimator"]
@@ -354,7 +354,7 @@ def test_what_a_file_says_of_the_estimator_is_read_or_refused(kind, where, value
         model.load_model(path)
 
 
-def test_serving_takes_the_largest_feature_of_32_bits():
+def test_serving_accepts_the_largest_int32_feature():
     most = 2**30 - 1
     assert TreeEnsemble.join([stump()], n_features=most).n_features == most
     for n_features in (most + 1, 2**31, 2**63, -1):

@@ -1,4 +1,4 @@
-"""The histogram boosters on a cluster of real processes: models, faults, and predictions."""
+"""Tests of the histogram boosters on a cluster of real processes: models, faults, predictions."""
 
 import os
 import signal
@@ -32,12 +32,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 N = 600
-WITHIN = 30.0  # seconds from a worker's end to the error: no patience of 300 s is waited for
+WITHIN = 30.0  # seconds from a worker's end to the error, far below the patience of 300 s
 
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of four processes."""
+    """Yield the client of a cluster of four processes."""
     with cluster_of(4) as cluster, distributed.Client(cluster) as one:
         yield one
 
@@ -62,22 +62,22 @@ PARTS = [(150, 150, 150, 150), (1, 0, 399, 200), (60,) * 10]
     ("count", "learner"),
     [(1, "data"), (2, "data"), (3, "data"), (4, "data"), (3, "feature"), (3, "voting")],
 )
-def test_the_model_is_the_local_one(client, count, learner):
+def test_model_equals_local_model(client, count, learner):
     X, y, weight = table()
     params = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
-    wanted = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
-    own = {"workers": workers_of(client, count), "tree_learner": learner}
-    model = DaskHistogramBoostingRegressor(**own, **params)
+    expected = digest_of(HistogramBoostingRegressor(**params).fit(X, y, weight).ensemble_)
+    options = {"workers": workers_of(client, count), "tree_learner": learner}
+    model = DaskHistogramBoostingRegressor(**options, **params)
     for chunks in PARTS:
         arrays = [da.from_array(X, chunks=(chunks, 5))]
         arrays += [da.from_array(one, chunks=chunks) for one in (y, weight)]
-        assert digest_of(model.fit(*arrays).ensemble_) == wanted
+        assert digest_of(model.fit(*arrays).ensemble_) == expected
         assert model.communication_["workers"] == min(count, sum(n > 0 for n in chunks) + 1, count)
     sent = model.communication_["sent"]
     assert ("histograms" in sent) == (learner != "feature" and count > 1)
 
 
-def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
+def test_frames_with_categories_labels_and_a_class_missing_in_partitions(client):
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["c"] = pd.Categorical(np.random.default_rng(1).choice(["u", "v", "w"], N))
@@ -99,17 +99,17 @@ def test_frames_with_categories_labels_and_a_class_that_parts_lack(client):
     assert np.array_equal(model.to_local().predict_proba(frame), local.predict_proba(frame))
 
 
-def test_arrays_are_predicted_block_by_block(client):
+def test_arrays_are_predicted_blockwise(client):
     X, y, _ = table()
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     rows = da.from_array(X, chunks=(200, 3))
     model.fit(rows, da.from_array(y, chunks=77))
-    found = model.predict(rows)
-    assert found.chunks == ((200, 200, 200),)
-    assert np.array_equal(found.compute(), model.to_local().predict(X))
+    predictions = model.predict(rows)
+    assert predictions.chunks == ((200, 200, 200),)
+    assert np.array_equal(predictions.compute(), model.to_local().predict(X))
 
 
-def test_a_table_decides_when_to_stop(client):
+def test_evaluation_set_controls_early_stopping(client):
     X, y, _ = table()
     params = {"n_estimators": 50, "learning_rate": 0.7, "early_stopping_round": 2}
     held = [(X[:100], y[:100])]
@@ -128,25 +128,26 @@ def collections():
 
 
 def is_training():
-    return any(door[2] is not None for door in worker_tasks.listeners.values())
+    return any(listener[2] is not None for listener in worker_tasks.listeners.values())
 
 
 def has_grown():
-    """Return whether a rank has finished some rounds, of six splits and twelve messages each."""
+    """Return True if a rank has finished some rounds, of six splits and twelve messages each."""
     return any(
-        door[2] and door[2].calls["histograms"] > 40 for door in worker_tasks.listeners.values()
+        listener[2] and listener[2].calls["histograms"] > 40
+        for listener in worker_tasks.listeners.values()
     )
 
 
 def kill_in_training(client, address, how=signal.SIGKILL):
-    """Kill a worker, or stop it, some rounds after it has begun to train; return when."""
+    """Kill or stop a worker some rounds after its training begins; return the time."""
     while not client.run(has_grown, workers=[address])[address]:
         time.sleep(0.02)
     os.kill(client.run(os.getpid, workers=[address])[address], how)
     return time.monotonic()
 
 
-def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
+def test_lost_worker_ends_training_at_once_and_another_fit_resumes(client):
     X, y, _ = table()
     addresses = workers_of(client, 3)
     params = {"n_estimators": 300, "random_state": 1, "num_leaves": 7}
@@ -163,7 +164,7 @@ def test_a_lost_worker_ends_training_at_once_and_another_fit_goes_on(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeypatch):
+def test_hanging_worker_is_given_up_and_another_fit_resumes(client, monkeypatch):
     monkeypatch.setattr(placement, "GRACE", 1.0)
     monkeypatch.setattr(placement, "CLOSING", 0.5)
     X, y, _ = table()
@@ -186,7 +187,7 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
+def test_resume_needs_an_init_model_and_the_same_rows(client, monkeypatch):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
     with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
         model.fit(*collections(), resume=True)
@@ -202,43 +203,43 @@ def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
         model.fit(X, y, resume=True)
 
 
-def told_of(model, n_features=2):
-    """Return what the ranks of a training on one small part are told, and its key."""
+def rank_arguments(model, n_features=2):
+    """Return the arguments that ranks get for training on one small partition, and the key."""
     X, y = np.zeros((3, n_features)), np.arange(3.0)
     local = model._describe_columns(da.from_array(X))
     facts = [inspect_part((X, y), local)]
-    told, _ = model._prepare(local, facts, None, None, None)
-    return told, model._key(told, facts)
+    message, _ = model._prepare(local, facts, None, None, None)
+    return message, model._key(message, facts)
 
 
-def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters():
+def test_resume_needs_equal_estimator_and_long_parameters():
     signs = np.zeros(2000, int)
     other = signs.copy()
     other[1000] = 1  # where the text of an array has an ellipsis
     model = DaskHistogramBoostingRegressor(random_state=1, monotone_constraints=signs)
-    told, key = told_of(model, 2000)
-    model._unfinished = (key, told.seed, [])
+    message, key = rank_arguments(model, 2000)
+    model._unfinished = (key, message.seed, [])
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
         with pytest.raises(ValueError, match="not those of the last fit"):
-            changed._resume(*told_of(changed, 2000))
-    model._resume(*told_of(model, 2000))
+            changed._resume(*rank_arguments(changed, 2000))
+    model._resume(*rank_arguments(model, 2000))
 
 
-def test_going_on_with_fewer_rounds_keeps_no_more_than_are_asked_for():
+def test_resume_with_fewer_rounds_keeps_only_those():
     model = DaskHistogramBoostingRegressor(n_estimators=3, random_state=1)
-    told, key = told_of(model)
-    model._unfinished = (key, told.seed, ["first", "second", "third"])
-    told, key = told_of(model.set_params(n_estimators=2))
-    model._resume(told, key)
-    assert told.rounds == ["first", "second"]
+    message, key = rank_arguments(model)
+    model._unfinished = (key, message.seed, ["first", "second", "third"])
+    message, key = rank_arguments(model.set_params(n_estimators=2))
+    model._resume(message, key)
+    assert message.rounds == ["first", "second"]
 
 
-def test_parameters_may_be_numbers_of_numpys():
-    own = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
+def test_parameters_may_be_numpy_numbers():
+    options = {"top_k": np.int64(5), "num_leaves": np.int64(7)}
     plain = DaskHistogramBoostingRegressor(random_state=1, top_k=5, num_leaves=7)
-    found = DaskHistogramBoostingRegressor(random_state=1, **own)
-    assert told_of(found)[1] == told_of(plain)[1]
+    result = DaskHistogramBoostingRegressor(random_state=1, **options)
+    assert rank_arguments(result)[1] == rank_arguments(plain)[1]
 
 
 def lose(*_):
@@ -251,7 +252,7 @@ def clone_of(model, **params):
     return other
 
 
-def test_a_cluster_that_goes_is_told():
+def test_lost_cluster_is_reported():
     with cluster_of(1) as own, distributed.Client(own, timeout="3s") as client:
         model = DaskHistogramBoostingRegressor(n_estimators=10_000, client=client)
         X, y = collections()
@@ -264,13 +265,15 @@ def test_a_cluster_that_goes_is_told():
 
         closer = threading.Thread(target=close)
         closer.start()
-        with pytest.raises(WorkerLostError, match=r"has gone|is gone"):  # who is missed first
+        with pytest.raises(
+            WorkerLostError, match=r"has gone|is gone"
+        ):  # the worker that is missing first
             model.fit(X, y)
         closer.join()
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"parity": "lightgbm"}, "parity"),
         ({"boosting_type": "dart"}, "dart"),
@@ -283,12 +286,12 @@ def test_a_cluster_that_goes_is_told():
         ({"patience": np.inf}, "patience"),
     ],
 )
-def test_what_cannot_be_had_is_refused(client, params, said):
-    with pytest.raises(ValueError, match=said):
+def test_unsupported_options_are_refused(client, params, message):
+    with pytest.raises(ValueError, match=message):
         DaskHistogramBoostingRegressor(**params).fit(*collections())
 
 
-def test_wrong_tables_are_refused_with_words(client):
+def test_invalid_tables_are_refused_with_a_message(client):
     X, y = collections()
     model = DaskHistogramBoostingRegressor(n_estimators=2)
     with pytest.raises(TypeError, match="must all be Dask collections, not ndarray"):
@@ -301,10 +304,10 @@ def test_wrong_tables_are_refused_with_words(client):
         DaskHistogramBoostingClassifier().fit(X, (y * 0).astype(int))
 
 
-def test_parameters_are_those_of_the_local_model_and_some_more():
-    own = {"client", "tree_learner", "top_k", "workers", "patience"}
+def test_parameters_extend_those_of_the_local_model():
+    names = {"client", "tree_learner", "top_k", "workers", "patience"}
     local = HistogramBoostingRegressor(max_bin=63).get_params()
-    found = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
-    assert {name: found[name] for name in local} == local
-    assert found.keys() - local.keys() == own
+    result = DaskHistogramBoostingRegressor(max_bin=63, workers=["a"]).get_params()
+    assert {name: result[name] for name in local} == local
+    assert result.keys() - local.keys() == names
     assert clone(DaskHistogramBoostingRegressor(num_leaves=5)).num_leaves == 5

@@ -1,4 +1,4 @@
-"""What `fit` takes on a cluster whose workers share a process: tables to watch, shapes, weights."""
+"""Tests of the inputs of `fit` on a cluster: evaluation sets, shapes, weights."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ PARAMS = {"n_estimators": 3, "random_state": 1, "num_leaves": 7}
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of two threads."""
+    """Yield the client of a cluster of two threads."""
     with cluster_of(2, processes=False) as cluster, distributed.Client(cluster) as one:
         yield one
 
@@ -45,12 +45,12 @@ def collections(seed=0):
 
 def frame(seed=0):
     X, y, weight = table(seed)
-    found = pd.DataFrame(X, columns=list("abcd"))
-    found["c"] = pd.Categorical(np.random.default_rng(seed).choice(["u", "v", "w"], N))
-    return found, pd.Series(np.where(y > 0.0, "yes", "no")), pd.Series(weight)
+    result = pd.DataFrame(X, columns=list("abcd"))
+    result["c"] = pd.Categorical(np.random.default_rng(seed).choice(["u", "v", "w"], N))
+    return result, pd.Series(np.where(y > 0.0, "yes", "no")), pd.Series(weight)
 
 
-def test_two_workers_of_one_process_train_together(client):
+def test_two_workers_in_one_process_train_together(client):
     X, y, weight = table()
     workers = sorted(client.nthreads())
     for learner in ("data", "feature"):
@@ -62,18 +62,23 @@ def test_two_workers_of_one_process_train_together(client):
     assert not worker_tasks.listeners
 
 
-def test_collections_are_watched_as_tables_are(client):
+def test_collections_are_evaluated_like_tables(client):
     X, y, weight = table()
     held, more = collections(1), table(2)
-    own = {"early_stopping_round": 2, "n_estimators": 30, "learning_rate": 0.9, "random_state": 1}
-    local = HistogramBoostingRegressor(**own).fit(
+    options = {
+        "early_stopping_round": 2,
+        "n_estimators": 30,
+        "learning_rate": 0.9,
+        "random_state": 1,
+    }
+    local = HistogramBoostingRegressor(**options).fit(
         X,
         y,
         weight,
         eval_set=[table(1)[:2], more[:2]],
         eval_sample_weight=[table(1)[2], None],
     )
-    model = DaskHistogramBoostingRegressor(**own).fit(
+    model = DaskHistogramBoostingRegressor(**options).fit(
         *collections(),
         eval_set=[(held[0], held[1][:, None]), more[:2]],
         eval_sample_weight=[held[2], None],
@@ -83,7 +88,7 @@ def test_collections_are_watched_as_tables_are(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_frames_that_are_watched_have_the_categories_of_training(client):
+def test_evaluation_frames_use_training_categories(client):
     X, y, _ = frame()
     other = [one.iloc[:77] for one in frame(3)]
     other[0] = other[0].assign(c=pd.Categorical(["x", *["w", "u"] * 38]))  # "x" is unknown
@@ -99,7 +104,7 @@ def test_frames_that_are_watched_have_the_categories_of_training(client):
     assert digest_of(model.ensemble_) == digest_of(local.ensemble_)
 
 
-def test_what_cannot_be_watched_is_refused_in_words(client):
+def test_invalid_evaluation_sets_are_refused_with_a_message(client):
     X, y, weight = collections()
     model = DaskHistogramBoostingRegressor(**PARAMS)
     for wrong in (X, [X], [(X, y, weight)], [[X, y], None]):
@@ -116,7 +121,7 @@ def test_what_cannot_be_watched_is_refused_in_words(client):
         model.fit(X, y, eval_set=[(failing, y)])
 
 
-def test_class_weights_below_zero_are_refused(client):
+def test_negative_class_weights_are_refused(client):
     X, y, _ = collections()
     model = DaskHistogramBoostingClassifier(class_weight={0: -1, 1: 1}, **PARAMS)
     with pytest.raises(ValueError, match="class_weight of 0 is -1; it must be a finite number"):
@@ -127,7 +132,7 @@ def fail(_):
     raise ZeroDivisionError("a part of a table")
 
 
-def test_y_and_weights_have_one_value_a_row(client):
+def test_y_and_weights_need_one_value_per_row(client):
     X, y, weight = collections()
     model = DaskHistogramBoostingRegressor(**PARAMS)
     with pytest.raises(ValueError, match=r"1d arrays, got one of shape \(300, 2\)"):
@@ -142,7 +147,7 @@ def test_y_and_weights_have_one_value_a_row(client):
 
 
 @pytest.mark.parametrize(("names", "key"), [(list("abcd"), "'c'"), (range(4), "2")])
-def test_a_category_that_a_frame_does_not_declare_is_named_with_its_column(names, key):
+def test_undeclared_category_is_named_with_its_column(names, key):
     X, y, _ = frame()
     X.columns = names
     collection = dd.from_pandas(X, npartitions=1)
@@ -156,14 +161,14 @@ def test_a_category_that_a_frame_does_not_declare_is_named_with_its_column(names
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
-def test_sparse_parts_are_refused_in_words(kind):
+def test_sparse_partitions_are_refused_with_a_message(kind):
     X, y, weight = table()
     model = DaskHistogramBoostingRegressor()._describe_columns(da.from_array(X))
     with pytest.raises(TypeError, match="sparse parts cannot be trained on"):
         inspect_part((kind(X), y, weight), model)
 
 
-def test_another_fit_forgets_what_the_last_one_read_off_its_table(client):
+def test_another_fit_discards_facts_of_the_last_table(client):
     X, _, _ = frame()
     _, y, _ = table()
     model = DaskHistogramBoostingRegressor(**PARAMS)

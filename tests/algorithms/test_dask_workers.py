@@ -1,4 +1,4 @@
-"""Who may train: workers that are there, answer, and have the client's versions; or an error."""
+"""Tests of the checks of Dask workers before training: presence, replies, versions."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ pytestmark = LEAVES_SOCKETS
 
 @pytest.fixture(scope="module")
 def client():
-    """Return the client of a cluster of three processes."""
+    """Yield the client of a cluster of three processes."""
     with cluster_of(3) as cluster, distributed.Client(cluster) as one:
         yield one
 
@@ -34,7 +34,7 @@ def workers_of(client):
 
 
 def collections(task=None):
-    """Return X and y whose parts do something where they are computed."""
+    """Return X and y whose partitions call a function where they are computed."""
     X = da.zeros((40, 2), chunks=(20, 2)).map_blocks(task or forbid, dtype=float, meta=NOTHING)
     return X, da.zeros(40, chunks=20)
 
@@ -46,7 +46,7 @@ def forbid(_):
     raise AssertionError("a part was computed")
 
 
-def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
+def test_missing_workers_are_named_without_waiting(client):
     first, *_ = workers_of(client)
     for wrong in ("tcp://127.0.0.1:1", "worker-7"):
         model = DaskHistogramBoostingRegressor(workers=[first, wrong])
@@ -57,7 +57,7 @@ def test_workers_that_are_not_there_are_named_and_not_waited_for(client):
     assert worker_check.find_workers(client, [first, first]) == [first]
 
 
-def test_a_cluster_without_workers_is_told(monkeypatch):
+def test_cluster_without_workers_is_reported(monkeypatch):
     monkeypatch.setattr(worker_check, "STARTING", 0.3)
     with cluster_of(0, processes=False) as empty, distributed.Client(empty) as own:
         model = DaskHistogramBoostingRegressor(client=own)
@@ -70,7 +70,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch):
             model.fit(*collections())
 
 
-def test_a_scheduler_that_is_gone_is_told():
+def test_lost_scheduler_is_reported():
     def gone():
         raise OSError("closed")
 
@@ -78,7 +78,7 @@ def test_a_scheduler_that_is_gone_is_told():
         worker_check.find_workers(SimpleNamespace(nthreads=gone), None)
 
 
-def test_parts_that_no_worker_is_left_for_are_not_waited_for(client, monkeypatch):
+def test_partitions_without_an_allowed_worker_do_not_wait(client, monkeypatch):
     monkeypatch.setattr(worker_check, "RETURNING", 0.5)
     *_, last = workers_of(client)
     with pytest.raises(WorkerLostError, match="no worker is left"):
@@ -89,7 +89,7 @@ def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
+def test_different_kernels_of_a_worker_are_listed_in_an_error(client):
     first, second, _ = workers_of(client)
     before = client.run(other_kernels, "0123", workers=[first])[first]
     client.run(other_kernels, "4567", workers=[second])
@@ -104,17 +104,17 @@ def test_other_kernels_at_a_worker_are_an_error_that_lists_them(client):
 
 
 def other_kernels(digest):
-    """Have a worker say that it has other kernels; return what it said before."""
+    """Make a worker report other kernels; return its earlier report."""
     before, worker_tasks.KERNEL_DIGEST = worker_tasks.KERNEL_DIGEST, digest
     return before
 
 
-def test_a_worker_without_the_package_is_an_error_that_names_it(client):
+def test_worker_without_the_package_is_named_in_an_error(client):
     *_, last = workers_of(client)
     client.run(hide_package, workers=[last])
     try:
-        said = rf"{last} cannot train: ModuleNotFoundError\(.No module named .algorithms"
-        with pytest.raises(VersionError, match=said):
+        message = rf"{last} cannot train: ModuleNotFoundError\(.No module named .algorithms"
+        with pytest.raises(VersionError, match=message):
             DaskHistogramBoostingRegressor().fit(*collections())
     finally:
         client.run(show_package, workers=[last])
@@ -122,7 +122,7 @@ def test_a_worker_without_the_package_is_an_error_that_names_it(client):
 
 
 def hide_package():
-    """Have a worker find this package no more."""
+    """Make this package unimportable on a worker."""
     hidden = {name: one for name, one in sys.modules.items() if name.startswith("algorithms")}
     for name in hidden:
         del sys.modules[name]
@@ -142,14 +142,16 @@ def show_package():
     sys.modules.update(sys.meta_path.pop(0).modules)
 
 
-class Deaf:
-    """A client of workers some of which never answer."""
+class Unresponsive:
+    """A client of workers, some of which never reply."""
 
     def __init__(self, answers):
         self.answers = answers
 
     def run(self, *_, workers, **__):
-        while not all(one in self.answers for one in workers):  # as a broadcast waits for all
+        while not all(
+            one in self.answers for one in workers
+        ):  # like a broadcast, which waits for all
             time.sleep(0.05)
         return {one: self.answers[one] for one in workers}
 
@@ -157,14 +159,14 @@ class Deaf:
         return {future.key: () for future in futures}
 
 
-def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
+def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
     monkeypatch.setattr(placement, "ANSWERING", 0.3)
     whole = worker_tasks.versions()
-    client = Deaf({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
-    asked = worker_check.call_workers(
+    client = Unresponsive({"tcp://a": (whole, 1), "tcp://c": (whole, 3)})
+    requested = worker_check.call_workers(
         client, 0.3, worker_tasks.versions, workers=["tcp://a", "tcp://b", "tcp://c"]
     )
-    assert asked == client.answers
+    assert requested == client.answers
     with pytest.raises(WorkerLostError) as lost:
         placement.open_listeners(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
     hangs = "does not answer: it hangs, or has gone"
@@ -175,29 +177,29 @@ def test_who_hangs_is_named_and_the_answers_of_others_count(monkeypatch):
         placement.compare_versions(client, ["tcp://b", "tcp://a"])
 
 
-def test_workers_whose_answer_is_an_error_are_lost_or_cannot_train():
+def test_workers_replying_with_an_error_are_lost_or_unable():
     with pytest.raises(WorkerLostError, match="part 0 was lost"):
-        placement.assign(Deaf({}), [SimpleNamespace(key="one")], None)
-    broken = Deaf({"tcp://a": ConnectionResetError("reset")})
+        placement.assign(Unresponsive({}), [SimpleNamespace(key="one")], None)
+    broken = Unresponsive({"tcp://a": ConnectionResetError("reset")})
     with pytest.raises(WorkerLostError, match="tcp://a does not answer: reset"):
         placement.open_listeners(broken, "training", ["tcp://a"])
     broken.answers = {"tcp://a": ModuleNotFoundError("No module named 'algorithms'")}
     with pytest.raises(VersionError, match=r"tcp://a cannot train: .*algorithms"):
         placement.open_listeners(broken, "training", ["tcp://a"])
-    older = {what: said for what, said in worker_tasks.versions().items() if what != "code"}
+    older = {what: reported for what, reported in worker_tasks.versions().items() if what != "code"}
     broken.answers = {"tcp://a": older}
     with pytest.raises(VersionError, match="code is unknown at tcp://a"):
         placement.compare_versions(broken, ["tcp://a"])
 
 
 def count_at_worker(n_jobs):
-    """Return how many threads a task of a worker has: as it is, and as a rank."""
+    """Return the number of threads of a task on a worker: as it is, and as a rank."""
     alone = count_threads(n_jobs)
     with worker_tasks.own_threads():
         return alone, count_threads(n_jobs)
 
 
 @pytest.mark.filterwarnings("ignore:Inside a Dask worker")
-def test_ranks_have_threads_although_their_workers_are_daemons(client):
+def test_ranks_use_threads_in_daemonic_workers(client):
     for n_jobs in (2, 3):
         assert client.submit(count_at_worker, n_jobs).result() == (1, n_jobs)

@@ -35,8 +35,8 @@ LOADERS = [
 
 
 @parametrize_with_checks([E() for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
@@ -75,7 +75,7 @@ def classes_of(rng, X, k):
     weighted=st.booleans(),
 )
 @settings(max_examples=150)
-def test_classifiers_grow_scikit_learns_trees(seed, limits, n, k, missing, weighted):
+def test_classifier_trees_equal_scikit_learn(seed, limits, n, k, missing, weighted):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing)
     y = classes_of(rng, X, k)
@@ -96,8 +96,8 @@ def test_classifiers_grow_scikit_learns_trees(seed, limits, n, k, missing, weigh
 
 @given(seed=seeds, limits=LIMITS, n=st.integers(2, 100), monotonic=st.booleans())
 @settings(max_examples=60)
-def test_regressors_grow_scikit_learns_trees_where_sums_are_exact(seed, limits, n, monotonic):
-    """Integer values and weights: no sum is rounded, so no rounding decides a tie."""
+def test_regressor_trees_equal_scikit_learn_when_sums_are_exact(seed, limits, n, monotonic):
+    """Integer values and weights: no sum is rounded, so rounding decides no tie."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing=0.2)
     y = rng.integers(-50, 50, n).astype(float)
@@ -113,7 +113,7 @@ def test_regressors_grow_scikit_learns_trees_where_sums_are_exact(seed, limits, 
 
 @pytest.mark.parametrize("load", LOADERS)
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_the_same_trees_on_real_data(load, criterion):
+def test_trees_equal_scikit_learn_on_real_data(load, criterion):
     X, y = load(return_X_y=True)
     for limits in ({}, {"max_features": "sqrt"}, {"max_leaf_nodes": 10}):
         given_both = {"criterion": criterion, "random_state": 7, **limits}
@@ -121,8 +121,8 @@ def test_the_same_trees_on_real_data(load, criterion):
         assert difference(ours, tree.DecisionTreeClassifier(**given_both).fit(X, y)) == ""
 
 
-def first_parting(ours, theirs):
-    """Return the first node, going down both trees together, where the splits differ, or None."""
+def first_difference(ours, theirs):
+    """Return the first node, depth first, where the splits of two trees differ, or None."""
     a, b = ours.tree_, theirs.tree_
     waiting = [(0, 0)]
     while waiting:
@@ -146,14 +146,14 @@ def gain(fitted, node):
 
 @given(seed=seeds, classes=st.booleans())
 @settings(max_examples=60)
-def test_elsewhere_trees_part_only_where_two_splits_tie(seed, classes):
+def test_trees_differ_from_scikit_learn_only_at_ties(seed, classes):
     rng = np.random.default_rng(seed)
     X = table(rng, 150, 6)
     y = rng.integers(0, 3, 150) if classes else rng.normal(size=150)
     weight = rng.uniform(0.1, 2.0, 150)
     ours = BOTH[not classes](random_state=0).fit(X, y, sample_weight=weight)
     theirs = REFERENCE[type(ours)](random_state=0).fit(X, y, sample_weight=weight)
-    parting = first_parting(ours, theirs)
+    parting = first_difference(ours, theirs)
     if parting:
         scale = ours.tree_.weighted_n_node_samples[0] * ours.tree_.impurity[0]
         assert gain(ours, parting[0]) == pytest.approx(gain(theirs, parting[1]), abs=1e-9 * scale)
@@ -170,7 +170,7 @@ def test_class_weights_and_sample_weights_multiply():
         assert ours.tree_.value == pytest.approx(theirs.tree_.value)
 
 
-def test_the_pruning_path_is_scikit_learns():
+def test_pruning_path_equals_scikit_learn():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     ours = DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(X, y)
     theirs = tree.DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(X, y)
@@ -197,7 +197,7 @@ def test_any_number_of_threads_gives_the_same_bits(seed, classes, threads, best_
 
 @given(seed=seeds)
 @settings(max_examples=25)
-def test_the_order_of_rows_does_not_matter(seed):
+def test_row_order_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     X = table(rng, 100, 4)
     y = rng.integers(0, 3, 100)
@@ -208,7 +208,7 @@ def test_the_order_of_rows_does_not_matter(seed):
 
 @given(seed=seeds, criterion=st.sampled_from(["gini", "entropy"]))
 @settings(max_examples=25)
-def test_a_weight_of_three_is_three_rows(seed, criterion):
+def test_weight_of_three_equals_three_rows(seed, criterion):
     rng = np.random.default_rng(seed)
     X = table(rng, 60, 4)
     y = rng.integers(0, 3, 60)
@@ -236,11 +236,11 @@ def test_only_the_order_of_values_matters(seed):
     assert plain.apply(X).tolist() == other.apply(mapped).tolist()
 
 
-# ------------------------------------------------------------------ what it takes and gives
+# ------------------------------------------------------------------ inputs and outputs
 
 
 @pytest.mark.parametrize("estimator", BOTH)
-def test_frames_give_names_and_the_same_tree(estimator):
+def test_frames_give_column_names_and_the_same_tree(estimator):
     X, y = datasets.load_iris(return_X_y=True)
     names = ["a", "b", "c", "d"]
     plain = estimator(random_state=0).fit(X, y)
@@ -255,7 +255,7 @@ def test_frames_give_names_and_the_same_tree(estimator):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int64, bool, np.float16])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_any_numbers_in_any_order(dtype, order):
+def test_any_dtype_and_memory_order(dtype, order):
     X, y = datasets.load_digits(return_X_y=True)
     X = np.asarray(X[:200], dtype, order=order)
     ours = DecisionTreeClassifier(random_state=0).fit(X, y[:200])
@@ -264,7 +264,7 @@ def test_any_numbers_in_any_order(dtype, order):
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [-1.0, 1.0], [False, True], [7, 3]])
-def test_labels_of_any_kind(labels):
+def test_labels_of_any_type(labels):
     y = np.array(labels)[[0, 1, 1, 0]]
     model = DecisionTreeClassifier().fit([[0], [1], [2], [3]], y)
     assert model.predict([[0], [1]]).tolist() == y[:2].tolist()
@@ -286,7 +286,7 @@ BAD = [
 
 @pytest.mark.parametrize(("params", "text"), BAD)
 @pytest.mark.parametrize("estimator", BOTH)
-def test_bad_parameters_raise_scikit_learns_error(params, text, estimator):
+def test_invalid_parameters_raise_scikit_learn_errors(params, text, estimator):
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=text or "parameter") as ours:
         estimator(**params).fit(X, y % 2)
@@ -302,7 +302,7 @@ def test_monotonic_constraints_need_two_classes():
 
 
 @pytest.mark.parametrize("estimator", BOTH)
-def test_bad_data_raises_scikit_learns_error(estimator):
+def test_invalid_data_raises_scikit_learn_errors(estimator):
     X, y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
     model = estimator()
     for bad, text in (
@@ -328,7 +328,7 @@ def test_bad_data_raises_scikit_learns_error(estimator):
         model.predict(np.full((4, 2), -np.inf))
 
 
-def test_values_are_not_classes():
+def test_classifier_refuses_continuous_targets():
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         DecisionTreeClassifier().fit([[0], [1], [2]], [0.1, 0.2, 0.3])
 
@@ -339,7 +339,7 @@ def test_one_row_and_one_class():
 
 
 @pytest.mark.parametrize("estimator", BOTH)
-def test_a_pickled_or_unchecked_tree_tells_the_same(estimator):
+def test_pickle_and_check_input_false_give_the_same_result(estimator):
     X, y = datasets.load_iris(return_X_y=True)
     model = estimator(random_state=0, max_depth=3).fit(X, y)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
@@ -351,14 +351,14 @@ def test_a_pickled_or_unchecked_tree_tells_the_same(estimator):
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize("missing", [False, True])
-def test_the_common_form_predicts_the_same(estimator, missing):
+def test_exported_trees_predict_the_same(estimator, missing):
     X, y = datasets.load_wine(return_X_y=True)
     if missing:
         X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     model = estimator(random_state=0).fit(X, y)
     common = model.ensemble_
-    wanted = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
-    assert np.array_equal(common.predict(X), wanted)
+    expected = model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+    assert np.array_equal(common.predict(X), expected)
     assert np.array_equal(common.leaves(X)[:, 0], model.apply(X))
     assert common.classes == ((0, 1, 2) if hasattr(model, "classes_") else ())
     assert common.gain.sum() > 0
@@ -366,7 +366,7 @@ def test_the_common_form_predicts_the_same(estimator, missing):
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize("weight", [None, np.ones(178), np.arange(178) % 4, np.full(178, 0.3)])
-def test_what_it_is_given_stays_as_it_is(estimator, weight):
+def test_inputs_are_not_modified(estimator, weight):
     X, y = datasets.load_wine(return_X_y=True)
     arrays = [X, y, y.astype(float), *([] if weight is None else [weight])]
     before = [a.copy() for a in arrays]
@@ -378,7 +378,7 @@ def test_what_it_is_given_stays_as_it_is(estimator, weight):
     estimator(random_state=0).fit(X, y, sample_weight=weight)
 
 
-def test_it_works_in_pipelines_and_searches():
+def test_works_in_pipelines_and_searches():
     X, y = datasets.load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0))
     search = GridSearchCV(pipeline, {"decisiontreeclassifier__max_depth": [1, 3]}, cv=3).fit(X, y)
@@ -386,13 +386,13 @@ def test_it_works_in_pipelines_and_searches():
     assert search.score(X, y) > 0.9
 
 
-def test_names_and_defaults_are_scikit_learns():
+def test_names_and_defaults_equal_scikit_learn():
     more = dict.fromkeys(["categorical_features", "n_jobs", "parity"])
     for ours, theirs in REFERENCE.items():
         assert ours().get_params() == {**theirs().get_params(), **more}
 
 
-def test_an_estimator_loads_its_own_file_only():
+def test_estimator_loads_only_its_own_file():
     code = (
         "import sys; from algorithms import DecisionTreeClassifier;"
         "print('algorithms.decision_tree' in sys.modules, 'algorithms.bagging' in sys.modules,"
@@ -402,7 +402,7 @@ def test_an_estimator_loads_its_own_file_only():
     assert done.stdout.split() == ["True", "False", "False", "False"]
 
 
-def test_an_unknown_name_is_told():
+def test_unknown_name_is_reported():
     import algorithms
 
     with pytest.raises(AttributeError, match="no attribute 'DecisionForest'"):
@@ -410,7 +410,7 @@ def test_an_unknown_name_is_told():
     assert "DecisionTreeRegressor" in dir(algorithms)
 
 
-def test_threads_that_share_a_node_choose_alike_between_perfect_splits():
+def test_threads_of_a_node_choose_the_same_perfect_split():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 70_000)
     X = np.column_stack([y + 0.2 * rng.random(len(y)), 3 * y + rng.random(len(y))])
@@ -427,6 +427,6 @@ def test_one_class_with_a_monotonic_constraint_is_a_leaf():
     assert model.predict([[0.0]]).tolist() == ["a"]
 
 
-def test_class_weights_that_leave_nothing_are_refused():
+def test_class_weights_of_zero_only_are_refused():
     with pytest.raises(ValueError, match="at least one non-zero"):
         DecisionTreeClassifier(class_weight={0: 0.0, 1: 0.0}).fit([[0.0], [1.0]], [0, 1])

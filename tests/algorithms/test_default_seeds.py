@@ -1,4 +1,4 @@
-"""What ``random_state=None`` means: a fixed seed, or a new draw, as in the library answered to."""
+"""Tests of ``random_state=None``: a fixed seed or a new draw, as in the reference library."""
 
 import numpy as np
 import pytest
@@ -31,29 +31,30 @@ FIXED = [
 DRAWS = ["RandomForestRegressor", "BaggingRegressor", "AdaBoostRegressor", "RandomForestClassifier"]
 
 
-def said(model, X):
-    """Return what a model predicts."""
+def predictions_of(model, X):
+    """Return the predictions of a model."""
     return getattr(model, "predict_proba", model.predict)(X)
 
 
 @pytest.mark.parametrize(("name", "params"), FIXED)
-def test_defaults_are_deterministic_where_the_library_is(name, params):
+def test_defaults_are_deterministic_if_the_library_is(name, params):
     X, y = table(name)
     first, second, zero = (
-        said(small(name, random_state=seed, **params).fit(X, y), X) for seed in (None, None, 0)
+        predictions_of(small(name, random_state=seed, **params).fit(X, y), X)
+        for seed in (None, None, 0)
     )
     assert np.array_equal(first, second)
     assert np.array_equal(first, zero)
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_defaults_draw_anew_where_scikit_learn_does(name):
+def test_defaults_draw_new_seeds_if_scikit_learn_does(name):
     X, y = table(name)
-    found = [said(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
-    assert not all(np.array_equal(found[0], other) for other in found[1:])
+    results = [predictions_of(small(name, random_state=None).fit(X, y), X) for _ in range(3)]
+    assert not all(np.array_equal(results[0], other) for other in results[1:])
 
 
-def test_the_default_seed_on_dask_is_the_local_one():
+def test_default_seed_on_dask_equals_the_local_one():
     assert DaskHistogramBoostingRegressor().random_state is None
     assert draw_seed(None) == draw_seed(0) == draw_seed(None)
     assert draw_seed(np.random.RandomState(0)) == draw_seed(0)

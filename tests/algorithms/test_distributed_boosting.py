@@ -1,4 +1,4 @@
-"""Training on ranks gives the local model, to the bit. Here ranks are threads of this process."""
+"""Tests that training on ranks gives the local model bitwise; ranks are threads here."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ ONCE = [(name, 3) for name in CASES if name not in ("regression", "binary")]
 
 @pytest.mark.parametrize("learner", ["data", "feature", "voting"])  # for all six features
 @pytest.mark.parametrize(("name", "size"), ALWAYS + ONCE)
-def test_the_model_is_the_local_one(name, size, learner):
+def test_model_equals_local_model(name, size, learner):
     X, y, weight = table()
     y = target_of(name, y)
     weight = weight if name in ("binary", "multiclass", "huber", "binary, unbalanced") else None
@@ -95,12 +95,12 @@ def test_the_model_is_the_local_one(name, size, learner):
         results = train_ranks(
             CASES[name], X, y, weight, parts=parts, size=size, tree_learner=learner
         )
-        found = ensemble_of(results[0], local)
-        assert digest_of(found) == digest_of(local.ensemble_)
+        actual = ensemble_of(results[0], local)
+        assert digest_of(actual) == digest_of(local.ensemble_)
         assert [result.lost for result in results] == [""] * size
 
 
-def test_float32_rows_and_many_threads_give_the_local_model():
+def test_float32_rows_and_threads_give_the_local_model():
     X, y, _ = table()
     X = X.astype(np.float32)
     case = model(HistogramBoostingRegressor, n_jobs=2)
@@ -109,7 +109,7 @@ def test_float32_rows_and_many_threads_give_the_local_model():
     assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)
 
 
-def test_only_decisions_travel_where_features_are_shared():
+def test_feature_parallel_training_sends_only_decisions():
     X, y, _ = table()
     sent = {
         learner: train_ranks(
@@ -128,25 +128,27 @@ def wide_table():
     return X, X[:, 7] + X[:, 40] * (X[:, 21] > 0) + rng.normal(size=N)
 
 
-def test_votes_are_for_what_matters_and_save_traffic():
+def test_voting_selects_important_features_and_reduces_traffic():
     X, y = wide_table()
     case = model(HistogramBoostingRegressor, n_estimators=5)
     parts = {"parts": [(0, 300), (2, 250), (1, 350)], "size": 3}
     some = {"tree_learner": "voting", "top_k": 2}
     kinds = {"all": {}, "some": some, "again": some}
-    found = {what: train_ranks(case, X, y, **parts, **how)[0] for what, how in kinds.items()}
+    results = {what: train_ranks(case, X, y, **parts, **how)[0] for what, how in kinds.items()}
     local = case.fit(X, y)
-    ensembles = {what: ensemble_of(result, local) for what, result in found.items()}
+    ensembles = {what: ensemble_of(result, local) for what, result in results.items()}
     assert digest_of(ensembles["some"]) == digest_of(ensembles["again"])
     assert digest_of(ensembles["some"]) != digest_of(ensembles["all"])
-    sent = {what: sum(count for count, _ in result.sent.values()) for what, result in found.items()}
+    sent = {
+        what: sum(count for count, _ in result.sent.values()) for what, result in results.items()
+    }
     assert sent["some"] < sent["all"] / 3
     scores = (FastPredictor(ensembles[what]).raw(X).ravel() for what in ("some", "all"))
     some, whole = (np.mean((score - y) ** 2) for score in scores)
     assert some < 1.2 * whole < 1.2 * np.var(y)
 
 
-def test_twice_as_many_as_are_voted_for_are_summed():
+def test_twice_the_number_of_votes_is_summed():
     X, y = wide_table()
     case = model(HistogramBoostingRegressor, n_estimators=2)
     parts = {"parts": [(0, 400), (1, 500)], "size": 2, "tree_learner": "voting"}
@@ -155,14 +157,14 @@ def test_twice_as_many_as_are_voted_for_are_summed():
     assert digest_of(ensemble_of(results[0], local)) == digest_of(local.ensemble_)
 
 
-def test_the_features_with_most_votes_are_chosen():
+def test_features_with_most_votes_are_chosen():
     grower = VotingGrower.__new__(VotingGrower)
     grower.features, grower.top_k = np.arange(6), 2
     cast = np.array([[4, 1], [1, 4], [2, 0], [5, NO_VOTE]], np.uint32)
     assert grower.count_votes(cast).tolist() == [1, 2, 4, 5]  # 2 and 5 come first, 0 comes second
 
 
-def test_rounds_stop_where_the_local_fit_stops():
+def test_rounds_stop_with_the_local_fit():
     X, y, _ = table()
     case = model(
         HistogramBoostingRegressor, n_estimators=60, learning_rate=0.6, early_stopping_round=2
@@ -184,7 +186,7 @@ def test_rounds_stop_where_the_local_fit_stops():
 
 @pytest.mark.parametrize("learner", ["data", "feature"])
 @pytest.mark.parametrize("name", ["sampled", "binary", "categories"])
-def test_training_goes_on_where_it_was_left(name, learner):
+def test_training_resumes_where_it_stopped(name, learner):
     X, y, weight = table()
     y = target_of(name, y)
     parts = [(0, 400), (1, 500)]
@@ -197,7 +199,7 @@ def test_training_goes_on_where_it_was_left(name, learner):
     assert digest_of(ensemble_of(again, local)) == digest_of(local.ensemble_)
 
 
-def test_a_lost_rank_ends_training_and_the_others_keep_their_rounds():
+def test_lost_rank_ends_training_and_other_ranks_keep_their_rounds():
     X, y, _ = table()
     case = model(HistogramBoostingRegressor, n_estimators=200)
 
@@ -220,16 +222,16 @@ def test_a_lost_rank_ends_training_and_the_others_keep_their_rounds():
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_a_slow_link_changes_nothing(size):
+def test_slow_link_does_not_change_the_model(size):
     X, y, _ = table()
     case = model(HistogramBoostingRegressor, n_estimators=2, num_leaves=6)
-    wanted = digest_of(case.fit(X, y).ensemble_)
+    expected = digest_of(case.fit(X, y).ensemble_)
     for parts in partitionings(N, size, np.random.default_rng(size)):
         results = train_ranks(case, X, y, parts=parts, size=size, delay=0.003)
-        assert digest_of(ensemble_of(results[0], case)) == wanted
+        assert digest_of(ensemble_of(results[0], case)) == expected
 
 
-def test_targets_that_make_no_sense_are_an_error_at_every_rank():
+def test_invalid_targets_are_an_error_on_every_rank():
     X, y, _ = table()
     y = np.where(np.arange(N) == 700, 1e300, y)
     with pytest.raises(ValueError, match="not finite"), np.errstate(over="ignore"):
@@ -237,7 +239,7 @@ def test_targets_that_make_no_sense_are_an_error_at_every_rank():
 
 
 @pytest.mark.parametrize("learner", ["data", "feature"])
-def test_targets_that_vanish_are_an_error_at_every_rank_though_one_has_no_row(learner):
+def test_vanishing_targets_are_an_error_on_every_rank_even_without_rows(learner):
     X, y, weight = table()
     parts = [(0, 0), (1, N)]
     with pytest.raises(ValueError, match="too small"):
@@ -245,7 +247,7 @@ def test_targets_that_vanish_are_an_error_at_every_rank_though_one_has_no_row(le
 
 
 @pytest.mark.parametrize("learner", ["data", "feature"])
-def test_multiples_of_weights_and_rows_of_weight_0_are_as_in_the_local_model(learner):
+def test_scaled_and_zero_weights_equal_the_local_model(learner):
     X, y, weight = table()
     for own in (1e-60 * weight, np.full(N, 3.0)):
         local = CASES["huber"].fit(X, y, own)

@@ -1,4 +1,4 @@
-"""Ranks on three hosts: network namespaces on a switch, one behind a slow link that loses packets.
+"""Tests of ranks on three hosts: network namespaces, one behind a slow, lossy link.
 
 Not every kernel can slow a link down; then the test says so and goes on without. Slow links are
 tested in any case, by a relay, in `test_distributed_boosting`.
@@ -28,7 +28,7 @@ def ip(*words):
 
 
 def make_host(switch, name, end, host):
-    """Make a namespace with one address, its link plugged into the switch's namespace."""
+    """Create a namespace with one address and a link to the namespace of the switch."""
     ip("link", "add", end, "type", "veth", "peer", "name", f"{end}s")
     ip("link", "set", f"{end}s", "netns", switch)
     ip("-n", switch, "link", "set", f"{end}s", "master", "bridge", "up")
@@ -38,10 +38,10 @@ def make_host(switch, name, end, host):
 
 
 def slow_down(name, end):
-    """Return why a link could not be slowed down, or nothing."""
-    asked = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", end, "root", *SLOW]
+    """Return the reason why a link could not be slowed down, or an empty text."""
+    requested = ["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", end, "root", *SLOW]
     try:
-        subprocess.run(asked, check=True, capture_output=True, timeout=20, text=True)
+        subprocess.run(requested, check=True, capture_output=True, timeout=20, text=True)
     except (OSError, subprocess.SubprocessError) as error:
         return str(getattr(error, "stderr", "") or error).strip()
     return ""
@@ -49,7 +49,7 @@ def slow_down(name, end):
 
 @pytest.fixture
 def hosts(record_property):
-    """Return three network namespaces; the first one's link has 3 ms of delay and 1 % of loss."""
+    """Yield three network namespaces; the first link has 3 ms of delay and 1 % of loss."""
     if not shutil.which("ip") or os.geteuid():
         pytest.skip("making network namespaces needs `ip` and root")
     names = [f"th-{os.getpid()}-{side}" for side in "sabc"]
@@ -67,19 +67,19 @@ def hosts(record_property):
             why = getattr(error, "stderr", "") or error
             pytest.skip(f"network namespaces cannot be made here: {why}")
         why = slow_down(names[1], ends[0])
-        told = f"no link could be slowed down: {why}" if why else "one link is slow"
-        record_property("slow link", told)
-        sys.stdout.write(f"{told}\n")
+        message = f"no link could be slowed down: {why}" if why else "one link is slow"
+        record_property("slow link", message)
+        sys.stdout.write(f"{message}\n")
         yield names[1:]
 
 
 @pytest.mark.slow
 def test_ranks_on_three_hosts_give_the_same_model(hosts, tmp_path):
     path = os.pathsep.join([str(ROOT), str(SCRIPT.parent), os.environ.get("PYTHONPATH", "")])
-    told = [",".join(HOSTS), "4711", str(tmp_path)]
+    messages = [",".join(HOSTS), "4711", str(tmp_path)]
     running = [
         subprocess.Popen(
-            ["ip", "netns", "exec", name, sys.executable, str(SCRIPT), str(rank), *told],
+            ["ip", "netns", "exec", name, sys.executable, str(SCRIPT), str(rank), *messages],
             env={**os.environ, "PYTHONPATH": path},
         )
         for rank, name in enumerate(hosts)
@@ -87,5 +87,5 @@ def test_ranks_on_three_hosts_give_the_same_model(hosts, tmp_path):
     assert [one.wait(120) for one in running] == [0, 0, 0]
     parts = [(0, length) for length in LENGTHS]
     alone = train_ranks(MODEL, *table(), parts=parts, size=1, seed=5)[0]
-    wanted = join_trees(alone.rounds, alone.binner, alone.base)
-    assert (tmp_path / "digest").read_text() == digest_of(wanted)
+    expected = join_trees(alone.rounds, alone.binner, alone.base)
+    assert (tmp_path / "digest").read_text() == digest_of(expected)

@@ -1,4 +1,4 @@
-"""Links and collectives between ranks, each a thread of this process with sockets of its own."""
+"""Tests of links and collectives between ranks, each a thread with its own sockets."""
 
 import socket
 import struct
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ranks_kit import SECRET, together
+from ranks_kit import SECRET, run_ranks
 
 from algorithms.distributed import handshake, sockets
 from algorithms.distributed.collective import decode, encode, join, skips_of, split_frame, width_of
@@ -19,22 +19,22 @@ from algorithms.distributed.sockets import LinkError
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
-def test_every_rank_gathers_what_all_have(size):
-    found = together(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
-    assert found == [[b"x" * rank for rank in range(size)]] * size
+def test_allgather_returns_all_values_on_every_rank(size):
+    results = run_ranks(size, lambda ranks: ranks.gather(b"x" * ranks.rank, "test"))
+    assert results == [[b"x" * rank for rank in range(size)]] * size
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
-def test_every_rank_gets_the_sum_of_its_block(size):
+def test_reduce_scatter_returns_the_sum_of_each_block(size):
     rng = np.random.default_rng(size)
     lengths = [3 * rank % 5 for rank in range(size)]
     numbers = [[rng.integers(-(2**30), 2**30, (2, n)) for n in lengths] for _ in range(size)]
-    found = together(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
+    results = run_ranks(size, lambda ranks: ranks.add_up(numbers[ranks.rank], (5, 6), "test"))
     for rank in range(size):
-        assert np.array_equal(found[rank], sum(numbers[other][rank] for other in range(size)))
+        assert np.array_equal(results[rank], sum(numbers[other][rank] for other in range(size)))
 
 
-def test_what_is_sent_is_counted_and_no_more_than_must_be():
+def test_sent_bytes_are_counted_and_minimal():
     size, n = 5, 100
     blocks = [np.ones((2, n), np.int64)] * size
 
@@ -43,62 +43,62 @@ def test_what_is_sent_is_counted_and_no_more_than_must_be():
         return ranks.sent["sums"], ranks.calls["sums"]
 
     steps = len(skips_of(size))
-    assert together(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
+    assert run_ranks(size, task) == [((size - 1) * n * 5 + 8 * steps, steps)] * size
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6])
-def test_every_rank_learns_the_best_of_all(size):
+def test_every_rank_receives_the_best_of_all(size):
     given = [b"%d" % (rank * 7 % size) for rank in range(size)]
-    found = together(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
-    assert found == [max(given)] * size
+    results = run_ranks(size, lambda ranks: ranks.best(given[ranks.rank], max, "test"))
+    assert results == [max(given)] * size
 
 
-def test_tables_of_all_ranks_come_squeezed():
+def test_tables_of_all_ranks_are_compressed():
     def task(ranks):
         table = np.zeros((2, 500), np.int64)
         table[ranks.rank, 7] = 1 << 60
         return ranks.tables(table, "test"), ranks.sent["test"]
 
-    for tables, sent in together(2, task):
+    for tables, sent in run_ranks(2, task):
         assert [table[:, 7].tolist() for table in tables] == [[1 << 60, 0], [0, 1 << 60]]
         assert sent < 200
 
 
-def test_totals_are_of_all_ranks():
-    found = together(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
-    assert [total.tolist() for total in found] == [[[3, 3]]] * 3
+def test_totals_cover_all_ranks():
+    results = run_ranks(3, lambda ranks: ranks.total([[ranks.rank, 1]], "test"))
+    assert [total.tolist() for total in results] == [[[3, 3]]] * 3
 
 
 @given(st.integers(0, 2**62), st.integers(0, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=50)
-def test_numbers_survive_their_narrow_form(largest, count, seed):
+def test_numbers_survive_compression(largest, count, seed):
     rng = np.random.default_rng(seed)
     block = rng.integers(-largest, largest, (2, count), endpoint=True)
     widths = (width_of(largest), 8)
-    (found,) = decode(encode(block, widths), [count], widths)
-    assert np.array_equal(found, block)
+    (result,) = decode(encode(block, widths), [count], widths)
+    assert np.array_equal(result, block)
     assert width_of(127) == 1
     assert width_of(128) == 2
     assert [width_of(2**bits) for bits in (22, 38, 54, 62)] == [4, 5, 8, 8]
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_a_wrong_secret_is_an_error_for_all_within_seconds(size):
+def test_wrong_secret_is_an_error_on_all_ranks_within_seconds(size):
     began = time.monotonic()
     secrets = [SECRET] * (size - 1) + [b"another"]
-    found = together(size, lambda ranks: None, secrets, joining=20.0)
-    assert all(isinstance(one, LinkError) for one in found)
-    assert any("secret" in str(one) for one in found)
+    results = run_ranks(size, lambda ranks: None, secrets, joining=20.0)
+    assert all(isinstance(one, LinkError) for one in results)
+    assert any("secret" in str(one) for one in results)
     assert time.monotonic() - began < 15.0
 
 
-def test_strangers_are_turned_away_and_do_not_disturb():
+def test_foreign_connections_are_refused_without_disturbance():
     listeners = [sockets.listen("127.0.0.1") for _ in range(2)]
     addresses = [one.getsockname() for one in listeners]
     for noise in (b"", b"GET / HTTP/1.0\r\n\r\n" * 9):
-        stranger = socket.create_connection(addresses[0])
-        stranger.sendall(noise)
-        stranger.close()
+        connection = socket.create_connection(addresses[0])
+        connection.sendall(noise)
+        connection.close()
 
     def run(rank):
         with join(rank, addresses, listeners[rank], SECRET) as ranks:
@@ -108,7 +108,7 @@ def test_strangers_are_turned_away_and_do_not_disturb():
         assert list(pool.map(run, range(2))) == [[b"0", b"1"]] * 2
 
 
-def test_who_does_not_prove_the_secret_is_no_caller():
+def test_connection_without_proof_of_the_secret_is_refused():
     listener = sockets.listen("127.0.0.1")
     outcome = []
 
@@ -120,16 +120,16 @@ def test_who_does_not_prove_the_secret_is_no_caller():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    with socket.create_connection(listener.getsockname()) as stranger:
-        stranger.sendall(handshake.HELLO.pack(handshake.MAGIC, 1, 1, b"n" * 32))
-        assert len(handshake.read(stranger, 64, time.monotonic() + 5.0)) == 64
-        stranger.sendall(b"p" * 32)
+    with socket.create_connection(listener.getsockname()) as connection:
+        connection.sendall(handshake.HELLO.pack(handshake.MAGIC, 1, 1, b"n" * 32))
+        assert len(handshake.read(connection, 64, time.monotonic() + 5.0)) == 64
+        connection.sendall(b"p" * 32)
         thread.join()
     listener.close()
     assert isinstance(outcome[0], LinkError)
 
 
-def test_silent_and_slow_strangers_keep_no_rank_waiting():
+def test_silent_and_slow_connections_do_not_delay_ranks():
     listeners = [sockets.listen("127.0.0.1") for _ in range(2)]
     addresses = [one.getsockname() for one in listeners]
     silent = [socket.create_connection(addresses[0]) for _ in range(12)]
@@ -148,7 +148,7 @@ def test_silent_and_slow_strangers_keep_no_rank_waiting():
     dripping.join()
 
 
-def test_a_whole_greeting_has_one_deadline(monkeypatch):
+def test_whole_handshake_has_one_deadline(monkeypatch):
     monkeypatch.setattr(handshake, "GREETING", 0.3)
     one, other = socket.socketpair()
     with one, other:
@@ -162,7 +162,7 @@ def test_a_whole_greeting_has_one_deadline(monkeypatch):
 
 
 def drip_into(connection, sent):
-    """Send a byte at a time, each well before any step of a handshake would be too late."""
+    """Send one byte at a time, each within the time limit of a handshake step."""
     with suppress(OSError):
         for byte in handshake.HELLO.pack(handshake.MAGIC, 0, 1, b"n" * 32):
             connection.send(bytes([byte]))
@@ -170,7 +170,7 @@ def drip_into(connection, sent):
             time.sleep(0.1)
 
 
-def test_a_rank_that_goes_takes_all_others_along():
+def test_lost_rank_ends_all_other_ranks():
     def task(ranks):
         for step in range(1000):
             if ranks.rank == 2 and step == 5:
@@ -179,23 +179,23 @@ def test_a_rank_that_goes_takes_all_others_along():
             ranks.gather(b"here", "test")
         return "done"
 
-    found = together(4, task)
-    assert found[2] == "gone"
-    assert all(isinstance(found[rank], LinkError) for rank in (0, 1, 3))
+    results = run_ranks(4, task)
+    assert results[2] == "gone"
+    assert all(isinstance(results[rank], LinkError) for rank in (0, 1, 3))
 
 
-def test_a_silent_neighbour_is_given_up():
+def test_silent_neighbour_is_given_up():
     def task(ranks):
         if ranks.rank == 1:
             time.sleep(1.0)
             return None
         return ranks.gather(b"", "test")
 
-    found = together(2, task, patience=0.2)
-    assert "silent for 0.2 s" in str(found[0])
+    results = run_ranks(2, task, patience=0.2)
+    assert "silent for 0.2 s" in str(results[0])
 
 
-def test_a_frame_above_its_cap_is_refused():
+def test_oversized_frame_is_refused():
     one, other = socket.socketpair()
     with one, other:
         one.setblocking(False)
@@ -204,11 +204,11 @@ def test_a_frame_above_its_cap_is_refused():
             sockets.swap(one, b"", one, 100, 1.0)
 
 
-def test_large_frames_cross():
+def test_large_frames_are_sent():
     data = np.random.default_rng(0).bytes(3_000_000)
-    found = together(2, lambda ranks: ranks.gather(data, "test"))
-    assert found == [[data, data]] * 2
+    results = run_ranks(2, lambda ranks: ranks.gather(data, "test"))
+    assert results == [[data, data]] * 2
 
 
-def test_a_frame_is_cut_where_it_was_joined():
+def test_joined_frame_is_split_again():
     assert split_frame(struct.pack("<Q", 2) + b"ab" + struct.pack("<Q", 0)) == [b"ab", b""]

@@ -1,4 +1,4 @@
-"""Weights that are very large or very small: the same models as of weights near 1, to the bit."""
+"""Tests that very large or small weights give bitwise the same models as weights near 1."""
 
 import numpy as np
 import pytest
@@ -25,23 +25,23 @@ MODELS = [
 
 
 @given(seed=seeds, power=st.integers(-1000, 1000), n=st.integers(1, 20))
-def test_only_the_scale_is_changed(seed, power, n):
+def test_only_the_scale_changes(seed, power, n):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, n)
-    scaled, found = bring_near_one(np.ldexp(weight, power))
-    assert np.array_equal(np.ldexp(scaled, found - power), weight)
+    scaled, result = bring_near_one(np.ldexp(weight, power))
+    assert np.array_equal(np.ldexp(scaled, result - power), weight)
     assert 2.0**-33 <= scaled.max() <= 2.0**33
-    assert (found == 0) == (abs(np.frexp(np.ldexp(weight, power).max())[1]) <= 32)
+    assert (result == 0) == (abs(np.frexp(np.ldexp(weight, power).max())[1]) <= 32)
 
 
 @pytest.mark.parametrize("weight", [None, np.zeros(3), np.array([1.0, np.inf]), np.array([-2.0])])
-def test_what_has_no_scale_is_left_alone(weight):
+def test_unscalable_data_is_unchanged(weight):
     assert bring_near_one(weight) == (weight, 0)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @given(seed=seeds, power=FAR)
 @settings(max_examples=8)
-def test_the_model_does_not_know_the_scale(model, seed, power):
+def test_model_does_not_depend_on_the_scale(model, seed, power):
     rng = np.random.default_rng(seed)
     X, weight = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, 80)
     y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
@@ -49,14 +49,14 @@ def test_the_model_does_not_know_the_scale(model, seed, power):
     far = clone(model).fit(X, y, sample_weight=np.ldexp(weight, power))
     assert np.array_equal(near.predict(X), far.predict(X))
     if hasattr(near, "tree_"):
-        told = near.tree_.weighted_n_node_samples
-        assert np.array_equal(far.tree_.weighted_n_node_samples, np.ldexp(told, power))
+        message = near.tree_.weighted_n_node_samples
+        assert np.array_equal(far.tree_.weighted_n_node_samples, np.ldexp(message, power))
         assert np.array_equal(far.feature_importances_, near.feature_importances_)
 
 
 @given(seed=seeds, scale=st.sampled_from([1e300, 1e-300, 1e150, 1e-150]))
 @settings(max_examples=10)
-def test_values_of_any_size_are_predicted_by_numbers(seed, scale):
+def test_predictions_of_any_magnitude_are_finite(seed, scale):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] + rng.normal(size=60)) * scale
@@ -66,7 +66,7 @@ def test_values_of_any_size_are_predicted_by_numbers(seed, scale):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_a_learning_rate_of_two_boosts_without_end(depth):
+def test_learning_rate_of_two_diverges(depth):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=300) > 1).astype(int)

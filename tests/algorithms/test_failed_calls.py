@@ -1,4 +1,4 @@
-"""A `fit` or `load_model` that fails or is interrupted leaves the estimator as it was before."""
+"""Tests that a failed or interrupted `fit` or `load_model` leaves the estimator unchanged."""
 
 import inspect
 import sys
@@ -37,13 +37,13 @@ POINTS = 12  # calls of a fit at which it is interrupted
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt at the n-th call of a function of the package, in this thread."""
+    """Context that raises KeyboardInterrupt at the n-th package call in this thread."""
 
     def __init__(self, n=0):
         self.n, self.calls = n, 0
 
     def __call__(self, frame, event, _):
-        code = frame.f_code  # what a generator raises while it is closed is lost
+        code = frame.f_code  # exceptions in a closing generator are lost
         is_plain = not code.co_flags & inspect.CO_GENERATOR
         if event == "call" and is_plain and code.co_filename.startswith(PACKAGE):
             self.calls += 1
@@ -51,7 +51,7 @@ class InterruptAt:
                 raise KeyboardInterrupt
 
     def run(self, call):
-        """Call a function; return whether it was interrupted."""
+        """Call a function; return True if it was interrupted."""
         sys.setprofile(self)
         try:
             call()
@@ -63,7 +63,7 @@ class InterruptAt:
 
 
 def points_of(call):
-    """Return numbers of calls, spread over those that a function makes when it runs again.
+    """Return call numbers spread over the calls that a function makes when it runs again.
 
     Not the last ones: later runs need a few calls less, as trees keep what is made of them.
     """
@@ -74,7 +74,7 @@ def points_of(call):
 
 
 def bad_calls(name):
-    """Return arguments that `fit` refuses: dict, name of the fault → (X, y, keywords, params)."""
+    """Return invalid arguments of `fit`: dict, name of the fault → (X, y, keywords, params)."""
     X, y = table(name, seed=1, columns=2, labels=("c", "d", "e"))
     infinite, cube = X.copy(), X.reshape(ROWS, 2, 1)
     infinite[3, 0] = np.inf
@@ -105,7 +105,7 @@ def bad_calls(name):
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.parametrize("name", LOCAL)
-def test_a_refused_fit_leaves_the_earlier_model(name):
+def test_refused_fit_keeps_the_earlier_model(name):
     X, y = table(name)
     for other, target, keywords, params in bad_calls(name).values():
         model = small(name).fit(X, y)
@@ -124,7 +124,7 @@ def test_a_refused_fit_leaves_the_earlier_model(name):
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @pytest.mark.parametrize("name", LOCAL)
-def test_a_refused_first_fit_leaves_the_estimator_unfitted(name):
+def test_refused_first_fit_leaves_the_estimator_unfitted(name):
     for other, target, keywords, params in bad_calls(name).values():
         model = small(name).set_params(**params)
         before = state_of(model)
@@ -134,7 +134,7 @@ def test_a_refused_first_fit_leaves_the_estimator_unfitted(name):
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_an_interrupted_fit_leaves_the_earlier_model(name):
+def test_interrupted_fit_keeps_the_earlier_model(name):
     X, y = table(name)
     other, target = table(name, seed=1, columns=2, labels=("c", "d", "e"))
     model = small(name).fit(X, y)
@@ -146,7 +146,7 @@ def test_an_interrupted_fit_leaves_the_earlier_model(name):
 
 
 @pytest.mark.parametrize("name", WARM)
-def test_an_interrupted_warm_fit_leaves_the_earlier_members(name):
+def test_interrupted_warm_start_keeps_the_earlier_members(name):
     X, y = table(name)
     sampling = {"subsample": 0.5} if "Boosting" in name else {}
 
@@ -180,7 +180,7 @@ def stop(*_, **__):
         (NewtonBoostingRegressor, {"eval_metric": stop}, {}),
     ],
 )
-def test_an_interrupt_in_a_function_of_the_user_leaves_the_earlier_model(kind, params, keywords):
+def test_interrupt_in_a_user_function_keeps_the_earlier_model(kind, params, keywords):
     X, y = table(kind.__name__)
     other, target = table(kind.__name__, seed=1, columns=2)
     model = kind(n_estimators=3, random_state=0).fit(X, y)
@@ -208,7 +208,7 @@ class FailsLater(DecisionTreeClassifier):
 
 
 @pytest.mark.parametrize("name", ["BaggingClassifier", "AdaBoostClassifier"])
-def test_a_failed_member_leaves_the_earlier_ensemble(name):
+def test_failed_member_keeps_the_earlier_ensemble(name):
     X, y = table(name)
     model = small(name).fit(X, y)
     expected = predictions(model, X)
@@ -222,7 +222,7 @@ def test_a_failed_member_leaves_the_earlier_ensemble(name):
 
 @pytest.fixture
 def saved(tmp_path):
-    """Return a function: name of a booster, format → file of a model for another table."""
+    """Return a function: name of a booster, format → file of a model of another table."""
 
     def write(name, form):
         path = tmp_path / f"{name}.{form}"
@@ -235,7 +235,7 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
 @pytest.mark.parametrize("name", BOOSTERS)
-def test_a_damaged_file_leaves_the_earlier_model(name, form, saved):
+def test_damaged_file_keeps_the_earlier_model(name, form, saved):
     X, y = table(name)
     path = saved(name, form)
     whole = path.read_bytes()
@@ -258,7 +258,7 @@ def test_a_damaged_file_leaves_the_earlier_model(name, form, saved):
 
 @pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
 @pytest.mark.parametrize("name", BOOSTERS)
-def test_an_interrupted_load_leaves_the_earlier_model(name, form, saved):
+def test_interrupted_load_keeps_the_earlier_model(name, form, saved):
     X, y = table(name)
     if name.startswith("Newton") and form == "lightgbm":
         name = name.replace("Newton", "Histogram")  # the only booster that reads this form
@@ -271,7 +271,7 @@ def test_an_interrupted_load_leaves_the_earlier_model(name, form, saved):
     assert_same_predictions(predictions(model, X), expected)
 
 
-def test_a_failed_fit_on_dask_keeps_the_earlier_model_and_what_a_resumed_fit_needs(monkeypatch):
+def test_failed_dask_fit_keeps_the_earlier_model_and_resume_state(monkeypatch):
     X, y = table("DaskHistogramBoostingRegressor")
     local = small("HistogramBoostingRegressor").fit(X, y)
     model = DaskHistogramBoostingRegressor(n_estimators=3, min_child_samples=2, random_state=0)
@@ -290,8 +290,8 @@ def test_a_failed_fit_on_dask_keeps_the_earlier_model_and_what_a_resumed_fit_nee
 
 
 @pytest.mark.parametrize("name", [n for n in LOCAL if not n.startswith(("Voting", "Stacking"))])
-def test_predictors_refuse_rows_of_another_width_themselves(name):
-    """Also where an attribute of the estimator claims that width."""
+def test_predictors_refuse_rows_with_another_number_of_columns(name):
+    """This holds also if an attribute of the estimator claims that width."""
     X, y = table(name)
     for width in (2, 9):
         model = small(name).fit(X, y)

@@ -1,4 +1,4 @@
-"""A few plain rows take a short way, and are predicted as on the long one."""
+"""Tests that the fast path for few rows predicts like the general path."""
 
 import pickle
 
@@ -43,7 +43,7 @@ def model(request):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_one_row_is_predicted_as_among_many(model, dtype, monkeypatch):
+def test_one_row_predicts_like_many(model, dtype, monkeypatch):
     monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
     given = X.astype(dtype)
     one_by_one = [model.predict(given[[i]])[0] for i in range(len(X))]
@@ -65,24 +65,24 @@ def test_one_row_is_predicted_as_among_many(model, dtype, monkeypatch):
         (np.full((1, 4), "a"), "could not convert|dtype"),
     ],
 )
-def test_bad_rows_get_scikit_learns_own_errors(model, rows, message):
+def test_invalid_rows_raise_scikit_learn_errors(model, rows, message):
     with pytest.raises(ValueError, match=message):
         model.predict(rows)
 
 
-def test_a_value_beyond_float32_is_refused_where_the_model_reads_float32():
+def test_value_beyond_float32_is_refused_by_float32_models():
     model = DecisionTreeClassifier(random_state=0).fit(X, Y)
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
         model.predict(np.full((1, 4), 1e39))
 
 
-def test_missing_values_are_refused_where_the_model_knows_none():
+def test_missing_values_are_refused_by_models_without_them():
     model = GradientBoostingRegressor(n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
         model.predict(np.full((1, 4), np.nan))
 
 
-def test_names_are_still_checked(model):
+def test_column_names_are_still_checked(model):
     named = model.fit(pd.DataFrame(X, columns=list("abcd")), Y)
     with pytest.warns(UserWarning, match="feature names"):
         named.predict(X[:1])
@@ -91,7 +91,7 @@ def test_names_are_still_checked(model):
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind, monkeypatch):
+def test_one_sparse_row_predicts_like_many(form, dtype, kind, monkeypatch):
     monkeypatch.setattr(fast_validation, "MOST_VALUES", 1 << 12)
     given = form(np.where(RNG.random(X.shape) < 0.5, X, 0.0).astype(dtype))
     model = kind(n_estimators=3).fit(given, Y)
@@ -103,13 +103,13 @@ def test_one_sparse_row_is_predicted_as_among_many(form, dtype, kind, monkeypatc
     assert plain_sparse_rows(model, given.astype(int)) is None
 
 
-def test_a_sparse_value_beyond_float32_is_refused_where_the_model_reads_float32():
+def test_sparse_value_beyond_float32_is_refused_by_float32_models():
     model = NewtonBoostingClassifier(n_estimators=2).fit(X, Y)
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
         model.predict(sparse.csr_array(np.full((1, 4), 1e39)))
 
 
-def test_sparse_rows_that_are_not_plain_take_the_long_way():
+def test_unusual_sparse_rows_use_the_general_path():
     model = HistogramBoostingClassifier(n_estimators=3).fit(X, Y)
     for bad, message in ((np.full((1, 4), np.inf), "infinity"), (np.ones((1, 5)), "5 features")):
         with pytest.raises(ValueError, match=message):
@@ -121,7 +121,7 @@ def test_sparse_rows_that_are_not_plain_take_the_long_way():
     assert np.array_equal(model.predict_proba(twice), model.predict_proba(alone))
 
 
-def test_names_are_still_checked_of_sparse_rows():
+def test_column_names_are_still_checked_for_sparse_rows():
     named = HistogramBoostingClassifier(n_estimators=3).fit(
         pd.DataFrame(X, columns=list("abcd")), Y
     )
@@ -130,7 +130,7 @@ def test_names_are_still_checked_of_sparse_rows():
 
 
 def frame(rows=200, order="abc"):
-    """Return numbers and two columns of categories, one of them with gaps."""
+    """Return a frame of numbers and two categorical columns, one with missing values."""
     letters = pd.Categorical(np.array(list("abc"))[np.arange(rows) % 3], categories=list(order))
     numbers = pd.Categorical.from_codes(np.arange(rows) % 5 - 1, categories=[3, 1, 2, 0])
     columns = {"x": X[:rows, 0], "letter": letters, "number": numbers, "z": X[:rows, 1]}
@@ -144,7 +144,7 @@ def grown_on_frame(kind):
 
 
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_one_row_of_a_frame_is_predicted_as_on_the_long_way(kind, monkeypatch):
+def test_one_frame_row_predicts_like_the_general_path(kind, monkeypatch):
     model, given = grown_on_frame(kind), frame()
     one_by_one = [model.predict_proba(given[i : i + 1])[0] for i in range(60)]
     again = pickle.loads(pickle.dumps(model))  # its categories are equal, and not the same object
@@ -157,7 +157,7 @@ def test_one_row_of_a_frame_is_predicted_as_on_the_long_way(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_frames_that_are_not_plain_take_the_long_way(kind):
+def test_unusual_frames_use_the_general_path(kind):
     model = grown_on_frame(kind)
     named = frame(order="cab")  # the same categories in another order: other codes
     assert plain_frame(model, named) is None
@@ -178,14 +178,14 @@ def test_frames_that_are_not_plain_take_the_long_way(kind):
             model.predict_proba(bad)
 
 
-def test_a_frame_beyond_float32_is_refused_where_the_model_reads_float32():
+def test_frame_beyond_float32_is_refused_by_float32_models():
     model = grown_on_frame(NewtonBoostingClassifier)
     with pytest.raises(ValueError, match="too large"):
         model.predict(frame().assign(x=1e39))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_infinity_is_told_from_large_and_from_missing_values(dtype):
+def test_infinity_is_distinguished_from_large_and_missing_values(dtype):
     largest = np.finfo(dtype).max
     for values in ([], [1.0], [largest, largest], [np.nan, largest], [np.nan]):
         assert is_plain(np.array(values, dtype))
@@ -198,7 +198,7 @@ def test_infinity_is_told_from_large_and_from_missing_values(dtype):
 
 
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_a_pickle_does_not_tell_what_was_predicted(kind):
+def test_pickle_does_not_contain_predicted_data(kind):
     model = kind(n_estimators=3).fit(X, Y)
     before = pickle.dumps(model)
     model.predict(sparse.csr_array(X))
@@ -207,15 +207,15 @@ def test_a_pickle_does_not_tell_what_was_predicted(kind):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_the_walk_itself_tells_values_out_of_range(kind, dtype, monkeypatch):
+def test_tree_walk_reports_out_of_range_values(kind, dtype, monkeypatch):
     model = kind(n_estimators=20, n_jobs=2, random_state=0).fit(X, Y)
     many = np.tile(X.astype(dtype), (60, 1))
     many[5, 1] = np.nan
-    wanted = model.ensemble_.predict(many)
+    expected = model.ensemble_.predict(many)
     with monkeypatch.context() as patch:
-        patch.setattr(kind, "_read_rows", None)  # nothing looks at X but the walk
+        patch.setattr(kind, "_read_rows", None)  # only the tree walk reads X
         patch.setattr(newton_fitted, "read_rows", None)
-        assert_allclose(model.predict_proba(many), wanted, rtol=1e-14)
+        assert_allclose(model.predict_proba(many), expected, rtol=1e-14)
     outside = [np.inf, -np.inf] + ([1e39] if kind is NewtonBoostingClassifier else [])
     for place in (0, 7000, len(many) - 1):
         for value in outside:
@@ -226,7 +226,7 @@ def test_the_walk_itself_tells_values_out_of_range(kind, dtype, monkeypatch):
                     model.predict(bad)
 
 
-def test_single_precision_is_read_off_double_as_if_it_were_rounded():
+def test_float32_range_check_on_doubles_equals_rounding():
     model = NewtonBoostingClassifier(n_estimators=20).fit(X, Y)
     near = np.nextafter(np.float32(X), np.float32(np.inf)).astype(float)
     between = np.concatenate([X, (np.float32(X) + near) / 2.0, near])
@@ -243,26 +243,26 @@ def test_single_precision_is_read_off_double_as_if_it_were_rounded():
         (["i8", "f8"], True),
         (["i4"], True),
         (["u8", "i1"], True),
-        (["f4", "f8"], False),  # what is kept of it scikit-learn decides
+        (["f4", "f8"], False),  # scikit-learn decides which attributes are pickled
         (["?", "f8"], False),
         (["Float64", "f8"], False),
         (["O", "f8"], False),
     ],
 )
-def test_frames_of_numbers_are_read_as_scikit_learn_reads_them(kinds, is_read):
+def test_numeric_frames_are_read_like_scikit_learn(kinds, is_read):
     values = np.random.default_rng(0).integers(0, 100, (50, 4))
     frame = pd.DataFrame({f"c{j}": values[:, j] for j in range(4)})
     frame = frame.astype({f"c{j}": kinds[j % len(kinds)] for j in range(4)})
     model = HistogramBoostingClassifier(n_estimators=3).fit(frame, np.arange(50) % 2)
-    found = plain_frame(model, frame)
-    assert (found is not None) == is_read
+    result = plain_frame(model, frame)
+    assert (result is not None) == is_read
     if is_read:
-        asked = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
-        expected = validate_data(model, frame, **asked)
-        assert found.dtype == expected.dtype
-        assert np.array_equal(found, expected)
-        assert found.flags.c_contiguous
-        assert not np.shares_memory(found, frame.to_numpy())
+        requested = {"dtype": [np.float64, np.float32], "order": "C", "reset": False}
+        expected = validate_data(model, frame, **requested)
+        assert result.dtype == expected.dtype
+        assert np.array_equal(result, expected)
+        assert result.flags.c_contiguous
+        assert not np.shares_memory(result, frame.to_numpy())
     before = frame.copy()
     alone = [model.predict_proba(frame.iloc[[i]])[0] for i in range(len(frame))]
     assert np.array_equal(alone, model.predict_proba(frame))

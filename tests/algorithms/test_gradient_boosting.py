@@ -1,4 +1,4 @@
-"""Gradient boosting: scikit-learn's, and what it has beyond."""
+"""Tests of gradient boosting: parity with scikit-learn, and our extensions."""
 
 import pickle
 import tracemalloc
@@ -52,13 +52,13 @@ def weights(y):
         f"check_sample_weight_equivalence_on_{form}_data": UNEQUAL for form in ("dense", "sparse")
     },
 )
-def test_is_an_estimator_of_scikit_learn(estimator, check):
+def test_estimator_follows_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize(("params", "weighted"), PARITY)
 @pytest.mark.parametrize("loss", REGRESSION)
-def test_parity_of_values(loss, params, weighted):
+def test_regression_parity(loss, params, weighted):
     X, y = friedman()
     params = {"n_estimators": 5, "random_state": 1, "loss": loss, **params}
     weight = weights(y) if weighted else None
@@ -69,7 +69,7 @@ def test_parity_of_values(loss, params, weighted):
 
 @pytest.mark.parametrize(("params", "weighted"), PARITY)
 @pytest.mark.parametrize(("loss", "k"), [("log_loss", 2), ("log_loss", 3), ("exponential", 2)])
-def test_parity_of_classes(loss, k, params, weighted):
+def test_classification_parity(loss, k, params, weighted):
     X, y = classes(k)
     X, y = X[::2], y[::2]
     params = {"n_estimators": 5, "random_state": 1, "loss": loss, **params}
@@ -79,13 +79,13 @@ def test_parity_of_classes(loss, k, params, weighted):
     assert_same(ours, theirs, ours.predict_proba(X), theirs.predict_proba(X))
 
 
-def assert_same(ours, theirs, said, expected):
-    """Hold every tree to scikit-learn's, and predictions to 1e-10."""
+def assert_same(ours, theirs, message, expected):
+    """Assert that all trees equal scikit-learn's, and predictions up to 1e-10."""
     assert ours.estimators_.shape == theirs.estimators_.shape
     for a, b in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
-    np.testing.assert_allclose(said, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(message, expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(ours.train_score_, theirs.train_score_, rtol=1e-10)
     np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=1e-9)
     if hasattr(theirs, "oob_improvement_"):
@@ -94,7 +94,7 @@ def assert_same(ours, theirs, said, expected):
 
 
 @pytest.mark.parametrize("params", [{}, {"max_depth": 5, "max_leaf_nodes": 8}])
-def test_default_grows_the_same_trees_where_nothing_ties(params):
+def test_default_grows_the_same_trees_without_ties(params):
     X, y = friedman(300)
     params = {"n_estimators": 10, "random_state": 1, **params}
     ours = GradientBoostingRegressor(**params).fit(X, y)
@@ -104,7 +104,7 @@ def test_default_grows_the_same_trees_where_nothing_ties(params):
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, "log_loss", "exponential"])
-def test_default_is_as_good(loss):
+def test_default_is_as_accurate(loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(2000, 6))
     y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + rng.standard_t(3, 2000) / 3
@@ -120,7 +120,7 @@ def test_default_is_as_good(loss):
 @pytest.mark.parametrize(
     "params", [{}, {"subsample": 0.5}, {"max_features": 3}, {"parity": "scikit-learn"}]
 )
-def test_threads_change_no_bit(params):
+def test_result_does_not_depend_on_threads(params):
     X, y = friedman(20_000 if not params else 500)
     one, two = (
         GradientBoostingRegressor(n_estimators=4, random_state=0, n_jobs=jobs, **params).fit(X, y)
@@ -131,7 +131,7 @@ def test_threads_change_no_bit(params):
 
 
 class SignStump(RegressorMixin, BaseEstimator):
-    """The stump of ±1 that agrees best with the gradient, one threshold of one column."""
+    """The stump of ±1 that agrees best with the gradient: one threshold of one column."""
 
     def fit(self, X, y):
         best = -np.inf
@@ -147,7 +147,7 @@ class SignStump(RegressorMixin, BaseEstimator):
         return sign * np.where(X[:, f] <= t, 1.0, -1.0)
 
 
-def test_exponential_loss_on_signs_is_adaboost():
+def test_exponential_loss_on_signs_equals_adaboost():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[::4, :5].astype(np.float32), y[::4]
     model = GradientBoostingClassifier(
@@ -155,35 +155,35 @@ def test_exponential_loss_on_signs_is_adaboost():
     ).fit(X, y)
     sign, weight, score = 2.0 * y - 1.0, np.full(len(y), 1 / len(y)), np.zeros(len(y))
     for member, step in zip(model.estimators_[:, 0], model.steps_[:, 0], strict=True):
-        said = member.predict(X)
+        predictions = member.predict(X)
         gradient = np.exp(-sign * score)
         np.testing.assert_allclose(gradient / gradient.sum(), weight, rtol=1e-12)
-        wrong = weight[said != sign].sum()
+        wrong = weight[predictions != sign].sum()
         alpha = 0.5 * np.log((1 - wrong) / wrong)
         assert step == pytest.approx(alpha, rel=1e-12)
-        weight = weight * np.exp(-alpha * sign * said)
+        weight = weight * np.exp(-alpha * sign * predictions)
         weight /= weight.sum()
-        score += alpha * said
+        score += alpha * predictions
     np.testing.assert_allclose(model.decision_function(X), score, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION, "poisson"])
-def test_global_step_is_the_one_that_lowers_the_loss_most(loss):
+def test_global_step_minimises_the_loss(loss):
     X, y = friedman()
     params = {"loss": loss, "n_estimators": 1, "learning_rate": 1.0, "max_depth": 2, "alpha": 0.7}
     model = GradientBoostingRegressor(step="global", init="zero", **params).fit(X, y)
     other = GradientBoostingRegressor(loss=SquaredError(), n_estimators=1, init="zero", max_depth=2)
     loss = model._loss
     other.fit(X, loss.negative_gradient(y, np.zeros((len(y), 1)))[:, 0])
-    said = other.estimators_[0, 0].predict(X)
-    found = minimize_scalar(lambda step: loss(y, step * said[:, None]), tol=1e-12)
-    assert model.train_score_[0] <= found.fun + 1e-9 * abs(found.fun)
-    ratio = model.estimators_[0, 0].predict(X) / said
+    predictions = other.estimators_[0, 0].predict(X)
+    result = minimize_scalar(lambda step: loss(y, step * predictions[:, None]), tol=1e-12)
+    assert model.train_score_[0] <= result.fun + 1e-9 * abs(result.fun)
+    ratio = model.estimators_[0, 0].predict(X) / predictions
     assert ratio == pytest.approx(np.full(len(y), ratio[0]))
 
 
 class LogCosh:
-    """log cosh(y − F), with nothing that is not asked of a loss."""
+    """log cosh(y − F), with only the required methods of a loss."""
 
     def start(self, y, weight):
         return np.array([np.average(y, weights=weight)])
@@ -195,7 +195,7 @@ class LogCosh:
         return np.average(np.log(np.cosh(y - raw[:, 0])), weights=weight)
 
 
-def test_a_loss_of_your_own_takes_the_best_step_of_each_leaf():
+def test_custom_loss_uses_the_best_step_of_each_leaf():
     X, y = friedman()
     loss = LogCosh()
     model = GradientBoostingRegressor(loss=loss, n_estimators=5, learning_rate=1.0).fit(X, y)
@@ -221,7 +221,7 @@ def test_poisson_predicts_means_of_counts():
         model.fit(X, y - 1)
 
 
-def test_any_regressor_is_a_base_learner():
+def test_any_regressor_can_be_base_learner():
     X, y = load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(estimator=LinearRegression(), n_estimators=40)
     model.set_params(learning_rate=0.5).fit(X, y, weights(y))
@@ -231,7 +231,7 @@ def test_any_regressor_is_a_base_learner():
         _ = model.ensemble_
 
 
-def test_leaf_squares_shrink_values_and_leaf_price_makes_trees_small():
+def test_leaf_l2_shrinks_values_and_leaf_cost_gives_small_trees():
     X, y = friedman()
     plain = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1.0}
     model = GradientBoostingRegressor(l2_regularization=7.0, **plain).fit(X, y)
@@ -252,7 +252,7 @@ def test_leaf_squares_shrink_values_and_leaf_price_makes_trees_small():
 
 
 @pytest.mark.parametrize("name", ["leaf_penalty", "l2_regularization"])
-def test_a_price_of_leaves_is_refused_with_negative_weights(name):
+def test_leaf_cost_is_refused_with_negative_weights(name):
     X, y = friedman()
     weight = weights(y)
     weight[7] = -0.1
@@ -261,7 +261,7 @@ def test_a_price_of_leaves_is_refused_with_negative_weights(name):
 
 
 @pytest.mark.parametrize("leaves", [4, 6, 8])
-def test_trees_have_as_many_leaves_as_asked(leaves):
+def test_trees_have_max_leaf_nodes_leaves(leaves):
     X, y = friedman()
     params = {"max_leaf_nodes": leaves, "max_depth": None, "n_estimators": 5, "random_state": 0}
     ours = GradientBoostingRegressor(**params).fit(X, y)
@@ -270,7 +270,7 @@ def test_trees_have_as_many_leaves_as_asked(leaves):
     assert_same(ours, theirs, ours.predict(X), theirs.predict(X))
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues_training():
     X, y = friedman()
     params = {"subsample": 0.7, "random_state": 0}
     once = GradientBoostingRegressor(n_estimators=6, **params).fit(X, y)
@@ -282,7 +282,7 @@ def test_warm_start_goes_on():
         twice.set_params(n_estimators=3).fit(X, y)
 
 
-def test_stages_end_in_the_prediction():
+def test_last_stage_equals_prediction():
     X, y = classes(3)
     model = GradientBoostingClassifier(n_estimators=4).fit(X, y)
     np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
@@ -299,7 +299,7 @@ def test_stages_end_in_the_prediction():
     ("loss", "k"),
     [("log_loss", 2), ("log_loss", 3), ("exponential", 2), ("squared_error", 0), ("poisson", 0)],
 )
-def test_ensemble_predicts_the_same(loss, k):
+def test_exported_ensemble_predicts_the_same(loss, k):
     X, y = classes(k) if k else friedman()
     X = X.astype(np.float32)
     model = GradientBoostingClassifier if k else GradientBoostingRegressor
@@ -323,15 +323,15 @@ def test_rounds_are_chosen_by_cross_validation():
     X = rng.normal(size=(150, 4))
     y = X[:, 0] + 2 * rng.normal(size=150)
     model = GradientBoostingRegressor(n_estimators=60, learning_rate=0.3)
-    found = choose_rounds(model, X, y, cv=3, sample_weight=np.ones(150))
-    assert found.losses.shape == (3, 60)
-    assert found.n_estimators == found.losses.mean(axis=0).argmin() + 1 < 30
+    result = choose_rounds(model, X, y, cv=3, sample_weight=np.ones(150))
+    assert result.losses.shape == (3, 60)
+    assert result.n_estimators == result.losses.mean(axis=0).argmin() + 1 < 30
     y = np.where(y > 0, "yes", "no")
-    found = choose_rounds(GradientBoostingClassifier(n_estimators=5), X, y, cv=3)
-    assert found.losses.shape == (3, 5)
+    result = choose_rounds(GradientBoostingClassifier(n_estimators=5), X, y, cv=3)
+    assert result.losses.shape == (3, 5)
 
 
-def test_wrong_input_is_told():
+def test_invalid_input_is_reported():
     X, y = friedman()
     with pytest.raises(ValueError, match="NaN"):
         GradientBoostingRegressor().fit(np.where(X > 0.9, np.nan, X), y)
@@ -345,13 +345,13 @@ def test_wrong_input_is_told():
         GradientBoostingRegressor(criterion="squared_error", n_estimators=1).fit(X, y)
 
 
-def test_probabilities_of_two_are_the_same_in_every_part():
+def test_two_class_probabilities_do_not_depend_on_batches():
     score = np.random.default_rng(0).normal(size=2 * ROWS_AT_ONCE + 3, scale=9.0)
     second = expit(score)
     assert np.array_equal(logistic_of_two(score), np.column_stack([1.0 - second, second]))
 
 
-def test_fit_copies_x_once_while_it_sorts():
+def test_fit_copies_x_once_for_sorting():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30_000, 30)), rng.normal(size=30_000)
     model = GradientBoostingRegressor(n_estimators=2).fit(X[:200], y[:200])
@@ -363,7 +363,7 @@ def test_fit_copies_x_once_while_it_sorts():
 
 
 @pytest.mark.parametrize("params", [{}, {"max_features": 0.5}, {"max_depth": None}])
-def test_weights_of_either_float_dtype_train_the_same_model(params):
+def test_float32_and_float64_weights_train_the_same_model(params):
     X, y = friedman(301)
     weight = weights(y).astype(np.float32)
     models = [
@@ -373,7 +373,7 @@ def test_weights_of_either_float_dtype_train_the_same_model(params):
     assert np.array_equal(models[0].predict(X), models[1].predict(X))
 
 
-def test_folds_that_lack_a_class_in_training_are_told():
+def test_training_folds_lacking_a_class_are_reported():
     X, y = load_wine(return_X_y=True)  # sorted by class
     with pytest.raises(ValueError, match=r"labels that the model was not trained on: \[0\]"):
         choose_rounds(GradientBoostingClassifier(n_estimators=2), X, y, cv=KFold(3))
@@ -381,7 +381,7 @@ def test_folds_that_lack_a_class_in_training_are_told():
 
 @dataclass(frozen=True)
 class Pull:
-    """A loss whose attributes are its own, and cannot be set."""
+    """A loss with attributes of its own that cannot be set."""
 
     share: float = 0.5
 
@@ -395,19 +395,19 @@ class Pull:
         return self.share * np.average((y - raw[:, 0]) ** 2, weights=weight)
 
 
-def test_a_loss_of_your_own_keeps_its_attributes():
+def test_custom_loss_keeps_its_attributes():
     X, y = friedman()
     loss = Pull()
     model = GradientBoostingRegressor(loss=loss, n_estimators=5, random_state=0).fit(X, y)
     assert loss.share == 0.5
-    wanted = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y).predict(X)
-    np.testing.assert_allclose(model.predict(X), wanted, rtol=1e-6)
+    expected = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y).predict(X)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     "params", [{"leaf_penalty": 1.0}, {"l2_regularization": 1.0}, {"parity": "scikit-learn"}]
 )
-def test_what_shapes_trees_is_refused_with_another_base_learner(params):
+def test_tree_parameters_are_refused_with_another_base_learner(params):
     (name,) = params
     with pytest.raises(ValueError, match=f"{name}=.* cannot be used with an estimator"):
         GradientBoostingRegressor(estimator=LinearRegression(), **params).fit(*friedman())

@@ -1,4 +1,4 @@
-"""The steps of leaves: sums over rows in blocks, or row after row where there are many leaves."""
+"""Tests of leaf steps, summed over blocks of rows or row by row for many leaves."""
 
 import tracemalloc
 
@@ -27,7 +27,7 @@ def leaves_of(rng, n_rows, n_nodes, *, weighted=False, n_outputs=1):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", [Binomial(), Exponential(), Poisson(), Multinomial(3)])
-def test_both_ways_of_summing_find_the_same_steps(loss, weighted, monkeypatch):
+def test_both_summation_methods_give_the_same_steps(loss, weighted, monkeypatch):
     groups = leaves_of(
         np.random.default_rng(0), 40_000, 50, weighted=weighted, n_outputs=loss.n_outputs
     )
@@ -39,7 +39,7 @@ def test_both_ways_of_summing_find_the_same_steps(loss, weighted, monkeypatch):
     np.testing.assert_allclose(one_by_one, in_blocks, rtol=1e-9)
 
 
-def test_many_leaves_need_no_more_memory_than_rows():
+def test_memory_does_not_grow_with_the_number_of_leaves():
     groups = leaves_of(np.random.default_rng(1), 200_000, 400_000)
     tracemalloc.start()
     newton_steps(Binomial(), groups)
@@ -48,7 +48,7 @@ def test_many_leaves_need_no_more_memory_than_rows():
     assert peak < 40e6  # 13 blocks of sums of all nodes are 83 MB
 
 
-def test_deep_trees_are_the_same_for_any_number_of_threads(monkeypatch):
+def test_deep_trees_do_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(losses, "MOST_SUMS", 1000)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20_000, 3))

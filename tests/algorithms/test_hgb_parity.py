@@ -1,4 +1,4 @@
-"""``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's own trees."""
+"""Tests of ``parity="scikit-learn"`` of the histogram boosters: HistGradientBoosting's trees."""
 
 import numpy as np
 import pandas as pd
@@ -26,11 +26,11 @@ REFUSED = {
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(5))
-def test_random_cases_give_the_librarys_trees_to_the_bit(seed, objective):
+def test_random_cases_equal_the_library_bitwise(seed, objective):
     check_case([seed, OBJECTIVES.index(objective)], objective)
 
 
-def test_more_rows_than_the_sample_of_bins():
+def test_more_rows_than_the_binning_sample():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200_001, 1))
     y = np.sin(X[:, 0])
@@ -40,7 +40,7 @@ def test_more_rows_than_the_sample_of_bins():
         assert difference(ours, theirs) == ""
 
 
-def test_classes_are_weighed_like_the_librarys():
+def test_class_weights_equal_the_library():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
     for weight in (None, rng.uniform(0.5, 2.0, 300)):
@@ -50,7 +50,7 @@ def test_classes_are_weighed_like_the_librarys():
 
 
 @pytest.mark.parametrize("seed", [10, 13, 16, 19])
-def test_categories_of_a_frame_are_numbered_in_their_own_order(seed):
+def test_frame_categories_are_numbered_in_their_own_order(seed):
     rng = np.random.default_rng(seed)
     names = [["z", "a", "m"], [f"k{i}" for i in rng.permutation(12)], rng.permutation(20) * 3]
     codes = [rng.integers(-1, len(own), 500) for own in names]  # -1: missing
@@ -69,7 +69,7 @@ def test_categories_of_a_frame_are_numbered_in_their_own_order(seed):
     assert np.array_equal(ours.fit(X, y).predict_proba(X), theirs.predict_proba(X))
 
 
-def test_a_category_unknown_to_training_goes_with_missing_values():
+def test_unseen_category_is_treated_as_missing():
     rng = np.random.default_rng(2)
     X = rng.integers(0, 4, (400, 2)).astype(float)
     X[rng.random(400) < 0.3, 0] = np.nan
@@ -79,7 +79,7 @@ def test_a_category_unknown_to_training_goes_with_missing_values():
     check_predictions(ours, theirs, np.array([[9.0, 1.0], [np.nan, 9.0], [2.0, np.nan]]))
 
 
-def test_a_column_of_one_category_and_gaps_predicts_as_the_library_does():
+def test_column_of_one_category_and_missing_values_predicts_like_the_library():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         gaps = rng.random(400) < 0.4
@@ -92,7 +92,7 @@ def test_a_column_of_one_category_and_gaps_predicts_as_the_library_does():
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_followed_is_refused_by_name(name):
+def test_unsupported_parameters_are_refused_by_name(name):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(1.0, 41.0)
     model = HistogramBoostingRegressor(parity="scikit-learn", **{name: REFUSED[name]})
     with pytest.raises(ValueError, match=f"{name}=.*parity='scikit-learn'"):
@@ -110,7 +110,7 @@ def test_categories_without_a_bin_are_refused(codes):
 
 
 @pytest.mark.parametrize("n_classes", [7, 8, 9, 16, 17])
-def test_probabilities_of_many_classes_are_summed_in_the_librarys_order(n_classes):
+def test_multiclass_probabilities_are_summed_in_library_order(n_classes):
     rng = np.random.default_rng(n_classes)
     X, y = rng.normal(size=(600, 3)), rng.integers(0, n_classes, 600)
     ours, theirs = fit_both("multiclass", X, y, None, n_estimators=2, random_state=0)
@@ -120,7 +120,7 @@ def test_probabilities_of_many_classes_are_summed_in_the_librarys_order(n_classe
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("objective", ["multiclassova", "ovr"])
-def test_one_class_against_the_others_is_refused_of_two_classes_too(objective, n_classes):
+def test_one_vs_all_is_refused_for_two_classes_too(objective, n_classes):
     X, y = np.arange(60.0)[:, None], np.arange(60) % n_classes
     model = HistogramBoostingClassifier(parity="scikit-learn", objective=objective)
     with pytest.raises(ValueError, match=f"objective='{objective}' is not supported with parity"):

@@ -1,4 +1,4 @@
-"""Binning and training in two steps grow the trees of `fit`, as often as they are asked for."""
+"""Tests that binning and training in two steps grow the trees of `fit`, also repeatedly."""
 
 import numpy as np
 import pandas as pd
@@ -48,12 +48,12 @@ def trees(model):
 def arrays_of(model):
     ensemble = model.ensemble_
     names = ("feature", "threshold", "left", "right", "default_left", "base")
-    found = {name: getattr(ensemble, name) for name in names}
-    return {**found, "value": np.nan_to_num(ensemble.value)}
+    results = {name: getattr(ensemble, name) for name in names}
+    return {**results, "value": np.nan_to_num(ensemble.value)}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_two_steps_grow_the_trees_of_one_and_again_the_same(case):
+def test_bin_then_fit_equals_fit_also_when_repeated(case):
     rows, y, weight, params = CASES[case]
     spec = spec_of(y, params)
     whole = build(spec).fit(rows, y, sample_weight=weight)
@@ -61,16 +61,16 @@ def test_two_steps_grow_the_trees_of_one_and_again_the_same(case):
     native = driven.prepare(rows, y, weight)
     assert isinstance(native, Rows)
     assert (native.X is None) == (case != "dart")  # its bins are enough for all others
-    for _ in range(2):  # from one binning, each time anew
+    for _ in range(2):  # repeated fits from one binning
         driven.fit(native)
         assert trees(driven.model) == trees(whole)
         assert driven.model is not native.model
-        told = whole.predict_proba(rows) if spec.n_classes else whole.predict(rows)
-        assert np.array_equal(driven.predict(rows), told)
+        message = whole.predict_proba(rows) if spec.n_classes else whole.predict(rows)
+        assert np.array_equal(driven.predict(rows), message)
     assert not hasattr(native.model, "ensemble_")
 
 
-def test_parity_leaves_all_to_fit_and_bad_params_are_told_at_once():
+def test_parity_bins_in_fit_and_invalid_parameters_fail_at_once():
     spec = spec_of(Y, {"parity": "lightgbm"})
     driven = adapter(build)(spec)
     native = driven.prepare(X, Y, None)

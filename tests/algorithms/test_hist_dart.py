@@ -1,4 +1,4 @@
-"""DART: what is dropped, and what the rounds weigh afterwards."""
+"""Tests of DART: dropped rounds and the weights of rounds."""
 
 import lightgbm
 import numpy as np
@@ -23,8 +23,8 @@ def dart(rounds=10, **params):
     )
 
 
-def plain_twin(X, y, rounds, rate, *, by_rate):
-    """Return the predictions where every round drops all earlier ones, by single-tree models."""
+def dart_oracle(X, y, rounds, rate, *, by_rate):
+    """Return the predictions if every round drops all earlier ones, from single-tree models."""
     base = y.mean()
     kept = []
     for k in range(rounds):
@@ -36,31 +36,33 @@ def plain_twin(X, y, rounds, rate, *, by_rate):
 
 
 @pytest.mark.parametrize("by_rate", [False, True])
-def test_where_all_is_dropped_every_round_learns_the_same(by_rate):
+def test_dropping_all_trees_repeats_the_first_round(by_rate):
     X, y = table()
     model = dart(6, learning_rate=0.3, xgboost_dart_mode=by_rate, **ALWAYS).fit(X, y)
-    expected, weights = plain_twin(X, y, 6, 0.3, by_rate=by_rate)
-    np.testing.assert_allclose(model.predict(X), expected, atol=2e-3)  # rounding is drawn anew
+    expected, weights = dart_oracle(X, y, 6, 0.3, by_rate=by_rate)
+    np.testing.assert_allclose(
+        model.predict(X), expected, atol=2e-3
+    )  # rounding uses another random draw
     trees = [model.ensemble_.tree(t) for t in range(6)]
     sizes = np.array([np.abs(t.value[t.left < 0]).max() for t in trees])
     np.testing.assert_allclose(sizes / sizes[0], np.array(weights) / weights[0], rtol=2e-2)
 
 
-def test_without_drops_it_is_plain_boosting():
+def test_no_dropout_equals_plain_boosting():
     X, y = table()
     plain = HistogramBoostingRegressor(n_estimators=10, random_state=0).fit(X, y)
     for params in ({"skip_drop": 1.0}, {"drop_rate": 0.0, "skip_drop": 0.0}):
         assert np.array_equal(dart(**params).fit(X, y).predict(X), plain.predict(X))
 
 
-def test_the_scores_of_training_are_those_of_the_model():
+def test_training_scores_equal_model_scores():
     X, y = table()
     model = dart(25, drop_rate=0.3, skip_drop=0.2).fit(X, y, eval_set=[(X, y)])
     error = np.mean((model.predict(X) - y) ** 2)
     assert model.evals_result_["training"]["l2"][-1] == pytest.approx(error, rel=1e-12)
 
 
-def test_rounds_are_dropped_as_often_as_asked():
+def test_drop_rate_is_respected():
     class Params:
         drop_rate, max_drop, skip_drop, uniform_drop = 0.2, 0, 0.3, True
 
@@ -86,14 +88,14 @@ def test_rounds_are_dropped_as_often_as_asked():
     assert np.mean(heavy) == pytest.approx(0.75, abs=0.03)
 
 
-def test_threads_change_nothing():
+def test_result_does_not_depend_on_threads():
     X, y = table(20_000)
-    found = [dart(8, n_jobs=n, drop_rate=0.5, skip_drop=0.0).fit(X, y).predict(X) for n in (1, 3)]
-    assert np.array_equal(*found)
+    results = [dart(8, n_jobs=n, drop_rate=0.5, skip_drop=0.0).fit(X, y).predict(X) for n in (1, 3)]
+    assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_it_is_as_good_as_lightgbms(n_classes):
+def test_accuracy_equals_lightgbm(n_classes):
     X, y = table(6000)
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     params = {"n_estimators": 60, "boosting_type": "dart", "drop_rate": 0.2}
@@ -105,7 +107,7 @@ def test_it_is_as_good_as_lightgbms(n_classes):
     assert losses[1] < 1.05 * losses[0]
 
 
-def test_what_it_cannot_do_is_told(capsys):
+def test_unsupported_combinations_are_reported(capsys):
     X, y = table(200)
     model = dart(early_stopping_round=1, metric="None")  # as in LightGBM, nothing stops it
     model.fit(X, y, eval_set=[(X.copy(), y)], eval_metric=lambda *_: ("same", 1.0, False))

@@ -1,4 +1,4 @@
-"""The histogram booster's losses beside LightGBM's, what weighs classes, and the metrics."""
+"""Tests of the losses, class weights and metrics of the histogram booster, against LightGBM."""
 
 import lightgbm
 import numpy as np
@@ -16,7 +16,7 @@ SIDES = [{"scale_pos_weight": 7.0}, {"is_unbalance": True}]
 
 
 def table(n=3000, seed=0, grid=None):
-    """Return features, whole numbers of so many values if asked for, and values."""
+    """Return features, integers with a given number of values if requested, and values."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5)) if grid is None else rng.integers(0, grid, (n, 5)) / (grid / 4) - 2
     s = X[:, 0] * X[:, 1] + X[:, 2] + np.sin(2.0 * X[:, 3])
@@ -27,10 +27,10 @@ def target_of(objective, y):
     return 1.0 / (1.0 + np.exp(-y)) if objective == "cross_entropy" else y
 
 
-def loss_of(objective, y, found):
-    """Return the mean of an objective's own metric."""
+def loss_of(objective, y, result):
+    """Return the mean of an objective's default metric."""
     losses = metrics_of(HistogramBoostingRegressor(), is_classifier=False)
-    return losses[objective](y, found).mean()
+    return losses[objective](y, result).mean()
 
 
 # ------------------------------------------------------------------ losses
@@ -38,7 +38,7 @@ def loss_of(objective, y, found):
 
 @pytest.mark.parametrize("kind", [kinds.FAIR, kinds.PSEUDO_HUBER, kinds.MAPE])
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_gradients_are_slopes_of_the_metric(kind, is_weighted):
+def test_gradients_equal_metric_derivatives(kind, is_weighted):
     rng = np.random.default_rng(0)
     y, score = rng.normal(size=(2, 60)) * 5.0
     weight = rng.uniform(0.5, 2.0, 60) if is_weighted else np.empty(0)
@@ -59,7 +59,7 @@ def test_gradients_are_slopes_of_the_metric(kind, is_weighted):
     np.testing.assert_allclose(h, w * curve, rtol=1e-5)
 
 
-def test_what_is_left_may_be_too_large_to_square():
+def test_residuals_may_overflow_when_squared():
     y, score, none = np.zeros(3), np.array([-1e200, 1e160, 3e-200]), np.empty(0)
     g, h = np.empty((2, 3), np.float32)
     kinds.differentiate(kinds.PSEUDO_HUBER, 2.0, score, y, none, g, h, 0, 3)
@@ -69,7 +69,7 @@ def test_what_is_left_may_be_too_large_to_square():
 
 @pytest.mark.parametrize("objective", LIGHTGBMS)
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_the_first_tree_is_lightgbms(objective, is_weighted):
+def test_first_tree_equals_lightgbm(objective, is_weighted):
     X, y = table(grid=12)
     y = target_of(objective, y)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else None
@@ -77,13 +77,13 @@ def test_the_first_tree_is_lightgbms(objective, is_weighted):
     ours = HistogramBoostingRegressor(**params, random_state=0).fit(X, y, weight)
     theirs = lightgbm.LGBMRegressor(**params, **QUIET).fit(X, y, weight)
     mine, other = ours.predict(X), theirs.predict(X)
-    off = {"mape": 0.05, "fair": 0.02}.get(objective, 1e-3)  # quantiles are told otherwise
+    off = {"mape": 0.05, "fair": 0.02}.get(objective, 1e-3)  # quantiles have another definition
     assert np.abs(mine - other).max() < off * np.ptp(other)
     assert np.array_equal(*(np.unique(p, return_inverse=True)[1] for p in (mine, other)))
 
 
 @pytest.mark.parametrize("objective", LIGHTGBMS)
-def test_losses_are_lightgbms(objective):
+def test_losses_equal_lightgbm(objective):
     shares = []
     for seed in range(4):
         (X, y), (X_test, y_test) = table(seed=seed), table(seed=seed + 50)
@@ -97,7 +97,7 @@ def test_losses_are_lightgbms(objective):
 
 
 @pytest.mark.parametrize("spread", [1.0, 100.0])
-def test_the_pseudo_huber_loss_never_rises_and_is_not_moved_by_what_lies_far_off(spread):
+def test_pseudo_huber_loss_never_rises_and_is_robust_to_outliers(spread):
     X, y = table()
     y = spread * y
     far = y + np.where(np.arange(len(y)) % 50 == 0, 1e6, 0.0)
@@ -111,10 +111,10 @@ def test_the_pseudo_huber_loss_never_rises_and_is_not_moved_by_what_lies_far_off
     assert np.abs(model.predict(X) - y).mean() < 0.5 * np.abs(y - y.mean()).mean()
 
 
-def test_the_slope_is_where_the_loss_turns():
+def test_gradient_changes_sign_at_the_loss_minimum():
     X, y = table()
-    y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third lies far off, on one side
-    found = {
+    y = y + np.where(np.arange(len(y)) % 3 == 0, 40.0, 0.0)  # a third are outliers on one side
+    results = {
         (name, size): HistogramBoostingRegressor(
             objective=name, n_estimators=60, **{parameter: size}
         ).fit(X, y)
@@ -123,21 +123,21 @@ def test_the_slope_is_where_the_loss_turns():
     }
     mean = np.abs(y - y.mean()).mean()
     for name in ("pseudo_huber", "fair"):
-        near, wide = (found[name, size].predict(X) for size in (0.5, 1e4))
+        near, wide = (results[name, size].predict(X) for size in (0.5, 1e4))
         assert near.mean() < wide.mean() - 5.0
         assert wide.mean() == pytest.approx(y.mean(), rel=0.05)
         assert np.abs(near - y).mean() < mean
 
 
-def test_shares_are_predicted_as_shares():
+def test_cross_entropy_predicts_probabilities():
     X, y = table()
     share = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(objective="xentropy", n_estimators=40).fit(X, share)
-    found = model.predict(X)
-    assert ((found > 0.0) & (found < 1.0)).all()
+    predictions = model.predict(X)
+    assert ((predictions > 0.0) & (predictions < 1.0)).all()
     assert model._base[0] == pytest.approx(np.log(share.mean() / (1.0 - share.mean())))
-    assert np.array_equal(found, model.ensemble_.predict(X))
-    assert np.array_equal(found, list(model.staged_predict(X))[-1])
+    assert np.array_equal(predictions, model.ensemble_.predict(X))
+    assert np.array_equal(predictions, list(model.staged_predict(X))[-1])
     for wrong in (share + 1e-9 + 1.0, share - 1.0):
         with pytest.raises(ValueError, match="y between 0 and 1"):
             model.fit(X, wrong)
@@ -153,7 +153,7 @@ def test_shares_are_predicted_as_shares():
         {"boost_from_average": False, "extra_trees": True},
     ],
 )
-def test_losses_go_with_every_way_of_boosting(objective, options):
+def test_objectives_work_with_every_boosting_type(objective, options):
     X, y = table()
     y = target_of(objective, y)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -186,7 +186,7 @@ def test_models_are_written_and_read(objective, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("objective", NEW[:3])
-def test_lightgbms_own_files_are_read(objective, tmp_path):
+def test_lightgbm_files_are_read(objective, tmp_path):
     X, y = table(600)
     data = lightgbm.Dataset(X, target_of(objective, y))
     theirs = lightgbm.train({"objective": objective, "verbose": -1, "num_threads": 1}, data, 5)
@@ -202,7 +202,7 @@ def test_lightgbms_own_files_are_read(objective, tmp_path):
 @pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize("flip", [False, True])
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_sides_weigh_as_weights_do(sides, flip, is_weighted):
+def test_class_imbalance_parameters_equal_sample_weights(sides, flip, is_weighted):
     X, y = table()
     y = (y > 6.0) ^ flip
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else 1.0
@@ -211,17 +211,17 @@ def test_sides_weigh_as_weights_do(sides, flip, is_weighted):
         rare = max(y.mean(), 1.0 - y.mean()) / min(y.mean(), 1.0 - y.mean())
     heavy = y if "scale_pos_weight" in sides else y != flip
     params = {"n_estimators": 10, "random_state": 0, "boost_from_average": False}
-    own = HistogramBoostingClassifier(**params, **sides)
-    own.fit(X, y, weight if is_weighted else None)
+    model = HistogramBoostingClassifier(**params, **sides)
+    model.fit(X, y, weight if is_weighted else None)
     other = HistogramBoostingClassifier(**params).fit(X, y, weight * np.where(heavy, rare, 1.0))
-    np.testing.assert_allclose(own.predict_proba(X), other.predict_proba(X), rtol=1e-4)
-    own.set_params(boost_from_average=True, n_estimators=1).fit(X, y)
-    assert own._base[0] == pytest.approx(np.log(y.mean() / (1.0 - y.mean())))
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-4)
+    model.set_params(boost_from_average=True, n_estimators=1).fit(X, y)
+    assert model._base[0] == pytest.approx(np.log(y.mean() / (1.0 - y.mean())))
 
 
 @pytest.mark.parametrize("sides", SIDES)
 @pytest.mark.parametrize("flip", [False, True])
-def test_sides_are_lightgbms(sides, flip):
+def test_class_imbalance_parameters_equal_lightgbm(sides, flip):
     (X, y), (X_test, y_test) = table(), table(seed=50)
     y, y_test = (y > 6.0) ^ flip, (y_test > 6.0) ^ flip
     losses = []
@@ -237,7 +237,7 @@ def test_sides_are_lightgbms(sides, flip):
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "message"),
     [
         (HistogramBoostingClassifier(scale_pos_weight=2.0, is_unbalance=True), "both weigh"),
         (HistogramBoostingClassifier(is_unbalance=True, objective="ova"), "is_unbalance is for"),
@@ -252,13 +252,13 @@ def test_sides_are_lightgbms(sides, flip):
         (HistogramBoostingClassifier(scale_pos_weight=0.0), "scale_pos_weight"),
     ],
 )
-def test_what_does_not_go_together_is_an_error(model, told):
+def test_incompatible_parameters_are_an_error(model, message):
     X, y = table(300)
     n_classes = 2 if model.parity else 3
     y = y if isinstance(model, HistogramBoostingRegressor) else np.arange(300) % n_classes
     if model.get_params()["is_unbalance"] and model.scale_pos_weight != 1.0:
         y = y % 2
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
 
@@ -266,8 +266,8 @@ def test_what_does_not_go_together_is_an_error(model, told):
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_the_area_is_scikit_learns(is_weighted):
-    """Few leaves tie many rows, which count half."""
+def test_auc_equals_scikit_learn(is_weighted):
+    """Few leaves give many ties, which count half."""
     (X, y), (X_test, y_test) = table(500), table(500, seed=50)
     weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y)) if is_weighted else None
     model = HistogramBoostingClassifier(n_estimators=3, num_leaves=3)
@@ -278,15 +278,15 @@ def test_the_area_is_scikit_learns(is_weighted):
         eval_sample_weight=None if weight is None else [weight],
         eval_metric="auc",
     )
-    told = model.evals_result_["valid_0"]["auc"][-1]
-    found = model.predict_proba(X_test)[:, 1]
-    assert len(np.unique(found)) < 30
-    assert told == pytest.approx(
-        roc_auc_score(y_test > 2.0, found, sample_weight=weight), rel=1e-12
+    values = model.evals_result_["valid_0"]["auc"][-1]
+    probabilities = model.predict_proba(X_test)[:, 1]
+    assert len(np.unique(probabilities)) < 30
+    assert values == pytest.approx(
+        roc_auc_score(y_test > 2.0, probabilities, sample_weight=weight), rel=1e-12
     )
 
 
-def test_a_larger_area_is_better():
+def test_larger_auc_is_better():
     (X, y), (X_test, y_test) = table(500), table(500, seed=50)
     model = HistogramBoostingClassifier(n_estimators=400, early_stopping_round=10, metric="auc")
     model.fit(X, y > 0.0, eval_set=[(X_test, y_test > 0.0)])
@@ -302,20 +302,20 @@ def test_each_objective_has_its_metric(objective):
     params = {"objective": objective, "n_estimators": 3, "fair_c": 0.5, "huber_slope": 2.0}
     model = HistogramBoostingRegressor(**params)
     model.fit(X, y, eval_set=[(X, y)], eval_sample_weight=[weight])
-    found = model.predict(X)
-    left = np.abs(y - found)
+    predictions = model.predict(X)
+    left = np.abs(y - predictions)
     expected = {
         "fair": lambda: 0.5 * left - 0.25 * np.log1p(left / 0.5),
         "pseudo_huber": lambda: 4.0 * (np.sqrt(1.0 + left**2 / 4.0) - 1.0),
         "mape": lambda: left / np.maximum(1.0, np.abs(y)),
-        "cross_entropy": lambda: -y * np.log(found) - (1.0 - y) * np.log(1.0 - found),
+        "cross_entropy": lambda: -y * np.log(predictions) - (1.0 - y) * np.log(1.0 - predictions),
     }[objective]()
-    told = model.evals_result_["training"][objective][-1]
-    assert told == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
+    values = model.evals_result_["training"][objective][-1]
+    assert values == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("kind", "n_classes", "wanted"),
+    ("kind", "n_classes", "expected"),
     [
         (HistogramBoostingClassifier, 2, ["auc", "binary_error", "binary_logloss", "multi_error"]),
         (HistogramBoostingClassifier, 3, ["binary_error", "multi_error", "multi_logloss"]),
@@ -326,36 +326,36 @@ def test_each_objective_has_its_metric(objective):
         ),
     ],
 )
-def test_a_metric_that_is_not_there_is_told_with_all_that_are(kind, n_classes, wanted):
+def test_unknown_metric_is_reported_with_all_known_metrics(kind, n_classes, expected):
     X, y = table(200)
     y = np.arange(200) % n_classes if n_classes else y
     model = kind(n_estimators=1)
     with pytest.raises(ValueError, match="there is no eval_metric 'nope'") as caught:
         model.fit(X, y, eval_set=[(X, y)], eval_metric="nope")
-    assert all(f"'{name}'" in str(caught.value) for name in wanted)
+    assert all(f"'{name}'" in str(caught.value) for name in expected)
     assert ("auc" in str(caught.value)) == (n_classes == 2)
-    for name in wanted:
+    for name in expected:
         if name not in ("cross_entropy", "tweedie"):  # of shares and of values above 0
             model.fit(X, y, eval_set=[(X, y)], eval_metric=name)
             assert name in model.evals_result_["training"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("expected", "message"),
     [
         *(("mse", "l2"), ("mae", "l1"), ("xentropy", "cross_entropy")),
         *((name, "rmse") for name in ("rmse", "l2_root", "root_mean_squared_error")),
     ],
 )
-def test_metrics_have_lightgbms_other_names(wanted, told):
+def test_metrics_accept_lightgbm_aliases(expected, message):
     X, y = table(200)
     y = target_of("cross_entropy", y)
     model = HistogramBoostingRegressor(n_estimators=1)
-    model.fit(X, y, eval_set=[(X, y)], eval_metric=wanted)
-    assert next(iter(model.evals_result_["training"])) == told
+    model.fit(X, y, eval_set=[(X, y)], eval_metric=expected)
+    assert next(iter(model.evals_result_["training"])) == message
 
 
-def test_leaves_whose_gradients_are_all_equal_are_split_for_their_quantiles():
+def test_leaves_with_equal_gradients_are_split_for_quantiles():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
     y = X[:, 0] + np.exp(X[:, 1]) * rng.gamma(2.0, size=4000)

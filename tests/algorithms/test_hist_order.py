@@ -1,4 +1,4 @@
-"""Rows that are laid next to those they will share leaves with: the models stay the same."""
+"""Tests that rows reordered by leaf give the same models."""
 
 import hashlib
 
@@ -39,27 +39,27 @@ def table(n_classes=0):
 
 
 def digest(model):
-    """Return a digest of all that the model's trees hold."""
+    """Return a digest of all fields of the model's trees."""
     arrays = model.ensemble_.to_arrays()
-    told = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
-    return hashlib.sha256(b"".join(told)).hexdigest()
+    messages = [np.ascontiguousarray(arrays[name]).tobytes() for name in sorted(arrays)]
+    return hashlib.sha256(b"".join(messages)).hexdigest()
 
 
 @pytest.fixture
-def few_are_enough(monkeypatch):
-    """Lay small tables anew, too; return a list that grows with every time."""
-    found, find = [], hist_order.find_order
+def reorder_small_tables(monkeypatch):
+    """Reorder small tables too; return a list that grows with every reordering."""
+    results, find = [], hist_order.find_order
 
     def note(*given):
         order = find(*given)
-        found.append(order)
+        results.append(order)
         return order
 
     for name in ("FEWEST_VALUES", "FEWEST_TREES", "FEWEST_LEAVES"):
         monkeypatch.setattr(hist_order, name, 1)
     monkeypatch.setattr(hist_order, "SAMPLE", 2000)
     monkeypatch.setattr(base_histogram, "find_order", note)
-    return found
+    return results
 
 
 CASES = {
@@ -79,7 +79,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, monkeypatch):
+def test_model_does_not_depend_on_row_reordering(case, weighted, reorder_small_tables, monkeypatch):
     n_classes, params = CASES[case]
     X, y = table(n_classes)
     if case == "sets":
@@ -90,8 +90,8 @@ def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, 
         kind(n_estimators=4, random_state=0, n_jobs=jobs, **params).fit(X, y, weight)
         for jobs in (1, 2)
     ]
-    assert len(few_are_enough) == len(models)
-    order = few_are_enough[0][0]
+    assert len(reorder_small_tables) == len(models)
+    order = reorder_small_tables[0][0]
     assert np.array_equal(np.sort(order), np.arange(N))
     assert not np.array_equal(order, np.arange(N))
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
@@ -100,41 +100,37 @@ def test_the_model_is_that_of_rows_as_they_came(case, weighted, few_are_enough, 
 
 
 @pytest.mark.parametrize("n_classes", [0, 4])
-def test_scores_that_boosting_begins_with_go_with_their_rows(
-    n_classes, few_are_enough, monkeypatch
-):
+def test_init_scores_are_reordered_with_their_rows(n_classes, reorder_small_tables, monkeypatch):
     X, y = table(n_classes)
     first = np.random.default_rng(3).normal(size=(N, max(n_classes, 1)))
     kind = HistogramBoostingClassifier if n_classes else HistogramBoostingRegressor
     model = kind(n_estimators=3, random_state=0)
-    anew = digest(model.fit(X, y, init_score=first))
+    reordered = digest(model.fit(X, y, init_score=first))
     further = digest(model.fit(X, y, init_model=clone(model).fit(X, y)))
-    assert len(few_are_enough) == 3
+    assert len(reorder_small_tables) == 3
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
-    assert digest(model.fit(X, y, init_score=first)) == anew
+    assert digest(model.fit(X, y, init_score=first)) == reordered
     assert digest(model.fit(X, y, init_model=clone(model).fit(X, y))) == further
 
 
-def test_a_bag_without_a_row_is_given_the_first_one_wherever_it_lies():
+def test_bag_without_rows_gets_the_first_row():
     order = np.array([3, 1, 0, 2], np.uint32)
     assert draw_share(0, 4, 1e-9, order).tolist() == [2]
     assert draw_share(0, 4, 1e-9).tolist() == [0]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3])
-def test_tables_are_laid_anew_for_as_many_values_as_trees_are_grown_on(
-    share, few_are_enough, monkeypatch
-):
+def test_tables_are_copied_for_enough_values_and_trees(share, reorder_small_tables, monkeypatch):
     X, y = table()
     monkeypatch.setattr(hist_order, "FEWEST_VALUES", int(0.2 * X.size))
     HistogramBoostingRegressor(n_estimators=2, subsample=share, subsample_freq=1).fit(X, y)
     goss = {"data_sample_strategy": "goss", "top_rate": share / 2, "other_rate": share / 2}
     HistogramBoostingRegressor(n_estimators=2, **goss).fit(X, y)
-    assert len(few_are_enough) == (2 if share > 0.2 else 0)
+    assert len(reorder_small_tables) == (2 if share > 0.2 else 0)
 
 
 @pytest.mark.parametrize("kind", ["float32", "frame", "zero weights", "class weights"])
-def test_tables_of_all_kinds_are_laid_anew(kind, few_are_enough, monkeypatch):
+def test_tables_of_all_kinds_are_reordered(kind, reorder_small_tables, monkeypatch):
     X, y = table(2)
     params, weight = {}, None
     if kind == "float32":
@@ -147,23 +143,23 @@ def test_tables_of_all_kinds_are_laid_anew(kind, few_are_enough, monkeypatch):
     else:
         params = {"class_weight": {0: 1.0, 1: 3.0}}
     model = HistogramBoostingClassifier(n_estimators=3, random_state=0, **params)
-    anew = digest(model.fit(X, y, weight))
+    reordered = digest(model.fit(X, y, weight))
     n_used = N if weight is None else np.count_nonzero(weight)  # rows of weight 0 are left out
-    assert len(few_are_enough[0][0]) == n_used
+    assert len(reorder_small_tables[0][0]) == n_used
     monkeypatch.setattr(base_histogram, "is_worth_it", lambda *_: False)
-    assert digest(model.fit(X, y, weight)) == anew
+    assert digest(model.fit(X, y, weight)) == reordered
 
 
-def test_it_is_the_model_of_rows_on_two_ranks(few_are_enough):
+def test_reordered_model_equals_model_on_two_ranks(reorder_small_tables):
     X, y = table()
     model = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, y)
-    assert len(few_are_enough[0][0]) == N
+    assert len(reorder_small_tables[0][0]) == N
     result = train_ranks(model, X, y, parts=[(0, 9000), (1, N - 9000)], size=2)[0]
-    found = join_trees(result.rounds, result.binner, result.base, "identity", None)
-    assert digest_of(found) == digest_of(model.ensemble_)
+    actual = join_trees(result.rounds, result.binner, result.base, "identity", None)
+    assert digest_of(actual) == digest_of(model.ensemble_)
 
 
-def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
+def test_kernel_tables_are_row_major(reorder_small_tables, monkeypatch):
     made, booster = [], base_histogram.Booster
 
     def note(*given):
@@ -175,7 +171,7 @@ def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
     first = np.random.default_rng(3).normal(size=(N, 4))
     model = HistogramBoostingClassifier(n_estimators=1, objective="multiclassova")
     model.fit(X, y, init_score=first)
-    assert few_are_enough
+    assert reorder_small_tables
     assert made[0].target.y.flags.c_contiguous
     assert made[0].score.flags.c_contiguous
 
@@ -188,46 +184,48 @@ def test_what_kernels_read_lies_row_by_row(few_are_enough, monkeypatch):
         {"objective": lambda y, raw: (raw - y, np.ones_like(y))},
     ],
 )
-def test_rows_stay_where_their_places_count(params, few_are_enough):
+def test_rows_are_not_reordered_where_positions_matter(params, reorder_small_tables):
     X, y = table()
     HistogramBoostingRegressor(n_estimators=2, **params).fit(X, y)
-    assert not few_are_enough
+    assert not reorder_small_tables
 
 
 @pytest.mark.parametrize(
     ("name", "bound"), [("FEWEST_VALUES", 5 * N + 1), ("MOST_COLUMNS", 4), ("FEWEST_TREES", 3)]
 )
-def test_small_wide_and_short_fits_leave_rows_alone(name, bound, few_are_enough, monkeypatch):
+def test_small_wide_and_short_fits_do_not_reorder_rows(
+    name, bound, reorder_small_tables, monkeypatch
+):
     X, y = table()
     monkeypatch.setattr(hist_order, name, bound)
     HistogramBoostingRegressor(n_estimators=2).fit(X, y)
-    assert not few_are_enough
+    assert not reorder_small_tables
 
 
-def test_rows_of_which_entries_are_listed_stay(few_are_enough):
+def test_rows_of_sparse_columns_are_not_reordered(reorder_small_tables):
     _, y = table()
     one_hot = np.eye(6)[np.random.default_rng(6).integers(0, 6, N)]
     for given in (sparse.csr_array(one_hot), one_hot):
         HistogramBoostingRegressor(n_estimators=2).fit(given, y)
-    assert not few_are_enough
+    assert not reorder_small_tables
 
 
 @pytest.mark.parametrize("least", [1, 10])
-def test_a_target_that_nothing_parts_is_no_error(least, few_are_enough, monkeypatch):
+def test_target_without_a_split_is_no_error(least, reorder_small_tables, monkeypatch):
     X, _ = table()
     monkeypatch.setattr(hist_order, "FEWEST_LEAVES", least)
     model = HistogramBoostingRegressor(n_estimators=2).fit(X, np.full(N, 3.0))
     assert np.all(model.predict(X) == 3.0)
-    assert few_are_enough
+    assert reorder_small_tables
 
 
-def test_rows_stay_where_trees_would_peel_off_a_few(few_are_enough, monkeypatch):
+def test_rows_are_not_reordered_for_very_unbalanced_trees(reorder_small_tables, monkeypatch):
     X, _ = table()
     monkeypatch.setattr(hist_order, "FEWEST_LEAVES", 10)
     few = np.nan_to_num(X[:, 0]) > 2.2
     HistogramBoostingClassifier(n_estimators=2).fit(X, few)
     HistogramBoostingRegressor(n_estimators=2).fit(X, few * 1e30)
-    assert [len(order[0]) for order in few_are_enough] == [0, 0]
+    assert [len(order[0]) for order in reorder_small_tables] == [0, 0]
 
 
 def test_leaves_are_numbered_depth_first():
@@ -239,7 +237,7 @@ def test_leaves_are_numbered_depth_first():
 
 
 @pytest.mark.parametrize("with_h", [False, True])
-def test_records_are_rounded_by_the_numbers_of_their_rows(with_h):
+def test_rounding_depends_on_original_row_numbers(with_h):
     rng = np.random.default_rng(9)
     n = 40_000  # the mean is taken of every eighth row
     g = (rng.standard_cauchy(n) * 7.0).astype(np.float32)
@@ -254,7 +252,7 @@ def test_records_are_rounded_by_the_numbers_of_their_rows(with_h):
     assert np.array_equal(laid, in_order[number])
 
 
-def test_sizes_at_places_are_those_of_every_so_many():
+def test_sizes_of_sampled_positions_are_correct():
     rng = np.random.default_rng(5)
     values = (rng.standard_cauchy(5000) * 2.0 ** rng.integers(-130, 90, 5000)).astype(np.float32)
     by_stride, by_place = np.zeros((2, 257), np.int64)

@@ -1,4 +1,4 @@
-"""Sparse X and bundles in the histogram booster: the same models as of dense X, to the bit."""
+"""Tests that sparse X and bundles give bitwise the models of dense X in the histogram booster."""
 
 import hashlib
 import tracemalloc
@@ -42,7 +42,7 @@ def one_hot(rng, n, widths):
 
 
 def mixed(rng, n):
-    """Return a table of every kind of column that is mostly zeros, or not."""
+    """Return a table with every kind of column, mostly zero or not."""
     hot = one_hot(rng, n, [5, 12, 2])
     sparse_values = np.where(rng.random((n, 4)) < 0.9, 0.0, np.round(rng.normal(size=(n, 4)), 1))
     sparse_values[rng.random((n, 4)) < 0.02] = np.nan
@@ -90,10 +90,10 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
         fit(form(X), y, is_enable_sparse=False, n_jobs=2, **params),
     ]
     assert len({digest(model) for model in models}) == 1
-    wanted = models[0].predict(X)
+    expected = models[0].predict(X)
     for model in models[1:]:
-        assert np.array_equal(model.predict(form(X)), wanted)
-    np.testing.assert_array_equal(models[0].ensemble_.predict(form(X)), wanted)
+        assert np.array_equal(model.predict(form(X)), expected)
+    np.testing.assert_array_equal(models[0].ensemble_.predict(form(X)), expected)
 
 
 # ------------------------------------------------------------------ second-order boosting
@@ -114,7 +114,7 @@ def test_sparse_dense_and_bundled_tables_grow_the_same_trees(seed, params, dtype
     st.integers(20, 300),
 )
 @settings(max_examples=25, deadline=None)
-def test_absent_entries_are_missing_values_to_second_order_boosting(seed, params, n):
+def test_newton_boosting_treats_absent_entries_as_missing(seed, params, n):
     rng = np.random.default_rng(seed)
     dense = mixed(rng, n)
     X = sparse.csr_array(dense)
@@ -131,7 +131,7 @@ def test_absent_entries_are_missing_values_to_second_order_boosting(seed, params
     assert np.array_equal(one.predict_proba(dense), two.predict_proba(X))
 
 
-def test_dense_one_hot_columns_are_bundled_for_second_order_trees(monkeypatch):
+def test_dense_one_hot_columns_are_bundled_for_newton_trees(monkeypatch):
     rng = np.random.default_rng(0)
     X = one_hot(rng, 400, [5, 9, 3])
     y = (X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=400) > 0.5).astype(int)
@@ -146,7 +146,7 @@ def test_dense_one_hot_columns_are_bundled_for_second_order_trees(monkeypatch):
 
 
 def wide(rng, n=20_000, d=300, entries=6):
-    """Return a table with few entries a row, and labels."""
+    """Return a table with few entries per row, and labels."""
     indices = (d * rng.random((n, entries)) ** 2).astype(np.int32)
     data = np.round(rng.normal(size=indices.shape), 1)
     rows = np.repeat(np.arange(n), entries)
@@ -154,7 +154,7 @@ def wide(rng, n=20_000, d=300, entries=6):
     return X, (X[:, :4].sum(axis=1) + rng.normal(size=n) > 0.5).astype(int)
 
 
-def test_entries_in_any_order_and_twice_in_a_place_are_read_right():
+def test_unsorted_and_duplicate_entries_are_read_correctly():
     data, row = [1.0, 2.0, 3.0, np.nan, 5.0, 0.0], [2, 0, 2, 1, 0, 3]
     X = sparse.csr_array((3 * data, (3 * row, 3 * [1, 0, 1, 1, 2, 0])), shape=(4, 3))
     shuffled = sparse.csr_array(
@@ -185,7 +185,7 @@ def test_any_dtype_of_values_and_indices(dtype, wide_indices):
 
 
 @pytest.mark.parametrize("n_columns", [1, 5])
-def test_nothing_but_zeros_gives_a_constant(n_columns):
+def test_all_zero_table_gives_a_constant(n_columns):
     X, y = sparse.csr_array((30, n_columns)), np.arange(30.0)
     for params in ({}, {"enable_bundle": False}, {"colsample_bytree": 0.1}):
         model = fit(X, y, **params)
@@ -213,7 +213,7 @@ def test_sparse_infinity_is_refused():
 
 
 @pytest.mark.parametrize("enable_bundle", [True, False])
-def test_sparse_models_are_the_same_for_any_number_of_threads(enable_bundle):
+def test_sparse_models_do_not_depend_on_threads(enable_bundle):
     X, y = wide(np.random.default_rng(1))
     params = {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5}
     digests = {
@@ -226,7 +226,7 @@ def test_sparse_models_are_the_same_for_any_number_of_threads(enable_bundle):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_drawn_columns_beside_many_listed_ones_grow_the_trees_of_the_dense_table(share):
+def test_column_sampling_with_sparse_columns_grows_the_dense_trees(share):
     rng = np.random.default_rng(5)
     X, y = wide(rng, 3000)
     often = np.where(rng.random((3000, 8)) < 0.4, np.round(rng.normal(size=(3000, 8)), 1), 0.0)
@@ -235,8 +235,8 @@ def test_drawn_columns_beside_many_listed_ones_grow_the_trees_of_the_dense_table
     params = {"colsample_bytree": share, "n_estimators": 12, "enable_bundle": False}
     dense = fit(X.toarray(), y, HistogramBoostingClassifier, **params)
     for n_jobs in (1, 2):
-        found = fit(X, y, HistogramBoostingClassifier, n_jobs=n_jobs, **params)
-        assert digest(found) == digest(dense)
+        fitted = fit(X, y, HistogramBoostingClassifier, n_jobs=n_jobs, **params)
+        assert digest(fitted) == digest(dense)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_drawn_columns_beside_many_listed_ones_grow_the_trees_of_the_dense_table
     ],
 )
 @pytest.mark.filterwarnings("ignore:parity=")
-def test_sparse_tables_can_be_had_with_everything(params):
+def test_sparse_tables_work_with_every_option(params):
     rng = np.random.default_rng(2)
     X = mixed(rng, 300)[:, :23]
     X[:, 0], X[:, 7] = rng.integers(0, 6, 300) * (rng.random(300) < 0.4), rng.integers(-1, 3, 300)
@@ -263,7 +263,7 @@ def test_sparse_tables_can_be_had_with_everything(params):
     assert np.array_equal(one.predict(X), two.predict(sparse.csr_array(X)))
 
 
-def test_evaluation_tables_first_models_and_contributions_take_sparse_rows():
+def test_evaluation_sets_init_models_and_contributions_accept_sparse_rows():
     X, y = wide(np.random.default_rng(3), 2000)
     tables = {"eval_set": [(X[:500], y[:500])], "eval_sample_weight": [np.ones(500)]}
     model = fit(X, y, HistogramBoostingClassifier)
@@ -276,7 +276,7 @@ def test_evaluation_tables_first_models_and_contributions_take_sparse_rows():
     np.testing.assert_allclose(total, more.decision_function(X[:50]), rtol=1e-9, atol=1e-12)
 
 
-def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
+def test_conflicts_reduce_columns_and_keep_accuracy():
     X, y = wide(np.random.default_rng(4), entries=3)
     exact = fit(X, y, HistogramBoostingClassifier)
     lossy = fit(X, y, HistogramBoostingClassifier, max_conflict_rate=0.02)
@@ -292,7 +292,7 @@ def test_conflicts_make_fewer_columns_and_a_model_that_is_as_good():
 
 
 @pytest.mark.parametrize("kind", [HistogramBoostingClassifier, NewtonBoostingClassifier])
-def test_memory_follows_the_entries_not_the_table(kind):
+def test_memory_follows_the_number_of_entries(kind):
     """A dense table would take 320 MB, and its bins 80."""
     X, y = wide(np.random.default_rng(5), 4000, 10_000, 10)
     kind(n_estimators=1).fit(X, y).predict(X)

@@ -20,8 +20,8 @@ BOTH = [HistogramBoostingClassifier, HistogramBoostingRegressor]
 
 
 @parametrize_with_checks([E(n_estimators=10) for E in BOTH])
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
@@ -40,7 +40,7 @@ def digest(model):
     return hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()
 
 
-# ------------------------------------------------------------------ the same bits
+# ------------------------------------------------------------------ bitwise equality
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def digest(model):
         {"reg_alpha": 0.1, "path_smooth": 2.0, "extra_trees": True},
     ],
 )
-def test_the_model_is_the_same_for_any_number_of_threads(params):
+def test_model_does_not_depend_on_threads(params):
     X, y = table(20_000, missing=0.1)
     y = (y > 0.5).astype(int)
     models = [
@@ -62,7 +62,7 @@ def test_the_model_is_the_same_for_any_number_of_threads(params):
     assert len({digest(model) for model in models}) == 1
 
 
-def test_extreme_weights_and_targets_are_the_same_for_any_number_of_threads():
+def test_extreme_weights_and_targets_do_not_depend_on_threads():
     X, y = table(20_000)
     y, weight = np.exp(4 * y), 10.0 ** np.random.default_rng(1).uniform(-3, 3, len(y))
     digests = {
@@ -74,7 +74,7 @@ def test_extreme_weights_and_targets_are_the_same_for_any_number_of_threads():
     assert len(digests) == 1
 
 
-def test_float32_tables_grow_the_trees_of_their_float64_copies():
+def test_float32_tables_grow_the_trees_of_float64_copies():
     X, y = table(2000)
     X = X.astype(np.float32)
     one, two = (
@@ -84,7 +84,7 @@ def test_float32_tables_grow_the_trees_of_their_float64_copies():
     assert digest(one) == digest(two)
 
 
-# ------------------------------------------------------------------ as good as LightGBM
+# ------------------------------------------------------------------ accuracy against LightGBM
 
 
 def fit_both(kind, X, y, weight=None, **params):
@@ -93,30 +93,30 @@ def fit_both(kind, X, y, weight=None, **params):
     ours = getattr(__import__("algorithms"), f"HistogramBoosting{kind}")
     theirs = getattr(lightgbm, f"LGBM{kind}")
     name = "predict_proba" if kind == "Classifier" else "predict"
-    found = []
+    results = []
     for estimator in (ours(random_state=0, **params), theirs(verbose=-1, n_jobs=1, **params)):
         model = estimator.fit(X[:n], y[:n], sample_weight=part)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            found.append(getattr(model, name)(X[n:]))
-    return *found, y[n:], None if weight is None else weight[n:]
+            results.append(getattr(model, name)(X[n:]))
+    return *results, y[n:], None if weight is None else weight[n:]
 
 
-def test_log_loss_with_rare_positives_is_lightgbms():
+def test_log_loss_with_rare_positives_equals_lightgbm():
     X, signal = table(200_000, d=5)
     y = (signal > np.quantile(signal, 0.999)).astype(int)
     ours, theirs, truth, _ = fit_both("Classifier", X, y, num_leaves=15, n_estimators=25)
     assert log_loss(truth, ours) < 1.1 * log_loss(truth, theirs)
 
 
-def test_error_on_a_log_normal_target_is_lightgbms():
+def test_error_on_a_log_normal_target_equals_lightgbm():
     X, signal = table(40_000, d=5)
     ours, theirs, truth, _ = fit_both("Regressor", X, np.exp(2 * signal), n_estimators=40)
     for error in (mean_squared_error, mean_absolute_error):
         assert error(truth, ours) < 1.1 * error(truth, theirs)
 
 
-def test_error_with_weights_over_six_orders_of_magnitude_is_lightgbms():
+def test_error_with_weights_over_six_orders_of_magnitude_equals_lightgbm():
     X, y = table(40_000, d=5)
     weight = 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(y))
     ours, theirs, truth, w = fit_both("Regressor", X, y, weight, n_estimators=40)
@@ -129,7 +129,7 @@ def test_error_with_weights_over_six_orders_of_magnitude_is_lightgbms():
     "objective",
     ["regression", "regression_l1", "huber", "quantile", "poisson", "gamma", "tweedie"],
 )
-def test_every_objective_predicts_as_lightgbm_does(objective):
+def test_every_objective_predicts_like_lightgbm(objective):
     X, signal = table(6000, d=5)
     y = np.exp(signal / 2) if objective in ("poisson", "gamma", "tweedie") else signal
     ours, theirs, truth, _ = fit_both("Regressor", X, y, objective=objective, n_estimators=40)
@@ -151,7 +151,7 @@ def test_several_classes(objective):
 # ------------------------------------------------------------------ predictions
 
 
-def test_predictions_are_those_of_the_exported_trees():
+def test_predictions_equal_exported_trees():
     X, y = table(1500, missing=0.2)
     model = HistogramBoostingRegressor(n_estimators=15).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.ensemble_.predict(X))
@@ -161,7 +161,7 @@ def test_predictions_are_those_of_the_exported_trees():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_staged_scores_and_probabilities_end_at_those_of_the_model(n_classes):
+def test_last_staged_scores_and_probabilities_equal_the_model(n_classes):
     X, signal = table(600)
     y = np.digitize(signal, [-0.5, 0.7][: n_classes - 1])
     model = HistogramBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
@@ -175,7 +175,7 @@ def test_staged_scores_and_probabilities_end_at_those_of_the_model(n_classes):
 
 
 @pytest.mark.parametrize("comparison", ["<=", "<"])
-def test_the_walk_follows_any_ensemble_on_its_thresholds(comparison):
+def test_tree_walk_handles_rows_equal_to_thresholds(comparison):
     X, y = table(300, missing=0.2)
     trees = HistogramBoostingRegressor(n_estimators=15).fit(X, y).ensemble_
     trees = dataclasses.replace(trees, comparison=comparison)
@@ -195,15 +195,15 @@ def test_importances_count_splits_or_gains():
     assert set(np.argsort(model.feature_importances_)[-4:]) == {0, 1, 2, 3}
 
 
-def test_missing_values_where_training_had_none_go_with_the_larger_side():
+def test_missing_values_unseen_in_training_go_to_the_larger_side():
     X, y = table(500)
     model = HistogramBoostingRegressor(n_estimators=1, num_leaves=2).fit(X, y)
     root = model.ensemble_
     heavier = (
         root.left[0] if root.cover[root.left[0]] >= root.cover[root.right[0]] else root.right[0]
     )
-    found = model.predict(np.full((1, X.shape[1]), np.nan))
-    assert found[0] == root.base[0] + root.value[heavier, 0]
+    predictions = model.predict(np.full((1, X.shape[1]), np.nan))
+    assert predictions[0] == root.base[0] + root.value[heavier, 0]
 
 
 # ------------------------------------------------------------------ constraints and categories
@@ -225,7 +225,7 @@ FOURS = [list(four) for four in itertools.combinations(range(8), 4)]  # 70: more
 
 
 @pytest.mark.parametrize("groups", [[[0, 1], [2, 3]], FOURS])
-def test_features_of_other_groups_never_meet_on_a_way(groups):
+def test_features_of_different_groups_never_share_a_path(groups):
     X, y = table(3000, d=8)
     model = HistogramBoostingRegressor(n_estimators=10, interaction_constraints=groups).fit(X, y)
     trees = model.ensemble_
@@ -237,7 +237,7 @@ def test_features_of_other_groups_never_meet_on_a_way(groups):
             above[int(trees.left[node])] = above[int(trees.right[node])] = used
 
 
-def test_categories_of_a_frame_are_split_as_sets_and_unseen_ones_go_right():
+def test_frame_categories_are_split_as_sets_and_unseen_ones_go_right():
     rng = np.random.default_rng(0)
     names = np.array([f"c{i}" for i in range(20)])
     code = rng.integers(0, 20, 6000)
@@ -253,7 +253,7 @@ def test_categories_of_a_frame_are_split_as_sets_and_unseen_ones_go_right():
     assert np.array_equal(model.predict(shuffled), model.predict(X))
 
 
-def test_columns_of_codes_are_categories_where_they_are_named():
+def test_named_code_columns_are_categorical():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 2)).astype(float)
     y = (X[:, 1] == 1) * 1.0
@@ -269,7 +269,7 @@ def test_columns_of_codes_are_categories_where_they_are_named():
 # ------------------------------------------------------------------ stopping and sampling
 
 
-def test_training_stops_where_the_evaluation_table_no_longer_improves():
+def test_training_stops_when_the_evaluation_set_stops_improving():
     X, y = table(1000)
     other = table(1000, seed=1)
     model = HistogramBoostingRegressor(
@@ -285,7 +285,7 @@ def test_training_stops_where_the_evaluation_table_no_longer_improves():
         clone(model).fit(X, y)
 
 
-def test_the_watched_metric_may_be_a_users():
+def test_evaluation_metric_may_be_custom():
     X, y = table(500)
     y = (y > 0).astype(int)
 
@@ -294,16 +294,16 @@ def test_the_watched_metric_may_be_a_users():
 
     model = HistogramBoostingClassifier(n_estimators=5, early_stopping_round=5, metric="None")
     model.fit(X, y, eval_set=[(X.copy(), y)], eval_metric=accuracy)
-    told = model.evals_result_["valid_0"]
-    assert list(told) == ["accuracy"]
-    assert model.best_score_ == {"valid_0": {"accuracy": max(told["accuracy"])}}
+    values = model.evals_result_["valid_0"]
+    assert list(values) == ["accuracy"]
+    assert model.best_score_ == {"valid_0": {"accuracy": max(values["accuracy"])}}
 
 
 @pytest.mark.parametrize(
     "params",
     [{"subsample": 0.4, "subsample_freq": 1}, {"data_sample_strategy": "goss"}],
 )
-def test_samples_lose_little(params):
+def test_row_samples_keep_accuracy(params):
     X, y = table(8000, d=5)
     half = len(y) // 2
     whole = HistogramBoostingRegressor(random_state=0).fit(X[:half], y[:half])
@@ -321,32 +321,32 @@ def test_samples_lose_little(params):
         {"data_sample_strategy": "goss"},
     ],
 )
-def test_a_sample_has_a_row_at_least(objective, params):
+def test_row_sample_has_at_least_one_row(objective, params):
     for n in (1, 2, 5, 10):
         X, y = table(n + 20, d=4)
         for seed in range(3):
             model = HistogramBoostingRegressor(
                 n_estimators=12, objective=objective, random_state=seed, min_child_samples=1
             )
-            found = model.set_params(**params).fit(X[:n], y[:n]).predict(X)
-            assert np.isfinite(found).all()
+            predictions = model.set_params(**params).fit(X[:n], y[:n]).predict(X)
+            assert np.isfinite(predictions).all()
 
 
-def test_a_users_objective_is_followed():
+def test_custom_objective_is_used():
     X, y = table(1000)
 
     def squared(truth, raw):
         return raw - truth, np.ones_like(raw)
 
-    own = HistogramBoostingRegressor(n_estimators=5, random_state=0, objective=squared).fit(X, y)
+    fitted = HistogramBoostingRegressor(n_estimators=5, random_state=0, objective=squared).fit(X, y)
     ours = HistogramBoostingRegressor(n_estimators=5, random_state=0, boost_from_average=False)
-    np.testing.assert_allclose(own.predict(X), ours.fit(X, y).predict(X), rtol=1e-9)
+    np.testing.assert_allclose(fitted.predict(X), ours.fit(X, y).predict(X), rtol=1e-9)
     wrong = HistogramBoostingRegressor(objective=lambda _y, raw: (raw[:3], raw[:3]))
     with pytest.raises(ValueError, match="shape"):
         wrong.fit(X, y)
 
 
-# ------------------------------------------------------------------ odd tables
+# ------------------------------------------------------------------ unusual tables
 
 
 @pytest.mark.parametrize(
@@ -375,13 +375,13 @@ def test_tables_without_a_split_predict_the_mean(X, y):
         ({}, 1e300, "not finite"),
     ],
 )
-def test_what_cannot_be_is_an_error(params, y, message):
+def test_invalid_parameters_are_an_error(params, y, message):
     X = np.arange(40.0)[:, None]
     with pytest.raises(ValueError, match=message):
         HistogramBoostingRegressor(**params).fit(X, np.where(X[:, 0] > 20, y, 1.0))
 
 
-def test_identifiers_that_reach_far_are_categories():
+def test_large_identifiers_can_be_categories():
     rng = np.random.default_rng(30)
     codes = rng.choice(10**7, 50, replace=False)
     which = rng.integers(50, size=2000)
@@ -397,12 +397,12 @@ def test_identifiers_that_reach_far_are_categories():
 
 
 @pytest.mark.parametrize("rank", ["gh", "g"])
-def test_one_side_sampling_ranks_rows_by_either_size(rank, monkeypatch):
+def test_goss_ranks_rows_by_gradient_and_hessian(rank, monkeypatch):
     seen, real = [], hist_boosting.take_one_side
 
     def watched(sizes, rule, g, h, *rest):
-        told = np.abs(g if rank == "g" else g * h).sum(axis=0, dtype=np.float32)
-        seen.append(np.array_equal(sizes, told))
+        message = np.abs(g if rank == "g" else g * h).sum(axis=0, dtype=np.float32)
+        seen.append(np.array_equal(sizes, message))
         return real(sizes, rule, g, h, *rest)
 
     monkeypatch.setattr(hist_boosting, "take_one_side", watched)
@@ -413,7 +413,7 @@ def test_one_side_sampling_ranks_rows_by_either_size(rank, monkeypatch):
     assert model.score(X, y > 1) > 0.8
 
 
-def test_fractions_of_codes_are_cut_off_in_training_as_in_prediction():
+def test_fractional_codes_are_truncated_in_training_and_prediction():
     rng = np.random.default_rng(3)
     whole = rng.integers(0, 6, 600).astype(float)
     y = np.array([3.0, -1.0, 2.0, 0.0, 5.0, 1.0])[whole.astype(int)] + 0.1 * rng.normal(size=600)

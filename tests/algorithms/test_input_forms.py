@@ -1,4 +1,4 @@
-"""The same table in another form gives the same model, and the same predictions."""
+"""Tests that a table gives the same model and predictions in every input form."""
 
 import io
 import warnings
@@ -63,12 +63,12 @@ def frame(X):
 
 
 def as_type(kind):
-    """Return what makes a pandas frame of one dtype."""
+    """Return a function that makes a pandas frame of one dtype."""
     return lambda X: frame(X).astype(kind)
 
 
 def objects(missing):
-    """Return what makes a pandas frame of objects with a missing value of a kind."""
+    """Return a function that makes a pandas object frame with one kind of missing value."""
     return lambda X: frame(X).astype(object).where(~np.isnan(X), missing)
 
 
@@ -79,22 +79,22 @@ def strided(X):
     return whole[::2, ::2]
 
 
-def locked(X):
+def read_only(X):
     """Return a read-only copy."""
-    found = X.copy()
-    found.flags.writeable = False
-    return found
+    result = X.copy()
+    result.flags.writeable = False
+    return result
 
 
-def mapped(X):
-    """Return an array that NumPy reads from the bytes of a file."""
+def memory_mapped(X):
+    """Return a memory-mapped array."""
     file = io.BytesIO()
     np.save(file, X)
     return np.frombuffer(file.getvalue()[-X.nbytes :], X.dtype).reshape(X.shape)
 
 
 def mixed(X):
-    """Return a pandas frame with a dtype of its own for each column."""
+    """Return a pandas frame with a different dtype for each column."""
     kinds = ("Float64", pd.SparseDtype("float64", 0.0), "double[pyarrow]", "float32")
     return frame(X).astype(dict(zip(NAMES, kinds, strict=True)))
 
@@ -110,8 +110,8 @@ ARRAYS = {
     "Fortran order": np.asfortranarray,
     "strided": strided,
     "backwards": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
-    "read-only": locked,
-    "of a buffer": mapped,
+    "read-only": read_only,
+    "of a buffer": memory_mapped,
     "big-endian": lambda X: X.astype(">f8"),
     "big-endian float32": lambda X: X.astype(">f4"),
     "list": lambda X: X.tolist(),
@@ -161,7 +161,7 @@ MATRICES = {
 
 
 def draw_table(kind, seed=0):
-    """Return a table of small whole numbers: "whole", with "gaps", or "logical"."""
+    """Return a table of small integers: "whole", with "gaps", or "logical"."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (N_ROWS, 4)).astype(float)
     X[rng.random(X.shape) < 0.3] = 0.0
@@ -178,25 +178,25 @@ def target_of(model, X):
 
 
 def outputs(model, X):
-    """Return predictions; names of columns may be those of training or none."""
+    """Return predictions; column names may be those of training or none."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
         return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 
 def forms_of(kind, name):
-    """Return the forms of a table that an estimator takes, and whether columns have names."""
-    found = {**ARRAYS, **FRAMES}
+    """Return the forms of a table that an estimator accepts, and whether columns have names."""
+    results = {**ARRAYS, **FRAMES}
     if kind != "gaps":
-        found |= WHOLE
+        results |= WHOLE
     if kind == "logical":
-        found |= LOGICAL
+        results |= LOGICAL
     takes_gaps = kind != "gaps" or name not in NO_GAPS_SPARSE
     if takes_gaps and not name.startswith(ABSENT_IS_MISSING):
-        found |= MATRICES
+        results |= MATRICES
     if name in WRAPPED:
-        found.pop("list")
-    return found
+        results.pop("list")
+    return results
 
 
 CASES = [
@@ -208,42 +208,44 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
-def test_fit_and_predict_are_the_same_for_every_form(name, kind):
+def test_fit_and_predict_do_not_depend_on_the_input_form(name, kind):
     model, X = MODELS[name], draw_table(kind)
     y = target_of(model, X)
-    wanted = outputs(model.fit(X, y), X)
+    expected = outputs(model.fit(X, y), X)
     wrong = []
     for form, make in forms_of(kind, name).items():
         table = make(X)
-        found = {"fitted and predicted": outputs(model.fit(table, y), table)}
-        found["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
+        results = {"fitted and predicted": outputs(model.fit(table, y), table)}
+        results["fitted"] = outputs(model, frame(X) if hasattr(table, "columns") else X)
         model.fit(frame(X) if hasattr(table, "columns") else X, y)
-        found["predicted"] = outputs(model, table)
-        wrong += [(form, what) for what, own in found.items() if not same(own, wanted)]
+        results["predicted"] = outputs(model, table)
+        wrong += [
+            (form, what) for what, own in results.items() if not predictions_equal(own, expected)
+        ]
     assert not wrong
 
 
-def same(first, second):
-    """Return whether predictions are equal up to the rounding of float32."""
+def predictions_equal(first, second):
+    """Return True if predictions are equal up to float32 rounding."""
     return np.allclose(first, second, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", MATRICES)
-def test_absent_entries_of_a_matrix_are_missing_to_newton_boosting(kind):
+def test_newton_boosting_treats_absent_matrix_entries_as_missing(kind):
     X = draw_table("whole")
     y = target_of(MODELS["Newton"], X)
     gaps = np.where(X == 0.0, np.nan, X)
     model = MODELS["Newton"].fit(gaps, y)
     assert np.array_equal(model.predict(MATRICES[kind](X)), model.predict(gaps))
-    wanted = model.predict(gaps)
-    assert np.array_equal(model.fit(MATRICES[kind](X), y).predict(gaps), wanted)
+    expected = model.predict(gaps)
+    assert np.array_equal(model.fit(MATRICES[kind](X), y).predict(gaps), expected)
 
 
 def test_trees_read_every_form_of_a_frame():
     X = draw_table("gaps")
     model = MODELS["Newton"].fit(X, target_of(MODELS["Newton"], X))
     for form, make in {**ARRAYS, **FRAMES}.items():
-        assert same(serve(model.ensemble_).predict(make(X)), model.predict(X)), form
+        assert predictions_equal(serve(model.ensemble_).predict(make(X)), model.predict(X)), form
 
 
 LETTERS = ["u", "v", None, "w"]
@@ -267,14 +269,14 @@ def test_categories_are_the_same_in_every_form(name):
     tables = {form: frame(X).assign(a=make(letters)) for form, make in WORDS.items()}
     trained = [form for form in tables if tables[form]["a"].dtype == "category"]
     model = MODELS[name]
-    wanted = model.fit(tables["category"], y).predict(tables["category"])
+    expected = model.fit(tables["category"], y).predict(tables["category"])
     for fitted in trained:
         model.fit(tables[fitted], y)
         for form, table in tables.items():
-            assert np.array_equal(model.predict(table), wanted), (fitted, form)
+            assert np.array_equal(model.predict(table), expected), (fitted, form)
     theirs = pl.DataFrame({**{n: X[:, j] for j, n in enumerate(NAMES)}, "a": letters})
     model.fit(theirs.with_columns(pl.col("a").cast(pl.Categorical)), y)
-    assert np.array_equal(model.predict(tables["category"]), wanted)
+    assert np.array_equal(model.predict(tables["category"]), expected)
 
 
 REFUSED = {
@@ -288,7 +290,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("form", REFUSED)
 @pytest.mark.parametrize("name", ["tree", "forest", "gradient boosting", "histogram", "Newton"])
-def test_a_column_without_numbers_is_named(name, form):
+def test_non_numeric_column_is_named(name, form):
     X = pd.DataFrame({"good": np.arange(30.0), "bad": pd.concat([REFUSED[form]] * 10).array})
     with pytest.raises(ValueError, match="column 'bad' holds"):
         MODELS[name].fit(X, np.arange(30.0))

@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit or a prediction is answered at once, in one thread and in several."""
+"""Tests that Ctrl-C stops a fit or a prediction at once, with one and several threads."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ PREDICTIONS = {
 
 
 def seconds_to_answer(make, *, predicts):
-    """Return how long a process takes to answer SIGINT, sent a second after it began."""
+    """Return the seconds until a process ends after SIGINT, sent one second after its start."""
     script = SCRIPT.format(rows=400_000, make=make, predicts=predicts)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     try:
@@ -79,17 +79,17 @@ def seconds_to_answer(make, *, predicts):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", FITS.values(), ids=FITS)
-def test_a_fit_answers_at_once(make):
+def test_fit_stops_at_once(make):
     assert seconds_to_answer(make, predicts=False) < MOST_SECONDS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", PREDICTIONS.values(), ids=PREDICTIONS)
-def test_a_prediction_answers_at_once(make):
+def test_prediction_stops_at_once(make):
     assert seconds_to_answer(make, predicts=True) < MOST_SECONDS
 
 
-def test_a_forest_in_two_threads_answers_at_once():
+def test_forest_in_two_threads_stops_at_once():
     assert seconds_to_answer(FITS["forest"], predicts=False) < MOST_SECONDS
 
 
@@ -97,7 +97,7 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_threads_that_work_for_the_main_thread_share_its_flag():
+def test_helper_threads_share_the_flag_of_the_main_thread():
     begun = threading.Event()
 
     def task(workers, i):
@@ -120,7 +120,7 @@ def test_threads_that_work_for_the_main_thread_share_its_flag():
     assert interrupt_flag.interrupt_flag() is NEVER
 
 
-def test_no_task_begins_after_an_interrupt():
+def test_no_task_starts_after_an_interrupt():
     done = []
 
     def task(i):
@@ -134,7 +134,7 @@ def test_no_task_begins_after_an_interrupt():
     assert len(done) == 4
 
 
-def test_the_flag_is_cleared_before_it_is_used_again():
+def test_flag_is_cleared_before_reuse():
     def run():
         with interrupt_flag.watch_interrupts():
             interrupt()
@@ -147,21 +147,21 @@ def test_the_flag_is_cleared_before_it_is_used_again():
 
 
 def test_other_threads_of_a_program_are_not_interrupted():
-    found = []
+    results = []
 
     def work():
         with Workers(1) as workers:
-            found.append(interrupt_flag.interrupt_flag())
+            results.append(interrupt_flag.interrupt_flag())
             workers.check()
 
     with interrupt_flag.watch_interrupts():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert found == [NEVER]
+    assert results == [NEVER]
 
 
-def test_a_handler_of_the_users_own_leaves_kernels_alone():
+def test_user_signal_handler_does_not_interrupt_kernels():
     came = []
     before = signal.signal(signal.SIGINT, lambda *_: came.append(1))
     try:
@@ -174,7 +174,7 @@ def test_a_handler_of_the_users_own_leaves_kernels_alone():
     assert came == [1]
 
 
-def test_signals_of_another_kind_interrupt_nothing_and_reach_who_waited_for_them():
+def test_other_signals_do_not_interrupt_and_reach_their_handlers():
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = signal.signal(signal.SIGUSR1, lambda *_: None)
@@ -193,7 +193,7 @@ def test_signals_of_another_kind_interrupt_nothing_and_reach_who_waited_for_them
         os.close(writer)
 
 
-def test_a_forked_process_has_a_flag_of_its_own():
+def test_forked_process_has_its_own_flag():
     with interrupt_flag.watch_interrupts():
         child = os.fork()
         if child == 0:

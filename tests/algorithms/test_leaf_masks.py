@@ -1,8 +1,8 @@
-"""Leaves are found by masks where that takes less time than a walk, and are the same."""
+"""Tests that leaf masks, used where they are faster than a tree walk, find the same leaves."""
 
 import numpy as np
 import pytest
-from agreeing import agree, far_reaching
+from prediction_paths import assert_paths_agree, categorical_stumps
 from scipy import sparse
 
 from algorithms import HistogramBoostingRegressor
@@ -11,7 +11,7 @@ from algorithms.prediction.predictor import FastPredictor
 from harness import Missing, Tree, TreeEnsemble
 
 
-def test_where_masks_take_less_time_no_tree_is_walked():
+def test_no_tree_is_walked_where_masks_are_faster():
     rng = np.random.default_rng(5)
     X = np.where(rng.random((3000, 50)) < 0.05, rng.normal(size=(3000, 50)), 0.0)
     y = (X != 0.0) @ rng.normal(size=50)
@@ -38,7 +38,7 @@ def test_where_masks_take_less_time_no_tree_is_walked():
 
 
 @pytest.mark.parametrize(("n_leaves", "fits"), [(64, True), (65, False)])
-def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
+def test_masks_support_as_many_leaves_as_bits(n_leaves, fits):
     rng = np.random.default_rng(11)
     n = n_leaves - 1  # inner nodes, each of which has a leaf on one side, numbers and sets in turn
     inner, on_left = np.arange(n), rng.random(n) < 0.5
@@ -60,19 +60,19 @@ def test_as_many_leaves_as_a_mask_has_bits(n_leaves, fits):
     X[:, 1] /= 20.0
     walker.raw(X)
     assert walker._masks.fits == (walker._masks._tables is not None) == fits
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
-def test_tables_that_are_too_large_are_not_made(monkeypatch):
-    trees, X = far_reaching(4, np.arange(5000)), np.zeros((3000, 2))
+def test_too_large_mask_tables_are_not_built(monkeypatch):
+    trees, X = categorical_stumps(4, np.arange(5000)), np.zeros((3000, 2))
     assert FastPredictor(trees).masks_for(3000, slice(None))
     assert not FastPredictor(trees).masks_for(8, slice(None))  # but not for few rows
     monkeypatch.setattr(leaf_masks, "MOST_ENTRIES", 10)
     assert not FastPredictor(trees).masks_for(3000, slice(None))
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
-def test_a_threshold_that_no_number_is_below_is_not_asked_by_masks():
+def test_threshold_below_all_numbers_is_not_used_by_masks():
     n = 7
     inner = np.arange(n)
     tree = Tree(  # a chain; of its first question missing values go left, and nothing else does
@@ -90,7 +90,7 @@ def test_a_threshold_that_no_number_is_below_is_not_asked_by_masks():
     assert not FastPredictor(trees)._masks.fits
 
 
-def test_a_round_alone_is_walked_where_laying_out_rows_costs_more():
+def test_single_round_is_walked_where_row_layout_costs_more():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(3000, 40))
     y = X @ rng.normal(size=40)
@@ -102,7 +102,7 @@ def test_a_round_alone_is_walked_where_laying_out_rows_costs_more():
     assert np.array_equal(last, model.predict(X))
 
 
-def test_an_ensemble_of_no_trees_is_its_base():
+def test_ensemble_without_trees_predicts_its_base():
     trees = TreeEnsemble.join([], n_features=2, base=np.array([3.0]))
     walker = FastPredictor(trees)
     assert walker._masks.fits

@@ -1,4 +1,4 @@
-"""LightGBM's text lists the categories of a frame without saying of which columns they are."""
+"""Tests of LightGBM's text format, which lists categories without naming their columns."""
 
 import json
 
@@ -16,14 +16,14 @@ NO_ORDER = [4, 3, 2, 1, 0]  # codes are not what the categories are
 
 
 def columns(seed=0):
-    """Return codes below 4 and below 5, and a y that both decide."""
+    """Return codes below 4 and below 5, and a y that depends on both."""
     rng = np.random.default_rng(seed)
     k, o = rng.integers(0, 4, N), rng.integers(0, 5, N)
     return k, o, np.array([3.0, -1, 2, 0])[k] + o
 
 
 def cases():
-    """Return frames, each with what LightGBM is told of categories."""
+    """Return frames, each with LightGBM's categorical setting."""
     k, o, _ = columns()
     words, number = np.array(list("zwyx"))[k], np.random.default_rng(1).integers(0, 6, N)
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
@@ -50,7 +50,7 @@ def trained_by_lightgbm(frame, named, y):
 
 
 def saved_by_lightgbm(case, path):
-    """Return LightGBM's model of a case, which is saved, the frame and what it explains."""
+    """Return LightGBM's saved model of a case, the frame and the target."""
     columns_of, named = cases()[case]
     frame, y = pd.DataFrame(columns_of), columns()[2]
     booster = trained_by_lightgbm(frame, named, y)
@@ -59,7 +59,7 @@ def saved_by_lightgbm(case, path):
 
 
 @pytest.mark.parametrize("case", cases())
-def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
+def test_model_of_a_frame_predicts_like_lightgbm(case, tmp_path):
     booster, frame, _ = saved_by_lightgbm(case, tmp_path / "model.txt")
     model = HistogramBoostingRegressor().load_model(tmp_path / "model.txt")
     expected = booster.predict(frame)
@@ -88,7 +88,7 @@ def test_a_model_of_a_frame_predicts_as_lightgbm_does(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", cases())
-def test_boosting_goes_on_from_a_model_of_a_frame(case, tmp_path):
+def test_boosting_continues_from_a_model_of_a_frame(case, tmp_path):
     booster, frame, y = saved_by_lightgbm(case, tmp_path / "model.txt")
     turned = frame.copy()
     for name in turned.columns[turned.dtypes == "category"]:
@@ -99,7 +99,7 @@ def test_boosting_goes_on_from_a_model_of_a_frame(case, tmp_path):
 
 
 def open_model(tmp_path):
-    """Return a loaded model whose file leaves open of which column its list is, and its frame."""
+    """Return a loaded model whose file does not name the column of its list, and its frame."""
     k, o, y = columns()
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
     frame = pd.DataFrame({"o": ordered, "k": k})
@@ -108,21 +108,25 @@ def open_model(tmp_path):
     return HistogramBoostingRegressor().load_model(path), frame
 
 
-def test_a_frame_with_more_or_fewer_categories_than_lists_is_refused(tmp_path):
+def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
     model, frame = open_model(tmp_path)
     assert isinstance(model.categories_, list)
     both = frame.astype({"k": "category"})
     numbers = frame.astype(np.float64)  # of categories, not codes
-    for odd, told in ((both, r"\['o', 'k'\]"), (numbers, r"\[\]"), (numbers.astype(int), r"\[\]")):
+    for invalid, message in (
+        (both, r"\['o', 'k'\]"),
+        (numbers, r"\[\]"),
+        (numbers.astype(int), r"\[\]"),
+    ):
         with pytest.raises(
-            ValueError, match=f"in the columns {told}; .* lists of categories are 1,"
+            ValueError, match=f"in the columns {message}; .* lists of categories are 1,"
         ):
-            model.predict(odd)
-        with pytest.raises(ValueError, match=f"in the columns {told}; .* to go on from are 1"):
-            HistogramBoostingRegressor(n_estimators=1).fit(odd, columns()[2], init_model=model)
+            model.predict(invalid)
+        with pytest.raises(ValueError, match=f"in the columns {message}; .* to go on from are 1"):
+            HistogramBoostingRegressor(n_estimators=1).fit(invalid, columns()[2], init_model=model)
 
 
-def test_xgboosts_form_carries_the_lists_along(tmp_path):
+def test_xgboost_format_keeps_the_category_lists(tmp_path):
     model, frame = open_model(tmp_path)
     model.save_model(tmp_path / "model.json", format="xgboost")
     again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
@@ -130,7 +134,7 @@ def test_xgboosts_form_carries_the_lists_along(tmp_path):
     np.testing.assert_allclose(again.predict(frame), model.predict(frame), atol=1e-5)
 
 
-def test_text_stands_for_categories_where_a_frame_is_of_neither(tmp_path):
+def test_text_columns_are_categorical_for_frames_of_other_libraries(tmp_path):
     k, o, y = columns()
     frame = pd.DataFrame({"m": pd.Categorical(["u"] * N), "k": np.array(list("zwyx"))[k], "o": o})
     coded = frame.astype({"k": "category"})
@@ -141,7 +145,7 @@ def test_text_stands_for_categories_where_a_frame_is_of_neither(tmp_path):
     assert np.array_equal(model.predict(frame.astype({"m": str})), booster.predict(coded))
 
 
-def test_a_file_of_ours_tells_the_columns(tmp_path):
+def test_our_files_name_the_categorical_columns(tmp_path):
     k, o, y = columns()
     ordered = pd.Categorical(o, categories=NO_ORDER, ordered=True)
     frame = pd.DataFrame({"unused": np.zeros(N), "o": ordered, "k": k})
@@ -155,7 +159,7 @@ def test_a_file_of_ours_tells_the_columns(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("infos", "sizes", "wanted"),
+    ("infos", "sizes", "expected"),
     [
         ("0:1:2 [0.5:3]", [3], ["a"]),
         ("0:1:2 [0:3]", [3], ["a"]),
@@ -170,15 +174,15 @@ def test_a_file_of_ours_tells_the_columns(tmp_path):
         ("0:1 [0.1:2] 1:0:2", [2, 3], ["a", "c"]),
     ],
 )
-def test_columns_are_told_where_one_way_alone_fits(infos, sizes, wanted):
+def test_categorical_columns_are_inferred_if_unambiguous(infos, sizes, expected):
     lists = [list(range(size)) for size in sizes]
     names = list("abcd"[: infos.count(" ") + 1])
-    found = categories_of({"feature_infos": infos}, names, lists)
-    assert found == (lists if wanted is None else dict(zip(wanted, lists, strict=True)))
+    result = categories_of({"feature_infos": infos}, names, lists)
+    assert result == (lists if expected is None else dict(zip(expected, lists, strict=True)))
 
 
 @pytest.mark.parametrize("line", ['"abc"', "[1]", '{"a": [1]}', "5"])
-def test_categories_that_are_no_lists_are_refused(line, tmp_path):
+def test_invalid_category_lists_are_refused(line, tmp_path):
     open_model(tmp_path)
     text = (tmp_path / "model.txt").read_text()
     text = text.replace(json.dumps([NO_ORDER]), line)

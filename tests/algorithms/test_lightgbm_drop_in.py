@@ -1,4 +1,4 @@
-"""Programs for LightGBM's scikit-learn estimators run on ours with one changed import."""
+"""Tests that programs for LightGBM's scikit-learn estimators run on ours with a changed import."""
 
 import pickle
 
@@ -30,7 +30,7 @@ def classifier(**params):
 # ------------------------------------------------------------------ parameters
 
 
-def test_every_name_that_lightgbm_knows_is_in_the_table():
+def test_every_lightgbm_parameter_is_in_the_table():
     lightgbm.basic._ConfigAliases.get("num_leaves")
     for name, aliases in lightgbm.basic._ConfigAliases.aliases.items():
         for one in {name, *aliases}:
@@ -60,18 +60,18 @@ def test_every_row_has_one_meaning():
         ("mc", "monotone_constraints", [1, 0, 0, 0]),
     ],
 )
-def test_an_alias_means_what_the_name_means(alias, name, value):
+def test_alias_means_the_same_as_the_name(alias, name, value):
     by_alias = HistogramBoostingClassifier(n_estimators=5, **{alias: value})
     by_name = HistogramBoostingClassifier(n_estimators=5).set_params(**{name: value})
     if alias != "seed":
         by_alias.set_params(random_state=0)
         by_name.set_params(random_state=0)
-    found, expected = (m.fit(X, Y).predict_proba(X) for m in (by_alias, by_name))
-    assert np.array_equal(found, expected)
+    result, expected = (m.fit(X, Y).predict_proba(X) for m in (by_alias, by_name))
+    assert np.array_equal(result, expected)
     assert by_alias.get_params()[alias] == value
 
 
-def test_lightgbms_way_to_write_values_is_read():
+def test_lightgbm_value_syntax_is_read():
     plain = classifier().fit(X, Y).predict_proba(X)
     written = classifier(
         early_stopping_round=0,
@@ -89,7 +89,7 @@ def test_lightgbms_way_to_write_values_is_read():
     )
 
 
-def test_parameters_about_output_and_memory_change_nothing():
+def test_output_and_memory_parameters_do_not_change_the_model():
     plain = classifier().fit(X, Y).predict_proba(X)
     quiet = classifier(
         verbose=-1,
@@ -108,13 +108,13 @@ def test_parameters_about_output_and_memory_change_nothing():
     "params",
     [{"device": "cuda"}, {"device_type": "gpu"}, {"linear_tree": True}, {"tree_learner": "data"}],
 )
-def test_what_cannot_be_had_is_refused_with_a_reason(params):
+def test_unsupported_parameters_are_refused_with_a_reason(params):
     ((name, _),) = params.items()
     with pytest.raises(ValueError, match=f"Classifier does not support {name}="):
         classifier(**params).fit(X, Y)
 
 
-def test_a_misspelt_parameter_names_the_class_that_was_written():
+def test_misspelt_parameter_is_reported_with_the_users_class_name():
     class Mine(HistogramBoostingClassifier):
         pass
 
@@ -124,13 +124,13 @@ def test_a_misspelt_parameter_names_the_class_that_was_written():
         Mine().set_params(num_leafs=3)
 
 
-def test_the_main_name_counts_more_than_an_alias():
+def test_main_name_has_precedence_over_an_alias():
     with pytest.warns(UserWarning, match="num_iterations counts"):
         model = HistogramBoostingRegressor(num_iterations=2, n_iter=6).fit(X, Y)
     assert model.n_estimators_ == 2
 
 
-def test_clones_and_pickles_keep_parameters_of_other_names():
+def test_clones_and_pickles_keep_aliased_parameters():
     model = classifier(bagging_fraction=0.5, bagging_freq=1, verbose=-1)
     for copy in (clone(model), pickle.loads(pickle.dumps(model))):
         assert copy.get_params() == model.get_params()
@@ -140,7 +140,7 @@ def test_clones_and_pickles_keep_parameters_of_other_names():
     assert model.set_params(bagging_fraction=0.7).get_params()["bagging_fraction"] == 0.7
 
 
-def test_a_subclass_passes_parameters_on():
+def test_subclass_passes_parameters_on():
     class Mine(HistogramBoostingRegressor):
         def __init__(self, *, own=1, **kwargs):
             self.own = own
@@ -154,7 +154,7 @@ def test_a_subclass_passes_parameters_on():
 # ------------------------------------------------------------------ fit
 
 
-def test_several_metrics_are_taken_beside_the_objectives_own():
+def test_several_metrics_are_added_to_the_default_metric():
     def half(y, p):
         assert p.shape == y.shape
         return "half", 0.5, False
@@ -168,7 +168,7 @@ def test_several_metrics_are_taken_beside_the_objectives_own():
     assert model.best_score_["valid_1"]["half"] == 0.5
 
 
-def test_tables_have_the_names_they_are_given():
+def test_evaluation_sets_have_the_given_names():
     model = classifier().fit(
         X, Y, eval_X=(X, X_VALID), eval_y=(Y, Y_VALID), eval_names=["seen", "new"]
     )
@@ -176,7 +176,7 @@ def test_tables_have_the_names_they_are_given():
 
 
 @pytest.mark.parametrize("first_metric_only", [False, True])
-def test_early_stopping_follows_lightgbms_rule(first_metric_only):
+def test_early_stopping_follows_lightgbm(first_metric_only):
     values = {"one": [3, 2, 1, 0] * 9, "two": [1, 2, 3, 4] * 9}
     counts = {"one": 0, "two": 0}
 
@@ -194,32 +194,32 @@ def test_early_stopping_follows_lightgbms_rule(first_metric_only):
     assert model.n_iter_ == model.booster_.num_trees() == model.best_iteration_
 
 
-def test_lightgbms_own_callbacks_work(capsys):
-    told, rates = {}, []
+def test_lightgbm_callbacks_work(capsys):
+    messages, rates = {}, []
     callbacks = [
         lightgbm.early_stopping(3, verbose=False),
         lightgbm.log_evaluation(1),
-        lightgbm.record_evaluation(told),
+        lightgbm.record_evaluation(messages),
         lightgbm.reset_parameter(learning_rate=lambda k: 0.3 * 0.9**k),
         lambda env: rates.append(env.params["learning_rate"]),
     ]
     model = classifier(n_estimators=80, learning_rate=0.3)
     model.fit(X, Y, eval_set=[(X, Y), (X_VALID, Y_VALID)], callbacks=callbacks)
-    assert told == model.evals_result_
-    assert len(rates) == len(told["valid_1"]["binary_logloss"]) < 80
-    assert model.best_iteration_ == int(np.argmin(told["valid_1"]["binary_logloss"])) + 1
+    assert messages == model.evals_result_
+    assert len(rates) == len(messages["valid_1"]["binary_logloss"]) < 80
+    assert model.best_iteration_ == int(np.argmin(messages["valid_1"]["binary_logloss"])) + 1
     assert "[1]\ttraining's binary_logloss" in capsys.readouterr().out
     assert model.learning_rate == 0.3  # training changed a copy
 
 
-def test_a_rate_that_a_callback_changes_is_the_rate_of_the_round():
+def test_learning_rate_changed_by_a_callback_applies_to_the_round():
     slow = classifier(learning_rate=0.05).fit(X, Y)
     reset = lightgbm.reset_parameter(learning_rate=lambda k: 0.05)
     changed = classifier(learning_rate=0.5).fit(X, Y, callbacks=[reset])
     assert np.array_equal(changed.predict_proba(X), slow.predict_proba(X))
 
 
-def test_the_training_set_never_stops_training(capsys):
+def test_training_set_never_stops_training(capsys):
     model = classifier(early_stopping_round=1, n_estimators=15)
     model.fit(X, Y, eval_set=[(X, Y)])
     assert model.best_iteration_ == 0
@@ -227,7 +227,7 @@ def test_the_training_set_never_stops_training(capsys):
     assert "Only training set found" in capsys.readouterr().out
 
 
-def test_a_failed_fit_leaves_the_model():
+def test_failed_fit_keeps_the_model():
     model = classifier().fit(X, Y)
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match="eval_metric"):
@@ -236,7 +236,7 @@ def test_a_failed_fit_leaves_the_model():
 
 
 @pytest.mark.parametrize("given", ["estimator", "booster", "file"])
-def test_boosting_goes_on_from_lightgbms_models(given, tmp_path):
+def test_boosting_continues_from_lightgbm_models(given, tmp_path):
     theirs = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(X, Y)
     path = tmp_path / "model.txt"
     theirs.booster_.save_model(path)
@@ -251,7 +251,7 @@ def test_boosting_goes_on_from_lightgbms_models(given, tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_ranges_of_rounds_add_up(n_classes):
+def test_predictions_of_round_ranges_add_up(n_classes):
     y = np.digitize(X[:, 0], [-0.5, 0.5][: n_classes - 1])
     model = classifier().fit(X, y)
     first, rest = (
@@ -259,9 +259,9 @@ def test_ranges_of_rounds_add_up(n_classes):
         for s, n in ((0, 4), (4, None))
     )
     np.testing.assert_allclose(first + rest, model.predict(X, raw_score=True), atol=1e-12)
-    told = model.predict(X, pred_contrib=True, start_iteration=2, num_iteration=3)
+    predictions = model.predict(X, pred_contrib=True, start_iteration=2, num_iteration=3)
     raw = model.predict(X, raw_score=True, start_iteration=2, num_iteration=3)
-    sums = told.reshape(len(X), -1, 5).sum(axis=2)
+    sums = predictions.reshape(len(X), -1, 5).sum(axis=2)
     np.testing.assert_allclose(sums.reshape(raw.shape), raw, atol=1e-9)
 
 
@@ -276,13 +276,13 @@ def test_leaves_are_numbered_within_their_tree():
 
 def test_contributions_of_sparse_rows_are_sparse():
     model = classifier().fit(X, Y)
-    told = model.predict(sparse.csr_matrix(X), pred_contrib=True)
-    assert sparse.issparse(told)
-    np.testing.assert_allclose(told.toarray(), model.predict(X, pred_contrib=True))
+    predictions = model.predict(sparse.csr_matrix(X), pred_contrib=True)
+    assert sparse.issparse(predictions)
+    np.testing.assert_allclose(predictions.toarray(), model.predict(X, pred_contrib=True))
 
 
 @pytest.mark.parametrize("strategy", ["rf", "goss"])
-def test_other_kinds_of_boosting(strategy):
+def test_other_boosting_types(strategy):
     params = {"subsample": 0.6, "subsample_freq": 1} if strategy == "rf" else {}
     model = classifier(boosting_type=strategy, n_estimators=30, **params).fit(X, Y)
     theirs = lightgbm.LGBMClassifier(
@@ -292,11 +292,11 @@ def test_other_kinds_of_boosting(strategy):
     watched = classifier(boosting_type=strategy, **params)
     watched.fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
     proba = watched.predict_proba(X_VALID)[np.arange(len(Y_VALID)), Y_VALID]
-    told = watched.evals_result_["valid_0"]["binary_logloss"][-1]
-    assert told == pytest.approx(-np.log(proba).mean())
+    values = watched.evals_result_["valid_0"]["binary_logloss"][-1]
+    assert values == pytest.approx(-np.log(proba).mean())
 
 
-def test_a_forest_whose_trees_would_be_the_same_is_refused():
+def test_forest_of_identical_trees_is_refused():
     with pytest.raises(ValueError, match="needs bagging"):
         classifier(boosting_type="rf").fit(X, Y)
 
@@ -304,7 +304,7 @@ def test_a_forest_whose_trees_would_be_the_same_is_refused():
 # ------------------------------------------------------------------ the model's view
 
 
-def test_the_booster_has_lightgbms_forms():
+def test_booster_has_the_lightgbm_formats():
     frame = pd.DataFrame(X, columns=["a", "b", "c d", "e"])
     model = classifier().fit(frame, Y)
     booster = model.booster_
@@ -321,7 +321,7 @@ def test_the_booster_has_lightgbms_forms():
     assert booster.lower_bound() <= model.predict(frame, raw_score=True).min()
 
 
-def test_names_of_an_array_are_those_that_are_given():
+def test_array_columns_get_the_given_names():
     model = classifier().fit(X, Y, feature_name=["a", "b", "c", "d"], categorical_feature=["d"])
     assert model.feature_name_ == ["a", "b", "c", "d"]
     assert classifier().fit(X, Y).feature_name_[0] == "Column_0"

@@ -1,4 +1,4 @@
-"""``parity="lightgbm"``: the library's own trees, bins, scores and probabilities."""
+"""Tests of ``parity="lightgbm"``: trees, bins, scores and probabilities of the library."""
 
 import lightgbm
 import numpy as np
@@ -28,23 +28,23 @@ REFUSED = {
 
 
 @parametrize_with_checks([E(n_estimators=10, parity=p) for E in BOTH for p in LIBRARIES])
-def test_scikit_learns_checks(estimator, check):
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(3))
-def test_random_cases_give_lightgbms_trees_to_the_bit(seed, objective):
+def test_random_cases_equal_lightgbm_bitwise(seed, objective):
     check_case([seed, OBJECTIVES.index(objective)], objective)
 
 
 @pytest.mark.parametrize("objective", RENEWED)
-def test_leaves_of_robust_losses_are_lightgbms(objective):
+def test_leaves_of_robust_losses_equal_lightgbm(objective):
     check_case([7, RENEWED.index(objective)], objective)
 
 
 @pytest.mark.parametrize("n_categories", [6, 13, 28, 29, 60])  # one run, an odd half, merges
-def test_categories_that_no_row_of_a_leaf_has_are_sorted_as_by_lightgbm(n_categories):
+def test_categories_absent_from_a_leaf_are_sorted_as_by_lightgbm(n_categories):
     rng = np.random.default_rng(n_categories)
     X = np.c_[rng.integers(0, n_categories, 600), rng.normal(size=600)]
     y = np.sin(X[:, 0] * 7) + X[:, 1] + rng.normal(size=600)
@@ -58,7 +58,7 @@ def test_parameters_are_read_within_few_rounding_units(value):
     assert as_read(value) == pytest.approx(value, rel=4 * np.finfo(float).eps, abs=0.0)
 
 
-def test_parameters_are_read_as_lightgbm_reads_their_text():
+def test_parameters_are_read_like_lightgbm_text():
     assert as_read(0.9552904027752441) != 0.9552904027752441
     assert [as_read(v) for v in (1, 0.1, 1e-05, 255.0)] == [1.0, 0.1, 1e-05, 255.0]
     X = np.random.default_rng(3).normal(size=(100, 2))
@@ -68,7 +68,7 @@ def test_parameters_are_read_as_lightgbm_reads_their_text():
         assert difference(ours, theirs) == ""
 
 
-def test_more_rows_than_the_sample_of_bins():
+def test_more_rows_than_the_binning_sample():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3))
     X[2500:, 1] = np.nan  # unknown to a small sample, or known to few of its rows
@@ -79,7 +79,7 @@ def test_more_rows_than_the_sample_of_bins():
         check_predictions(ours, theirs, X)
 
 
-def test_float32_is_read_as_the_same_float64():
+def test_float32_is_read_as_equal_float64():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 3)).astype(np.float32)
     ours, theirs = fit_both("regression", X, X[:, 0] * 2.0)
@@ -89,7 +89,7 @@ def test_float32_is_read_as_the_same_float64():
 @pytest.mark.parametrize(
     ("categorical", "sets"), [("auto", {2}), ([], set()), (["grade"], {1}), ([1, 2], {1, 2})]
 )
-def test_columns_of_a_frame_are_categories_where_they_are_lightgbms(categorical, sets):
+def test_categorical_frame_columns_are_those_of_lightgbm(categorical, sets):
     rng = np.random.default_rng(2)
     grade, kind = rng.integers(-1, 6, 400), rng.integers(-1, 8, 400)  # -1: missing
     x = rng.normal(size=400)
@@ -110,19 +110,19 @@ def test_columns_of_a_frame_are_categories_where_they_are_lightgbms(categorical,
 
 
 def skewed(seed):
-    """Return X, y and weights of which few rows have most."""
+    """Return X, y and weights concentrated on few rows."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, (60, 3)).astype(float) + 1
     return X, rng.normal(size=60) * 1000, rng.lognormal(0, 3, 60)
 
 
-def test_without_any_least_size_a_side_has_a_row_at_least():
+def test_without_minimum_size_a_side_has_at_least_one_row():
     params = {"min_child_samples": 0, "min_child_weight": 0.0, "min_data_in_bin": 1}
     ours, theirs = fit_both("regression", *skewed(0), **params)
     assert difference(ours, theirs) == ""
 
 
-def test_a_side_without_rows_is_an_error_where_it_is_one_of_lightgbms():
+def test_empty_side_is_an_error_if_it_is_one_in_lightgbm():
     X, y, weight = skewed(24)
     params = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin": 1}
     with pytest.raises(ValueError, match="a side without rows"):
@@ -132,7 +132,7 @@ def test_a_side_without_rows_is_an_error_where_it_is_one_of_lightgbms():
         lightgbm.train(SETTINGS | params | {"objective": "regression"}, rows, 5)
 
 
-def test_nothing_to_split_leaves_the_average():
+def test_table_without_splits_predicts_the_average():
     X, y = np.ones((30, 2)), np.arange(30.0)
     for params in ({}, {"boost_from_average": False}):
         ours, theirs = fit_both("regression", X, y, **params)
@@ -141,7 +141,7 @@ def test_nothing_to_split_leaves_the_average():
         check_predictions(ours, theirs, X)
 
 
-def test_staged_predictions_end_where_predict_does():
+def test_last_stage_equals_predict():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(200, 3))
     model = HistogramBoostingRegressor(parity="lightgbm", n_estimators=4).fit(X, X[:, 0])
@@ -151,14 +151,14 @@ def test_staged_predictions_end_where_predict_does():
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_followed_is_refused_by_name(name):
+def test_unsupported_parameters_are_refused_by_name(name):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(1.0, 41.0)
     model = HistogramBoostingRegressor(parity="lightgbm", **{name: REFUSED[name]})
     with pytest.raises(ValueError, match=f"{name}=.*parity='lightgbm'"):
         model.fit(X, y)
 
 
-def test_bags_and_evaluation_tables_are_refused():
+def test_bagging_and_evaluation_sets_are_refused():
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     bagged = HistogramBoostingClassifier(parity="lightgbm", subsample=0.5, subsample_freq=1)
     with pytest.raises(ValueError, match="subsample="):

@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices do not fit their shape are refused wherever rows are read."""
+"""Tests that sparse matrices with invalid indices are refused wherever rows are read."""
 
 import numpy as np
 import pytest
@@ -25,24 +25,24 @@ KINDS = [
 
 
 def damaged(how, form="csr"):
-    """Return a sparse matrix that is damaged after scipy has checked it."""
-    found = sparse.csr_matrix(X).asformat(form)
+    """Return a sparse matrix that is damaged after scipy's checks."""
+    result = sparse.csr_matrix(X).asformat(form)
     match how:
         case "too large":
-            found.indices[5] = found.shape[1 if form == "csr" else 0]
+            result.indices[5] = result.shape[1 if form == "csr" else 0]
         case "negative":
-            found.indices[5] = -1
+            result.indices[5] = -1
         case "far":
-            found.indices[5] = 2**31 - 1
+            result.indices[5] = 2**31 - 1
         case "decreasing":
-            found.indptr[2] = found.indptr[1] - 1
+            result.indptr[2] = result.indptr[1] - 1
         case "beyond the end":
-            found.indptr[-1] = 10 * N_ROWS * WIDTH
+            result.indptr[-1] = 10 * N_ROWS * WIDTH
         case "wrapping":
-            found.indptr[1:3] = 2**31 - 1, -(2**31)
+            result.indptr[1:3] = 2**31 - 1, -(2**31)
         case "short":
-            found.indptr = found.indptr[:-1]
-    return found
+            result.indptr = result.indptr[:-1]
+    return result
 
 
 def refused():
@@ -51,31 +51,31 @@ def refused():
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize("how", DAMAGE)
-def test_each_kind_of_damage_is_seen(how, form):
+def test_each_kind_of_damage_is_detected(how, form):
     with refused():
         check_sparse(damaged(how, form))
     check_sparse(sparse.csr_matrix(X).asformat(form))
 
 
 @pytest.mark.parametrize("form", ["coo", "bsr", "lil", "dok", "dia"])
-def test_sound_matrices_of_any_format_pass(form):
+def test_valid_matrices_of_any_format_pass(form):
     check_sparse(sparse.csr_matrix(X).asformat(form))
     check_sparse(sparse.csr_array(X).asformat(form))
     check_sparse(sparse.csr_matrix((0, WIDTH)).asformat(form))
     check_sparse(sparse.coo_array(X[0]))
 
 
-def test_coordinates_out_of_bounds_are_seen():
+def test_out_of_bounds_coordinates_are_detected():
     for name in ("row", "col"):
         for value in (-1, N_ROWS, 2**31 - 1):
-            found = sparse.coo_matrix(X)
-            getattr(found, name)[3] = value
+            result = sparse.coo_matrix(X)
+            getattr(result, name)[3] = value
             with refused():
-                check_sparse(found)
+                check_sparse(result)
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_the_shared_checks_refuse_them(how):
+def test_shared_checks_refuse_them(how):
     model = algorithms.DecisionTreeRegressor()
     bad = damaged(how)
     for check in (
@@ -88,7 +88,7 @@ def test_the_shared_checks_refuse_them(how):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_estimator_refuses_them_in_fit_and_in_prediction(kind):
+def test_every_estimator_refuses_them_in_fit_and_prediction(kind):
     for suffix in ("Classifier", "Regressor"):
         model = getattr(algorithms, kind + suffix)()
         if "n_estimators" in model.get_params():
@@ -104,7 +104,7 @@ def test_every_estimator_refuses_them_in_fit_and_in_prediction(kind):
                         getattr(model, name)(damaged(how))
 
 
-def test_trees_that_do_not_check_their_input_refuse_them_too():
+def test_trees_with_check_input_false_refuse_them_too():
     model = algorithms.DecisionTreeClassifier()
     with refused():
         model.fit(damaged("too large"), Y, check_input=False)
@@ -114,7 +114,7 @@ def test_trees_that_do_not_check_their_input_refuse_them_too():
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_ensembles_and_what_serves_them_refuse_them(how, tmp_path):
+def test_ensembles_and_predictors_refuse_them(how, tmp_path):
     model = algorithms.NewtonBoostingClassifier(n_estimators=2).fit(X, Y)
     write_model(model.ensemble_, tmp_path / "model.json")
     trees = read_model(tmp_path / "model.json")

@@ -1,4 +1,4 @@
-"""Freed memory is handed back, where a table is large."""
+"""Tests that freed memory is returned to the system after large tables."""
 
 import ctypes
 
@@ -16,9 +16,9 @@ def resident():
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library")
-def test_what_was_freed_is_handed_back_after_large_tables_alone():
+def test_freed_memory_is_returned_after_large_tables_only():
     pieces = [np.ones(1 << 13) for _ in range(1 << 10)]  # 64 MiB, too small to be mapped alone
-    kept = pieces[::64]  # so that what is freed lies between what is in use
+    kept = pieces[::64]  # so that freed pieces lie between used ones
     full = resident()
     del pieces
     give_back(LARGE - 1)
@@ -28,6 +28,6 @@ def test_what_was_freed_is_handed_back_after_large_tables_alone():
     assert all((piece == 1.0).all() for piece in kept)
 
 
-def test_another_c_library_is_no_obstacle(monkeypatch):
+def test_other_c_libraries_are_supported(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     give_back(LARGE)

@@ -1,4 +1,4 @@
-"""The value that stands for a missing one stays with the trees: served, exported, saved, read."""
+"""Tests that the missing-value marker is kept by serving, exporting, saving and loading."""
 
 import json
 
@@ -41,24 +41,24 @@ def trained(value, **params):
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("format_", ["harness", "xgboost"])
-def test_files_keep_it(value, format_, tmp_path):
+def test_files_keep_missing_value(value, format_, tmp_path):
     model, X, _ = trained(value)
-    wanted, path = model.predict(X), tmp_path / "model.json"
-    assert np.array_equal(serve(model.ensemble_).predict(X), wanted)
-    assert np.array_equal(model.ensemble_.predict(X), wanted)
+    expected, path = model.predict(X), tmp_path / "model.json"
+    assert np.array_equal(serve(model.ensemble_).predict(X), expected)
+    assert np.array_equal(model.ensemble_.predict(X), expected)
     model.save_model(path, format=format_)
-    assert np.array_equal(serve(read_model(path)).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path)).predict(X), expected)
     loaded = NewtonBoostingRegressor(missing=5.0).load_model(path)
     assert loaded.missing == value
-    assert np.array_equal(loaded.predict(X), wanted)
+    assert np.array_equal(loaded.predict(X), expected)
     write_model(model.ensemble_, path, format=format_)
-    assert np.array_equal(serve(read_model(path)).predict(X), wanted)
-    assert np.array_equal(NewtonBoostingRegressor().load_model(path).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path)).predict(X), expected)
+    assert np.array_equal(NewtonBoostingRegressor().load_model(path).predict(X), expected)
     with pytest.raises(ModelFileError, match="is read as a missing value"):
         write_model(model.ensemble_, tmp_path / "model.txt")
 
 
-def test_nan_is_kept_over_the_parameter_of_who_loads(tmp_path):
+def test_stored_nan_overrides_the_parameter_of_the_loader(tmp_path):
     model, X, _ = trained(np.nan)
     for format_ in ("harness", "xgboost"):
         model.save_model(tmp_path / "model.json", format=format_)
@@ -67,34 +67,34 @@ def test_nan_is_kept_over_the_parameter_of_who_loads(tmp_path):
         assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_a_model_that_stopped_early_keeps_it(tmp_path):
+def test_early_stopped_model_keeps_missing_value(tmp_path):
     X, y = table(-999.0)
     model = NewtonBoostingRegressor(n_estimators=60, missing=-999.0, early_stopping_rounds=2)
     model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])])
     model.save_model(tmp_path / "model.json", format="xgboost")
-    found = read_model(tmp_path / "model.json")
-    assert found.n_trees == model.best_iteration + 1 < model.n_iter_
-    assert np.array_equal(serve(found).predict(X), model.predict(X))
+    result = read_model(tmp_path / "model.json")
+    assert result.n_trees == model.best_iteration + 1 < model.n_iter_
+    assert np.array_equal(serve(result).predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("value", VALUES[:2])
-def test_xgboosts_estimator_says_it_and_its_files_are_told(value, tmp_path):
+def test_missing_value_is_read_from_xgboost_estimators_and_passed_for_files(value, tmp_path):
     X, y = table(value)
     theirs = xgboost.XGBRegressor(n_estimators=4, missing=value).fit(X, y)
-    wanted = theirs.predict(X)
-    assert np.array_equal(serve(trees_of(theirs)).predict(X), wanted)
+    expected = theirs.predict(X)
+    assert np.array_equal(serve(trees_of(theirs)).predict(X), expected)
     booster = trees_of(theirs.get_booster(), missing=value)
-    assert np.array_equal(serve(booster).predict(X), wanted)
+    assert np.array_equal(serve(booster).predict(X), expected)
     path = tmp_path / "model.json"
     theirs.save_model(path)
     assert np.isnan(read_model(path).missing_value)
-    assert np.array_equal(serve(read_model(path, missing=value)).predict(X), wanted)
+    assert np.array_equal(serve(read_model(path, missing=value)).predict(X), expected)
     ours = NewtonBoostingRegressor(missing=value).load_model(path)
-    assert np.array_equal(ours.predict(X), wanted)
+    assert np.array_equal(ours.predict(X), expected)
     assert ours.ensemble_.missing_value == value
 
 
-def test_ours_writes_a_file_that_xgboost_reads_with_the_same_missing(tmp_path):
+def test_our_files_are_read_by_xgboost_with_the_same_missing_value(tmp_path):
     model, X, _ = trained(-999.0)
     model.save_model(tmp_path / "model.json", format="xgboost")
     theirs = xgboost.XGBRegressor(missing=-999.0)
@@ -102,13 +102,13 @@ def test_ours_writes_a_file_that_xgboost_reads_with_the_same_missing(tmp_path):
     np.testing.assert_allclose(theirs.predict(X), model.predict(X), rtol=1e-6)
 
 
-def test_a_parameter_set_after_fit_changes_no_prediction():
+def test_parameter_set_after_fit_does_not_change_predictions():
     model, X, _ = trained(-999.0)
-    wanted = model.predict(X)
-    assert np.array_equal(model.set_params(missing=0.5).predict(X), wanted)
+    expected = model.predict(X)
+    assert np.array_equal(model.set_params(missing=0.5).predict(X), expected)
 
 
-def test_codes_of_categories_do_not_stand_for_missing_values():
+def test_category_codes_are_not_missing_values():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {"a": pd.Categorical(rng.integers(5, size=200)), "b": rng.integers(5, size=200)}
@@ -122,7 +122,7 @@ def test_codes_of_categories_do_not_stand_for_missing_values():
     assert model.ensemble_.feature[node] == 0
 
 
-def test_own_form_says_version_2_where_it_is_not_nan_alone(tmp_path):
+def test_own_format_uses_version_2_only_for_missing_other_than_nan(tmp_path):
     path = tmp_path / "model.json"
     for value, version in ((np.nan, 1), (-999.0, 2)):
         trained(value)[0].save_model(path, format="harness")
@@ -132,7 +132,7 @@ def test_own_form_says_version_2_where_it_is_not_nan_alone(tmp_path):
 
 
 @pytest.mark.parametrize("bad", ["text", True, None, [1.0]])
-def test_a_value_that_is_no_number_is_refused(bad, tmp_path):
+def test_non_numeric_missing_value_is_refused(bad, tmp_path):
     path = tmp_path / "model.json"
     trained(-999.0)[0].save_model(path, format="harness")
     document = json.loads(path.read_text())
@@ -142,7 +142,7 @@ def test_a_value_that_is_no_number_is_refused(bad, tmp_path):
         read_model(path)
 
 
-def test_arrays_keep_it_and_those_of_earlier_versions_have_none():
+def test_arrays_keep_missing_value_and_old_ones_have_none():
     ensemble = trained(-999.0)[0].ensemble_
     arrays = ensemble.to_arrays()
     assert TreeEnsemble.from_arrays(arrays).missing_value == -999.0
@@ -152,7 +152,7 @@ def test_arrays_keep_it_and_those_of_earlier_versions_have_none():
     assert np.isnan(old.missing_value)
 
 
-def test_boosting_goes_on_with_the_same_missing_alone():
+def test_boosting_continues_only_with_the_same_missing_value():
     model, X, y = trained(-999.0)
     more = NewtonBoostingRegressor(n_estimators=2, missing=-999.0, random_state=0)
     assert more.fit(X, y, xgb_model=model).n_iter_ == 6
@@ -166,7 +166,7 @@ def test_boosting_goes_on_with_the_same_missing_alone():
         HistogramBoostingRegressor().fit(X, y, init_model=reads)
 
 
-def test_classes_too():
+def test_classifier_keeps_missing_value_too():
     X, y = table(-999.0)
     labels = np.digitize(y, [0.0, 1.5])
     model = NewtonBoostingClassifier(n_estimators=3, missing=-999.0, random_state=0).fit(X, labels)

@@ -1,4 +1,4 @@
-"""Models travel between us, XGBoost and LightGBM with equal predictions; bad files are told."""
+"""Tests of models exchanged with XGBoost and LightGBM: equal predictions, errors of bad files."""
 
 import dataclasses
 import json
@@ -35,7 +35,7 @@ FORMS = [  # what an ensemble of one value a leaf may be
 
 
 def missing_right(trees):
-    """Return the trees with missing categories on the side that LightGBM has for them."""
+    """Return the trees with missing categories on LightGBM's side."""
     asks_set = trees.categories >= 0
     if not asks_set.any():
         return trees
@@ -48,7 +48,7 @@ def missing_right(trees):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS))
-@example(39066, FORMS[0])  # no node asks for a set
+@example(39066, FORMS[0])  # no categorical split
 @settings(max_examples=25)
 def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
     rng = np.random.default_rng(seed)
@@ -59,13 +59,13 @@ def test_lightgbm_predicts_with_any_sum_of_trees(seed, form):
     X[np.isneginf(X)] = np.nan  # x <= −∞ cannot say that nothing goes left
     types = np.array(column_types(trees)) == "c"
     X[:, types] = np.floor(X[:, types])  # LightGBM takes −0.5 for the category 0
-    found = booster.predict(X, raw_score=True, num_threads=1).reshape(len(X), -1)
-    assert np.array_equal(found, trees.raw(X))
+    predictions = booster.predict(X, raw_score=True, num_threads=1).reshape(len(X), -1)
+    assert np.array_equal(predictions, trees.raw(X))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS[:1] + FORMS[2:]))
 @settings(max_examples=25)
-def test_xgboost_predicts_with_any_sum_in_single_precision(seed, form):
+def test_xgboost_predicts_with_any_single_precision_sum(seed, form):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(
         rng, tree={"kinds": NAN_ONLY}, **{"input_dtype": "float32", **form, "sum_dtype": "float32"}
@@ -77,25 +77,27 @@ def test_xgboost_predicts_with_any_sum_in_single_precision(seed, form):
     X[:, :] = np.where(np.isnan(X) | (X >= 0), X, -X)  # and negative categories too
     types = column_types(trees)
     data = xgboost.DMatrix(X, feature_types=types, enable_categorical=True, nthread=1)
-    found = booster.predict(data, output_margin=True).reshape(len(X), -1)
-    assert np.array_equal(found, trees.raw(X))
+    predictions = booster.predict(data, output_margin=True).reshape(len(X), -1)
+    assert np.array_equal(predictions, trees.raw(X))
 
 
 def column_types(trees):
-    asked = set(trees.feature[trees.categories >= 0].tolist())
-    return ["c" if f in asked else "q" for f in range(WIDTH)]
+    results = set(trees.feature[trees.categories >= 0].tolist())
+    return ["c" if f in results else "q" for f in range(WIDTH)]
 
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
-def test_our_own_form_holds_every_field(seed):
+def test_own_format_holds_every_field(seed):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, values=3, combination="vote", against=-0.5, temperature=2.0)
-    found, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
+    result, about = json_format.read(json.loads(json_format.write(trees, estimator={"a": 1})))
     assert about == {"a": 1}
     for name, array in trees.to_arrays().items():
-        assert np.array_equal(getattr(found, name, array), array, equal_nan=array.dtype.kind == "f")
-    assert str(found.to_arrays()["header"]) == str(trees.to_arrays()["header"])
+        assert np.array_equal(
+            getattr(result, name, array), array, equal_nan=array.dtype.kind == "f"
+        )
+    assert str(result.to_arrays()["header"]) == str(trees.to_arrays()["header"])
 
 
 def trained_by_xgboost(objective="reg:squarederror", **params):
@@ -125,7 +127,7 @@ def trained_by_xgboost(objective="reg:squarederror", **params):
         ("multi:softprob", {"num_class": 3}),
     ],
 )
-def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
+def test_xgboost_file_is_read_and_written_back(objective, params, tmp_path):
     booster, data, X = trained_by_xgboost(objective, **params)
     booster.save_model(tmp_path / "theirs.json")
     trees = read_model(tmp_path / "theirs.json")
@@ -138,7 +140,7 @@ def test_xgboosts_file_is_read_and_written_back(objective, params, tmp_path):
     assert json.loads(again.save_config())["learner"]["objective"]["name"] == objective
 
 
-def test_writing_what_xgboost_wrote_gives_its_trees_back(tmp_path):
+def test_writing_an_xgboost_model_returns_its_trees(tmp_path):
     booster, _, _ = trained_by_xgboost("binary:logistic")
     theirs = json.loads(booster.save_raw("json"))
     ensemble, _ = xgboost_reader.read(theirs)
@@ -150,16 +152,16 @@ def test_writing_what_xgboost_wrote_gives_its_trees_back(tmp_path):
     assert ours["learner"].keys() == theirs["learner"].keys()
     assert ours["learner"]["learner_model_param"] == theirs["learner"]["learner_model_param"]
     assert ours["learner"]["objective"] == theirs["learner"]["objective"]
-    found, expected = (m["learner"]["gradient_booster"]["model"] for m in (ours, theirs))
-    for one, other in zip(found.pop("trees"), expected.pop("trees"), strict=True):
+    result, expected = (m["learner"]["gradient_booster"]["model"] for m in (ours, theirs))
+    for one, other in zip(result.pop("trees"), expected.pop("trees"), strict=True):
         assert one.keys() == other.keys()
         assert one["tree_param"] == other["tree_param"]
         for name in other.keys() - {"tree_param"}:
             assert np.array_equal(np.float32(one[name]), np.float32(other[name])), name
-    assert found == expected
+    assert result == expected
 
 
-def test_lightgbms_file_is_read_and_written_back(tmp_path):
+def test_lightgbm_file_is_read_and_written_back(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, WIDTH))
     X[:, 3] = rng.integers(0, 40, 500)
@@ -181,7 +183,7 @@ def test_lightgbms_file_is_read_and_written_back(tmp_path):
         assert lines[0] == lines[1]
 
 
-def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are():
+def test_callable_objective_stores_no_name_and_predicts_raw_scores():
     X = np.random.default_rng(2).normal(size=(300, 2))
     y = X[:, 0]
     params = {"verbose": -1, "num_threads": 1, "objective": lambda p, d: (p - y, np.ones(300))}
@@ -191,7 +193,7 @@ def test_a_function_for_an_objective_leaves_no_name_and_the_scores_as_they_are()
     assert np.array_equal(lightgbm_reader.read(text)[0].predict(X), booster.predict(X))
 
 
-def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
+def test_category_list_is_assigned_to_the_only_possible_column(tmp_path):
     rng = np.random.default_rng(4)
     grade, code = rng.integers(0, 3, 500), rng.integers(0, 12, 500)
     ordered = pd.Categorical.from_codes(grade, ["low", "mid", "top"], ordered=True)
@@ -211,16 +213,16 @@ def test_a_list_is_of_the_column_that_alone_can_have_it(tmp_path):
 
 
 @given(st.floats(-15, 15, width=32), st.sampled_from(["sigmoid", "exp", "identity", "softmax"]))
-def test_a_base_score_has_the_margin_it_is_found_for(margin, link):
-    found = base_score(np.float32(margin), link)
-    assert found is None or xgboost_reader.margin(found, link) == np.float32(margin)
+def test_base_score_has_the_margin_it_is_computed_from(margin, link):
+    result = base_score(np.float32(margin), link)
+    assert result is None or xgboost_reader.margin(result, link) == np.float32(margin)
     score = np.float32(1 / (1 + np.exp(-margin))) if link == "sigmoid" else np.float32(0.7)
     if 0 < score < 1:
         assert base_score(xgboost_reader.margin(score, link), link) is not None
 
 
 @pytest.mark.parametrize("score", ["1E-9", "0E0", "1E0", "9.999999E-1"])
-def test_a_share_near_0_or_1_has_the_margin_that_xgboost_gives_it(score, tmp_path):
+def test_probability_near_0_or_1_has_the_xgboost_margin(score, tmp_path):
     booster, data, X = trained_by_xgboost("binary:logistic")
     document = json.loads(booster.save_raw("json"))
     document["learner"]["learner_model_param"]["base_score"] = f"[{score}]"
@@ -243,11 +245,11 @@ def test_objectives_are_named_by_their_links():
         link_of("rank:ndcg", XGBOOST)
 
 
-# ------------------------------------------------------------------ what a file cannot hold
+# ------------------------------------------------------------------ content unsupported by a format
 
 
 @pytest.mark.parametrize(
-    ("change", "form", "told"),
+    ("change", "form", "message"),
     [
         ({"combination": "mean"}, "xgboost", "the mean of trees with 1"),
         ({"temperature": 2.0}, "xgboost", "no temperature"),
@@ -259,10 +261,10 @@ def test_objectives_are_named_by_their_links():
         ({"default_left": True}, "lightgbm", "this model sends some left"),
     ],
 )
-def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
+def test_content_unsupported_by_a_format_is_refused(change, form, message, tmp_path):
     rng = np.random.default_rng(5)
     trees = random_ensemble(
-        rng, tree={"kinds": (1,), "depth": 6, "sets": "code" in told or "left" in told}
+        rng, tree={"kinds": (1,), "depth": 6, "sets": "code" in message or "left" in message}
     )
     change = dict(change)
     if change.get("output") == "uneven":
@@ -276,20 +278,20 @@ def test_what_a_form_cannot_hold_is_refused(change, form, told, tmp_path):
         change["default_left"] = np.ones(trees.n_nodes, bool)
         change["members_left"] = np.ones(len(trees.members_left), bool)
     trees = dataclasses.replace(trees, **change)
-    with pytest.raises(ModelFileError, match=told):
+    with pytest.raises(ModelFileError, match=message):
         write_model(trees, tmp_path / "model", format=form)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["", "b\n", "b\rc"])
-def test_a_name_that_lightgbms_lines_cannot_hold_is_refused(name, tmp_path):
+def test_names_unsupported_by_lightgbm_text_are_refused(name, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
     with pytest.raises(ModelFileError, match="cannot store a column named"):
         write_model(trees, tmp_path / "model.txt", names=["a", name, "c", "d"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
+def test_names_made_equal_by_lightgbm_text_are_refused(tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"sets": False})
     with pytest.raises(ModelFileError, match=r"columns \['a b', 'a_b'\] get the same name"):
         write_model(trees, tmp_path / "model.txt", names=["a b", "c", "a_b", "d"])
@@ -297,7 +299,7 @@ def test_names_that_lightgbms_lines_make_the_same_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["harness", "xgboost", "lightgbm"])
-def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
+def test_number_of_names_must_equal_number_of_columns(form, tmp_path):
     trees = random_ensemble(np.random.default_rng(3), tree={"kinds": NAN_ONLY, "sets": False})
     for count in (WIDTH - 1, WIDTH + 1):
         with pytest.raises(ModelFileError, match=f"has {count} entries, .* is {WIDTH}"):
@@ -305,7 +307,7 @@ def test_as_many_names_as_columns_are_asked_for(form, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_formats_are_told_by_suffixes(tmp_path):
+def test_formats_are_chosen_by_suffix(tmp_path):
     trees = random_ensemble(np.random.default_rng(0))
     with pytest.raises(
         ModelFileError, match=r"'.bin' is not the suffix of a format: write to .json"
@@ -317,7 +319,7 @@ def test_formats_are_told_by_suffixes(tmp_path):
         read_model(tmp_path / "none.json")
 
 
-# ------------------------------------------------------------------ what is no model
+# ------------------------------------------------------------------ invalid files
 
 
 DAMAGE = ["9", "-1", "1e308", "NaN", "null", '"a"', "[]", "true", ",0", "{", "\n", "=", " ", "e"]
@@ -332,15 +334,15 @@ def text_for_lightgbm():
     return lightgbm_writer.write(trees)
 
 
-def refused(text, tmp_path, told):
+def refused(text, tmp_path, message):
     path = tmp_path / "model"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ModelFileError, match=f"model cannot be read as a model: .*{told}"):
+    with pytest.raises(ModelFileError, match=f"model cannot be read as a model: .*{message}"):
         read_model(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "malformed"),
         ("tree", "malformed"),
@@ -355,12 +357,12 @@ def refused(text, tmp_path, told):
         ('{"format": "tree-harness model", "version": 1, "trees": {}}', "malformed"),
     ],
 )
-def test_what_is_no_model_is_told(text, told, tmp_path):
-    refused(text, tmp_path, told)
+def test_file_without_a_model_is_reported(text, message, tmp_path):
+    refused(text, tmp_path, message)
 
 
 @pytest.mark.parametrize("make", [xgboost_text, text_for_lightgbm], ids=["xgboost", "lightgbm"])
-def test_a_file_that_is_not_whole_is_told(make, tmp_path):
+def test_incomplete_file_is_reported(make, tmp_path):
     text = make()
     for end in np.linspace(1, len(text) - len(text) // 20, 30).astype(int).tolist():
         if "end of trees" not in text[:end]:  # what follows them is not needed to predict
@@ -368,7 +370,7 @@ def test_a_file_that_is_not_whole_is_told(make, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('"num_class":"0"', '"num_class":"999999999"', "has 999999999 scores"),
         ('"reg:squarederror"', '"survival:cox"', "'survival:cox' is not supported"),
@@ -384,14 +386,14 @@ def test_a_file_that_is_not_whole_is_told(make, tmp_path):
         ('"default_left":[', '"default_left":[0,', "different lengths"),
     ],
 )
-def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
+def test_invalid_xgboost_model_is_reported(old, new, message, tmp_path):
     text = xgboost_text()
     assert old in text
-    refused(text.replace(old, new, 1), tmp_path, told)
+    refused(text.replace(old, new, 1), tmp_path, message)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("num_leaves=", "num_leaves=9999999999", "leaf values, num_leaves is 9999999999"),
         ("num_leaves=", "num_leaves=-", "leaf values, num_leaves is -"),
@@ -406,15 +408,15 @@ def test_a_bad_model_of_xgboosts_is_told(old, new, told, tmp_path):
         ("max_feature_idx=3", "max_feature_idx=0", "names 4"),
     ],
 )
-def test_a_bad_model_of_lightgbms_is_told(old, new, told, tmp_path):
+def test_invalid_lightgbm_model_is_reported(old, new, message, tmp_path):
     text = text_for_lightgbm()
     assert old in text
-    refused(text.replace(old, new, 1), tmp_path, told)
+    refused(text.replace(old, new, 1), tmp_path, message)
 
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=150)
-def test_a_damaged_file_is_told_or_holds_a_model_that_can_be_walked(whole_files, seed):
+def test_damaged_file_is_reported_or_gives_a_valid_model(whole_files, seed):
     rng = np.random.default_rng(seed)
     path, texts = whole_files
     text = list(texts[rng.integers(len(texts))])
@@ -435,12 +437,12 @@ def test_a_damaged_file_is_told_or_holds_a_model_that_can_be_walked(whole_files,
 
 @pytest.fixture(scope="module")
 def whole_files(tmp_path_factory):
-    """Return a path to write to, and the texts of models in all forms."""
+    """Return a path to write to, and the texts of models in all formats."""
     trees = random_ensemble(np.random.default_rng(3), n_trees=2, tree={"sets": False, "depth": 2})
     texts = [xgboost_text(), lightgbm_writer.write(trees), json_format.write(trees)]
     return tmp_path_factory.mktemp("damaged") / "model", texts
 
 
-def test_the_error_is_one_of_ours_and_a_value_error():
+def test_error_is_our_own_and_a_value_error():
     assert issubclass(ModelFileError, HarnessError)
     assert issubclass(ModelFileError, ValueError)

@@ -32,7 +32,7 @@ CHECKED = [
 
 
 def known_failures(estimator):
-    """Return the checks that fail, and why: where a row of weight 3 is not three rows."""
+    """Return the estimator checks that fail, with reasons: a row of weight 3 is not three rows."""
     is_regressor = isinstance(estimator, NewtonBoostingRegressor)
     method, proposal = estimator.tree_method, estimator.proposal
     if estimator.parity:  # its histograms hold float64
@@ -51,8 +51,8 @@ def known_failures(estimator):
     ],
     expected_failed_checks=known_failures,
 )
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
@@ -65,7 +65,7 @@ def test_scikit_learns_checks(estimator, check):
         {"parity": "xgboost", "tree_method": "exact"},
     ],
 )
-def test_a_row_of_weight_two_or_four_is_so_many_rows(own):
+def test_weight_of_two_or_four_equals_repeated_rows(own):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 6)), rng.integers(0, 3, 40)
     weight = rng.choice([1, 2, 4] if "parity" in own else [0, 1, 2, 4], 40)
@@ -75,7 +75,7 @@ def test_a_row_of_weight_two_or_four_is_so_many_rows(own):
     assert np.array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
-# ------------------------------------------------------------------ the same bits
+# ------------------------------------------------------------------ bitwise equality
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -90,7 +90,7 @@ def test_a_row_of_weight_two_or_four_is_so_many_rows(own):
         {"tree_method": "exact", "subsample": 0.5, "colsample_bynode": 0.5, "reg_alpha": 0.5},
     ],
 )
-def test_the_model_is_the_same_for_any_number_of_threads(params, missing):
+def test_model_does_not_depend_on_threads(params, missing):
     X, y = table(6000, missing=missing)
     models = [
         NewtonBoostingClassifier(n_estimators=4, random_state=0, n_jobs=n, **params)
@@ -103,8 +103,8 @@ def test_the_model_is_the_same_for_any_number_of_threads(params, missing):
 
 
 def same_nodes(ours, theirs):
-    """Return the share of our trees' splits that the library's trees have, at their places."""
-    found = []
+    """Return the share of our splits that the library's trees have at the same nodes."""
+    results = []
     for t, text in enumerate(theirs.get_booster().get_dump(dump_format="json")):
         tree = ours.ensemble_.tree(t)
         names = [f"f{f}" for f in range(ours.n_features_in_)]
@@ -112,16 +112,16 @@ def same_nodes(ours, theirs):
         while waiting:
             node, other = waiting.pop()
             if tree.left[node] < 0 or "split" not in other:
-                found.append(tree.left[node] < 0 and "split" not in other)
+                results.append(tree.left[node] < 0 and "split" not in other)
                 continue
             same = names[tree.feature[node]] == other["split"]
             same &= np.isclose(tree.threshold[node], other["split_condition"], atol=1e-6)
-            found.append(same)
+            results.append(same)
             if same:
                 by_id = {child["nodeid"]: child for child in other["children"]}
                 waiting += [(tree.left[node], by_id[other["yes"]])]
                 waiting += [(tree.right[node], by_id[other["no"]])]
-    return np.mean(found)
+    return np.mean(results)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -136,7 +136,7 @@ def same_nodes(ours, theirs):
         {"interaction_constraints": "[[0, 1], [2, 3]]"},
     ],
 )
-def test_exact_trees_are_xgboosts_but_for_near_ties(params, missing):
+def test_exact_trees_equal_xgboost_except_near_ties(params, missing):
     X, y = table(1500, missing=missing)
     params = {"n_estimators": 8, "max_depth": 4, "tree_method": "exact", **params}
     ours = NewtonBoostingRegressor(**params).fit(X, y)
@@ -159,7 +159,7 @@ def test_exact_trees_are_xgboosts_but_for_near_ties(params, missing):
         "reg:tweedie",
     ],
 )
-def test_every_objective_is_as_good_as_xgboosts(objective, method):
+def test_every_objective_is_as_accurate_as_xgboost(objective, method):
     X, signal = make_friedman1(10_000, noise=1.0, random_state=0)
     signal = (signal - 14.0) / 5.0
     positive = objective in ("count:poisson", "reg:gamma", "reg:tweedie")
@@ -172,11 +172,11 @@ def test_every_objective_is_as_good_as_xgboosts(objective, method):
     ours = NewtonBoostingRegressor(**params, random_state=0).fit(X[:5000], y[:5000])
     other = xgboost.XGBRegressor(**params, n_jobs=1).fit(X[:5000], y[:5000])
     mine, theirs = (error(m.predict(X[5000:]) - y[5000:]).mean() for m in (ours, other))
-    assert mine < 1.25 * theirs  # trees part at ties, and 5000 rows tell 10 % apart
+    assert mine < 1.25 * theirs  # trees differ at ties; 5000 rows resolve a difference of 10 %
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_classes_are_told_as_well_as_by_xgboost(method):
+def test_classification_is_as_accurate_as_xgboost(method):
     X, signal = table(6000, d=5)
     for cuts in ([0.3], [-0.5, 0.7]):
         y = np.digitize(signal, cuts)
@@ -190,7 +190,7 @@ def test_classes_are_told_as_well_as_by_xgboost(method):
         assert mine < 1.04 * theirs
 
 
-def test_first_scores_are_xgboosts():
+def test_base_scores_equal_xgboost():
     X, signal = table(500)
     cases = [
         (NewtonBoostingRegressor, xgboost.XGBRegressor, signal, {}),
@@ -211,7 +211,7 @@ def test_first_scores_are_xgboosts():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_predictions_are_those_of_the_exported_trees(method):
+def test_predictions_equal_exported_trees(method):
     X, y = table(1500, missing=0.2)
     model = NewtonBoostingRegressor(n_estimators=10, tree_method=method).fit(X, y)
     assert np.array_equal(model.predict(X), model.ensemble_.predict(X))
@@ -254,7 +254,7 @@ def test_gamma_prunes_after_growth_or_stops_it():
 
 
 @pytest.mark.parametrize("method", ["exact", "hist"])
-def test_few_leaves_are_the_upper_ones_or_those_that_gain_most(method):
+def test_limited_leaves_are_top_levels_or_largest_gains(method):
     X, y = table(2000)
     for policy in ("depthwise", "lossguide"):
         params = {"n_estimators": 2, "max_leaves": 9, "grow_policy": policy, "max_depth": 5}
@@ -283,14 +283,14 @@ FOURS = [list(four) for four in itertools.combinations(range(8), 4)]  # 70: more
 
 @pytest.mark.parametrize("method", ["exact", "approx", "hist"])
 @pytest.mark.parametrize(
-    ("wanted", "others"), [([[0, 1], [2, 3, 4]], [{5}, {6}, {7}]), (FOURS, [])]
+    ("expected", "others"), [([[0, 1], [2, 3, 4]], [{5}, {6}, {7}]), (FOURS, [])]
 )
-def test_only_columns_of_one_group_meet_on_a_way(method, wanted, others):
+def test_only_columns_of_one_group_share_a_path(method, expected, others):
     X, y = table(2000)
     model = NewtonBoostingRegressor(
-        n_estimators=5, tree_method=method, interaction_constraints=wanted
+        n_estimators=5, tree_method=method, interaction_constraints=expected
     ).fit(X, y)
-    groups = [*map(set, wanted), *others]
+    groups = [*map(set, expected), *others]
     for t in range(5):
         tree = model.ensemble_.tree(t)
         met = [set() for _ in tree.left]
@@ -300,7 +300,7 @@ def test_only_columns_of_one_group_meet_on_a_way(method, wanted, others):
             met[tree.left[node]] = met[tree.right[node]] = own
 
 
-def test_columns_are_drawn_for_trees_levels_and_nodes():
+def test_columns_are_drawn_per_tree_level_and_node():
     X, y = table(2000)
     params = {"n_estimators": 4, "tree_method": "exact", "max_depth": 3, "random_state": 0}
     model = NewtonBoostingRegressor(colsample_bytree=0.25, **params).fit(X, y)
@@ -316,7 +316,7 @@ def test_columns_are_drawn_for_trees_levels_and_nodes():
 
 
 @pytest.mark.parametrize("method", ["approx", "hist"])
-def test_bins_are_searched_as_lists_where_columns_are_drawn_for_nodes(method):
+def test_bins_are_scanned_as_sorted_columns_with_node_sampling(method):
     X, y = table(1500, missing=0.2)
     params = {"n_estimators": 4, "tree_method": method, "random_state": 0}
     models = [
@@ -340,7 +340,7 @@ def test_bins_are_searched_as_lists_where_columns_are_drawn_for_nodes(method):
         {"tree_method": "approx", "subsample": 0.7},
     ],
 )
-def test_categories_part_as_well_as_xgboosts(own):
+def test_categorical_splits_are_as_good_as_xgboost(own):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 30, 4000)
     effect = rng.normal(size=30)
@@ -363,17 +363,19 @@ def test_categories_part_as_well_as_xgboosts(own):
 @pytest.mark.parametrize("method", ["hist", "approx"])
 @pytest.mark.parametrize("leaves", [2, 7, 31])
 @pytest.mark.parametrize("depth", [0, 9])
-def test_few_upper_leaves_of_categories_need_no_room_for_all(method, leaves, depth, monkeypatch):
+def test_few_leaves_of_categories_need_little_memory(method, leaves, depth, monkeypatch):
     X, y = table(2000, d=4)
-    y[X[:, 1] > 2.2] += 40.0  # a narrow way that goes deep
+    y[X[:, 1] > 2.2] += 40.0  # a narrow, deep path
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["c"] = pd.Categorical(np.round(2 * X[:, 2]).astype(int).astype(str))
     params = {"max_leaves": leaves, "max_depth": depth, "tree_method": method}
     model = NewtonBoostingRegressor(n_estimators=4, random_state=0, **params)
-    wanted = model.fit(frame, y).predict(frame)
+    expected = model.fit(frame, y).predict(frame)
     sizes = np.diff(model.ensemble_.offsets)
     monkeypatch.setattr(newton_hist, "MOST_BYTES", 1 << 21)
-    assert np.array_equal(model.fit(frame, y).predict(frame), wanted)  # nodes may be in other order
+    assert np.array_equal(
+        model.fit(frame, y).predict(frame), expected
+    )  # nodes may be in other order
     assert np.array_equal(np.diff(model.ensemble_.offsets), sizes)
     with pytest.raises(ValueError, match="set max_depth or a small max_leaves"):
         model.set_params(max_leaves=0).fit(frame, y)
@@ -381,7 +383,7 @@ def test_few_upper_leaves_of_categories_need_no_room_for_all(method, leaves, dep
 
 @pytest.mark.parametrize("method", ["hist", "approx"])
 @pytest.mark.parametrize("drawn", ["colsample_bylevel", "colsample_bynode"])
-def test_columns_drawn_for_levels_and_nodes_take_no_categories(method, drawn):
+def test_level_and_node_sampling_refuses_categories(method, drawn):
     X = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, ["x", "y"]), "b": range(40)})
     model = NewtonBoostingRegressor(tree_method=method, **{drawn: 0.5})
     with pytest.raises(ValueError, match="categorical columns are not supported with colsample"):
@@ -389,7 +391,7 @@ def test_columns_drawn_for_levels_and_nodes_take_no_categories(method, drawn):
 
 
 @pytest.mark.parametrize("own", [{"tree_method": "exact"}, {"proposal": "local"}])
-def test_exact_and_local_thresholds_take_no_categories(own):
+def test_exact_and_local_thresholds_refuse_categories(own):
     X = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, ["left", "right"])})
     with pytest.raises(
         ValueError, match="does not support categorical columns: use tree_method='hist'"
@@ -397,7 +399,7 @@ def test_exact_and_local_thresholds_take_no_categories(own):
         NewtonBoostingRegressor(**{"tree_method": "approx"} | own).fit(X, np.arange(40))
 
 
-def test_training_stops_when_the_last_table_no_longer_improves():
+def test_training_stops_when_the_last_table_stops_improving():
     X, y = table(1500)
     params = {"n_estimators": 200, "early_stopping_rounds": 5, "learning_rate": 0.5}
     model = NewtonBoostingRegressor(eval_metric=["rmse", "mae"], **params)
@@ -415,7 +417,7 @@ def test_training_stops_when_the_last_table_no_longer_improves():
         clone(model).fit(X, y)
 
 
-def test_further_rounds_go_on_from_those_there_are():
+def test_training_continues_from_existing_rounds():
     X, y = table(800)
     params = {"tree_method": "exact", "random_state": 0, "subsample": 0.7}
     whole = NewtonBoostingRegressor(n_estimators=10, **params).fit(X, y)
@@ -434,11 +436,11 @@ def test_further_rounds_go_on_from_those_there_are():
         warm.set_params(n_estimators=5).fit(X, y)
 
 
-# ------------------------------------------------------------------ odd inputs
+# ------------------------------------------------------------------ unusual inputs
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_odd_tables_are_fitted(method):
+def test_unusual_tables_are_fitted(method):
     X, y = table(200)
     empty = X.copy()
     empty[:, 4] = np.nan
@@ -453,7 +455,7 @@ def test_odd_tables_are_fitted(method):
     assert np.corrcoef(model.predict(2.0**31 * X), large)[0, 1] > 0.99
 
 
-def test_what_cannot_be_fitted_says_why():
+def test_invalid_fits_give_the_reason():
     X, y = table(100)
     infinite = X.copy()
     infinite[3, 2] = np.inf
@@ -476,7 +478,7 @@ def test_what_cannot_be_fitted_says_why():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_without_curvature_are_no_split_and_no_error(method):
+def test_rows_with_zero_hessian_give_no_split_and_no_error(method):
     X, y = table(300)
     flat = NewtonBoostingRegressor(
         n_estimators=2, tree_method=method, objective=lambda y, score: (score - y, 0 * y)
@@ -489,7 +491,7 @@ def test_rows_without_curvature_are_no_split_and_no_error(method):
     assert np.corrcoef(half.fit(X, y).predict(X)[some], y[some])[0, 1] > 0.5
 
 
-def test_a_custom_objective_is_followed():
+def test_custom_objective_is_used():
     X, y = table(1000)
 
     def squared(y, score, sample_weight=None):
@@ -503,7 +505,7 @@ def test_a_custom_objective_is_followed():
     np.testing.assert_allclose(ours.predict(X), named.predict(X), atol=1e-5)
 
 
-def test_a_value_can_stand_for_missing_ones():
+def test_number_can_mark_missing_values():
     X, y = table(1000, missing=0.2)
     filled = np.where(np.isnan(X), np.float32(-9.0), X)
     a = NewtonBoostingRegressor(n_estimators=3, tree_method="exact").fit(X, y)
@@ -512,16 +514,14 @@ def test_a_value_can_stand_for_missing_ones():
     assert np.array_equal(a.predict(X), b.predict(filled))
 
 
-@pytest.mark.parametrize("asked", [{}, {"subsample": 0.5}, {"reg_alpha": 0.1}])
-def test_rows_of_float64_give_the_trees_of_their_float32(asked):
+@pytest.mark.parametrize("args", [{}, {"subsample": 0.5}, {"reg_alpha": 0.1}])
+def test_float64_rows_give_the_trees_of_their_float32_copies(args):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(600, 4)) * (1.0 + 1e-9)  # no value is a float32
     X[rng.random(X.shape) < 0.1] = np.nan
     y = X[:, 0] > 0.3
     for method in ("exact", "hist"):
-        model = NewtonBoostingClassifier(
-            n_estimators=3, tree_method=method, random_state=0, **asked
-        )
+        model = NewtonBoostingClassifier(n_estimators=3, tree_method=method, random_state=0, **args)
         wide, narrow = (clone(model).fit(rows, y) for rows in (X, X.astype(np.float32)))
         assert digest(wide) == digest(narrow)
 
@@ -530,7 +530,7 @@ def test_rows_of_float64_give_the_trees_of_their_float32(asked):
 
 
 @pytest.mark.parametrize("method", ["exact", "hist"])
-def test_parity_mode_predicts_xgboosts_bits(method):
+def test_parity_predictions_equal_xgboost_bitwise(method):
     X, y = table(600, missing=0.1)
     params = {"n_estimators": 5, "max_depth": 4, "tree_method": method}
     matrix = xgboost.QuantileDMatrix(X, y, max_bin=256) if method == "hist" else None
@@ -542,28 +542,28 @@ def test_parity_mode_predicts_xgboosts_bits(method):
         NewtonBoostingRegressor(parity="xgboost", subsample=0.5, **params).fit(X, y)
 
 
-def test_rounds_are_added_to_those_of_a_file_or_of_trees_alone(tmp_path):
+def test_rounds_are_added_to_a_file_or_an_ensemble(tmp_path):
     X, y = table(800)
     params = {"tree_method": "exact", "n_estimators": 4}
     first = NewtonBoostingRegressor(**params).fit(X, y)
     first.save_model(tmp_path / "first.json")
-    wanted = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=first)
+    expected = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=first)
     for earlier in (tmp_path / "first.json", first.ensemble_):
-        found = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=earlier)
-        assert found.n_iter_ == 8
-        assert np.array_equal(found.predict(X), wanted.predict(X))
+        fitted = NewtonBoostingRegressor(**params).fit(X, y, xgb_model=earlier)
+        assert fitted.n_iter_ == 8
+        assert np.array_equal(fitted.predict(X), expected.predict(X))
 
 
 @pytest.mark.parametrize("base_score", [-1.0, 0.0])
 @pytest.mark.parametrize("objective", ["count:poisson", "reg:gamma", "reg:tweedie"])
-def test_a_base_score_that_no_exponential_reaches_is_refused(objective, base_score):
+def test_base_score_outside_the_exponential_range_is_refused(objective, base_score):
     X, y = table(50)
     with pytest.raises(ValueError, match=f"base_score of {objective} must be above 0"):
         NewtonBoostingRegressor(objective=objective, base_score=base_score).fit(X, np.exp(y))
 
 
 @pytest.mark.parametrize("base_score", [-1.2, 0.0, 1.0, 3.0])
-def test_a_base_score_that_is_no_probability_is_refused(base_score):
+def test_base_score_that_is_no_probability_is_refused(base_score):
     X, y = table(100)
     with pytest.raises(ValueError, match="between 0 and 1"):
         NewtonBoostingClassifier(base_score=base_score).fit(X, y > 0)

@@ -1,4 +1,4 @@
-"""Second-order boosting: what leaves gain where monotone constraints hold their values."""
+"""Tests of split gains of the Newton booster under monotone constraints."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from algorithms.newton_boosting import NewtonBoostingRegressor
 
 @pytest.mark.parametrize("depth", [0, 5])
 @pytest.mark.parametrize("method", ["exact", "approx", "hist"])
-def test_sides_of_the_same_value_gain_nothing_where_alpha_meets_bounds(method, depth):
+def test_equal_bounded_sides_have_no_gain_with_alpha(method, depth):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=600)

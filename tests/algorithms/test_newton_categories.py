@@ -1,4 +1,4 @@
-"""Second-order boosting splits categories as well as XGBoost, and its files carry them."""
+"""Tests of categorical splits of the Newton booster, against XGBoost, and in its files."""
 
 import numpy as np
 import pandas as pd
@@ -12,43 +12,43 @@ METHODS = ["hist", "approx"]
 
 
 def frame_of(codes, n_codes, **others):
-    """Return a frame of one column of categories, where −1 is missing, and of others."""
+    """Return a frame of one categorical column, where −1 is missing, and of others."""
     names = [f"c{k}" for k in range(n_codes)]
     return pd.DataFrame({"a": pd.Categorical.from_codes(codes, names), **others})
 
 
 def codes_of(X):
-    """Return a frame's values as XGBoost's files know them: categories by their codes."""
-    found = X.to_numpy(dtype=object, copy=True)
+    """Return a frame's values as in XGBoost's files: categories by their codes."""
+    result = X.to_numpy(dtype=object, copy=True)
     for j, kind in enumerate(X.dtypes):
         if kind == "category":
-            found[:, j] = X.iloc[:, j].cat.codes.replace(-1, np.nan)
-    return pd.DataFrame(found.astype(np.float32), columns=X.columns)
+            result[:, j] = X.iloc[:, j].cat.codes.replace(-1, np.nan)
+    return pd.DataFrame(result.astype(np.float32), columns=X.columns)
 
 
 def error_of(model, X, y):
     return np.sqrt(np.mean((model.predict(X) - y) ** 2))
 
 
-def travels(model, X, path):
-    """Check that a model's files predict what it does, in XGBoost too."""
-    wanted = model.predict(X)
+def assert_files_predict_equally(model, X, path):
+    """Assert that the files of a model predict like the model, in XGBoost too."""
+    expected = model.predict(X)
     model.save_model(path / "own.json", format="harness")
-    own = type(model)().load_model(path / "own.json")
-    assert np.array_equal(own.predict(X), wanted)
-    assert np.array_equal(own.ensemble_.default_left, model.ensemble_.default_left)
+    loaded = type(model)().load_model(path / "own.json")
+    assert np.array_equal(loaded.predict(X), expected)
+    assert np.array_equal(loaded.ensemble_.default_left, model.ensemble_.default_left)
     model.save_model(path / "model.json")
     booster = xgboost.Booster(model_file=path / "model.json")
     types = ["c" if kind == "category" else "float" for kind in X.dtypes]
     coded = codes_of(X)
     data = xgboost.DMatrix(coded, feature_types=types, enable_categorical=True)
-    assert np.array_equal(booster.predict(data), wanted.astype(np.float32))
+    assert np.array_equal(booster.predict(data), expected.astype(np.float32))
     again = type(model)().load_model(path / "model.json")
-    assert np.array_equal(again.predict(X), wanted)
+    assert np.array_equal(again.predict(X), expected)
 
 
 @pytest.mark.parametrize("own", [{}, {"max_cat_to_onehot": 100}])
-def test_xgboosts_sides_of_missing_categories_are_read(own, tmp_path):
+def test_xgboost_directions_of_missing_categories_are_read(own, tmp_path):
     rng = np.random.default_rng(4)
     X = frame_of(rng.integers(-1, 12, 2000), 12, b=rng.normal(size=2000))
     coded = codes_of(X)
@@ -66,7 +66,7 @@ def test_xgboosts_sides_of_missing_categories_are_read(own, tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_codes", [3, 8])
 @pytest.mark.parametrize("like", [0, 1, 2, "none"])
-def test_missing_categories_learn_their_side(method, n_codes, like, tmp_path):
+def test_missing_categories_get_a_learned_direction(method, n_codes, like, tmp_path):
     codes = np.arange(900) % (n_codes + 1)
     X = frame_of(np.where(codes == n_codes, -1, codes), n_codes)
     for high in ([0], [1, 2], list(range(n_codes))):
@@ -75,12 +75,12 @@ def test_missing_categories_learn_their_side(method, n_codes, like, tmp_path):
         model = NewtonBoostingRegressor(**params, tree_method=method, random_state=0).fit(X, y)
         if np.ptp(y):
             assert error_of(model, X, y) < 1e-6
-            travels(model, X, tmp_path)
+            assert_files_predict_equally(model, X, tmp_path)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("own", [{}, {"max_cat_to_onehot": 100}, {"reg_alpha": 0.5}])
-def test_files_carry_both_sides_of_missing_categories(method, own, tmp_path):
+def test_files_keep_both_directions_of_missing_categories(method, own, tmp_path):
     rng = np.random.default_rng(0)
     codes = rng.integers(-1, 20, 3000)
     X = frame_of(codes, 20, b=rng.normal(size=3000))
@@ -90,10 +90,10 @@ def test_files_carry_both_sides_of_missing_categories(method, own, tmp_path):
     )
     trees = model.fit(X, y).ensemble_
     assert set(trees.default_left[trees.categories >= 0]) == {False, True}
-    travels(model, X, tmp_path)
+    assert_files_predict_equally(model, X, tmp_path)
 
 
-def test_what_training_has_not_seen_is_near_the_mean():
+def test_unseen_categories_predict_near_the_mean():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 40, 4000)
     y = np.sort(rng.normal(size=40))[codes]
@@ -105,7 +105,7 @@ def test_what_training_has_not_seen_is_near_the_mean():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rare_categories_are_not_learned_by_heart(method):
+def test_rare_categories_are_not_overfitted(method):
     rng = np.random.default_rng(2)
     n, n_codes = 6000, 240
     codes = np.minimum(rng.geometric(0.012, (n, 3)) - 1, n_codes - 1)
@@ -123,7 +123,7 @@ def test_rare_categories_are_not_learned_by_heart(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_codes", [255, 256, 700])
 @pytest.mark.parametrize("own", [{}, {"max_bin": 16}, {"subsample": 0.7, "colsample_bytree": 0.5}])
-def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own, tmp_path):
+def test_more_categories_than_bins_split_as_well_as_xgboost(method, n_codes, own, tmp_path):
     rng = np.random.default_rng(3)
     n = 9000
     codes = rng.integers(0, n_codes, n)
@@ -136,7 +136,7 @@ def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own
     theirs.fit(X[:7000], y[:7000])
     mine, other = (error_of(m, X[7000:], y[7000:]) for m in (ours, theirs))
     assert mine < 1.1 * other
-    travels(ours, X, tmp_path)
+    assert_files_predict_equally(ours, X, tmp_path)
     ours.set_params(n_jobs=2)
     before, after = ours.ensemble_, ours.fit(X[:7000], y[:7000]).ensemble_
     for name in ("feature", "threshold", "left", "default_left", "value", "gain", "set_codes"):
@@ -144,7 +144,7 @@ def test_more_categories_than_bins_part_as_well_as_xgboosts(method, n_codes, own
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
-def test_the_code_of_a_category_is_no_missing_value(missing):
+def test_category_code_is_not_a_missing_value(missing):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 600)
     y = np.where(codes == missing, 3.0, 0.0) + 0.1 * rng.normal(size=600)

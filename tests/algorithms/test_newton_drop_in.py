@@ -1,4 +1,4 @@
-"""``NewtonBoosting*`` in the place of XGBoost's estimators: the same calls, the same answers."""
+"""Tests of ``NewtonBoosting*`` in place of XGBoost's estimators: same calls, same results."""
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,8 @@ def table(n=300, seed=0):
     return X, signal, rng.uniform(0.2, 2.0, n)
 
 
-def twins(kinds, **params):
-    """Return our estimator that grows XGBoost's trees, and XGBoost's."""
+def estimator_pair(kinds, **params):
+    """Return our estimator in parity mode, and XGBoost's."""
     return kinds[0](parity="xgboost", **params), kinds[1](n_jobs=1, **params)
 
 
@@ -30,12 +30,12 @@ def twins(kinds, **params):
 
 
 @pytest.mark.parametrize("verbose", [True, 3, 1, False, None])
-def test_a_verbose_fit_prints_the_lines_of_xgboost(verbose, capsys):
+def test_verbose_fit_prints_xgboost_lines(verbose, capsys):
     X, signal, _ = table()
     y = signal > 0
-    asked = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
+    requested = {"n_estimators": 9, "early_stopping_rounds": 2, "eval_metric": ["error", "logloss"]}
     printed = []
-    for model in twins(CLASSES, **asked):
+    for model in estimator_pair(CLASSES, **requested):
         tables = [(X[:200], y[:200]), (X[200:], y[200:])]
         model.fit(X[:200], y[:200], eval_set=tables, verbose=verbose)
         printed.append(capsys.readouterr().out)
@@ -43,11 +43,11 @@ def test_a_verbose_fit_prints_the_lines_of_xgboost(verbose, capsys):
     assert bool(printed[0]) == bool(verbose)
 
 
-def test_a_fit_is_quiet_unless_it_is_asked(capsys):
+def test_fit_prints_nothing_by_default(capsys):
     X, y, _ = table()
     model = NewtonBoostingRegressor(n_estimators=4).fit(X, y, eval_set=[(X, y)])
     assert capsys.readouterr().out == ""
-    model.fit(X, y, verbose=True)  # without tables there is nothing to tell
+    model.fit(X, y, verbose=True)  # without evaluation sets nothing is printed
     assert capsys.readouterr().out == ""
     model.fit(X, y, eval_set=[(X, y)], verbose=2)
     lines = capsys.readouterr().out.splitlines()
@@ -61,13 +61,15 @@ def test_a_fit_is_quiet_unless_it_is_asked(capsys):
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_training_starts_from_margins_as_xgboost_does(method, n_classes, capsys):
+def test_training_starts_from_base_margin_like_xgboost(method, n_classes, capsys):
     X, signal, weight = table()
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else signal
     shape = (300, 3) if n_classes == 3 else 300
     margin = np.random.default_rng(1).normal(size=shape)
-    found = []
-    for model in twins(CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method):
+    results = []
+    for model in estimator_pair(
+        CLASSES if n_classes else VALUES, n_estimators=4, tree_method=method
+    ):
         model.fit(
             X[:200],
             y[:200],
@@ -81,25 +83,25 @@ def test_training_starts_from_margins_as_xgboost_does(method, n_classes, capsys)
         other = model.predict(X, output_margin=True)
         part = {"base_margin": margin, "iteration_range": (0, 2)}
         some = model.predict_proba(X, **part) if n_classes else model.predict(X, **part)
-        found.append((raw, other, some, model.intercept_, capsys.readouterr().out))
-    (*ours, some, base, told), (*theirs, other_some, other_base, other_told) = found
+        results.append((raw, other, some, model.intercept_, capsys.readouterr().out))
+    (*ours, some, base, message), (*theirs, other_some, other_base, other_told) = results
     for mine, other in zip(ours, theirs, strict=True):
         assert np.array_equal(mine, other)
     np.testing.assert_allclose(some, other_some, rtol=1e-5)
     np.testing.assert_allclose(base, other_base, rtol=1e-6)
-    assert told == other_told
+    assert message == other_told
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_a_margin_is_what_the_trees_need_not_learn(method):
+def test_trees_do_not_fit_what_the_margin_explains(method):
     X, y, weight = table()
     weight[:50] = 0.0
     params = {"n_estimators": 5, "tree_method": method, "base_score": 0.0, "random_state": 0}
     margin = X[:, 2]
     moved = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
     plain = NewtonBoostingRegressor(**params).fit(X, y - margin, weight)
-    found = moved.predict(X, base_margin=margin)
-    np.testing.assert_allclose(found, plain.predict(X) + margin, atol=1e-4)
+    predictions = moved.predict(X, base_margin=margin)
+    np.testing.assert_allclose(predictions, plain.predict(X) + margin, atol=1e-4)
     first = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin)
     more = NewtonBoostingRegressor(**params).fit(X, y, weight, base_margin=margin, xgb_model=first)
     error, later = (np.mean((m.predict(X, base_margin=margin) - y) ** 2) for m in (first, more))
@@ -109,7 +111,7 @@ def test_a_margin_is_what_the_trees_need_not_learn(method):
 @pytest.mark.parametrize(
     "margin", [np.zeros(299), np.zeros((300, 2)), np.zeros((2, 150)), np.full(300, np.inf)]
 )
-def test_margins_that_do_not_fit_are_refused(margin):
+def test_invalid_margins_are_refused(margin):
     X, y, _ = table()
     model = NewtonBoostingRegressor(n_estimators=1)
     with pytest.raises(ValueError, match="base_margin"):
@@ -118,11 +120,11 @@ def test_margins_that_do_not_fit_are_refused(margin):
         model.fit(X, y).predict(X, base_margin=margin)
 
 
-def test_names_of_columns_need_not_be_those_of_training():
+def test_column_names_may_differ_from_training():
     X, y, _ = table()
     frame = pd.DataFrame(X, columns=list("abcd"))
     other = frame.set_axis(list("wxyz"), axis=1)
-    for model in twins(CLASSES, n_estimators=3):
+    for model in estimator_pair(CLASSES, n_estimators=3):
         model.fit(frame, y > 0)
         with pytest.raises(ValueError, match="feature"):
             model.predict(other)
@@ -131,14 +133,14 @@ def test_names_of_columns_need_not_be_those_of_training():
     assert list(other.columns) == list("wxyz")
     frames = pl.DataFrame(X, schema=list("abcd")), pl.DataFrame(X, schema=list("wxyz"))
     ours = NewtonBoostingClassifier(n_estimators=3).fit(frames[0], y > 0)
-    found = ours.predict_proba(frames[1], validate_features=False)
-    assert np.array_equal(found, ours.predict_proba(frames[0]))
+    probabilities = ours.predict_proba(frames[1], validate_features=False)
+    assert np.array_equal(probabilities, ours.predict_proba(frames[0]))
     assert frames[1].columns == list("wxyz")
 
 
-def test_leaves_of_some_rounds_are_those_columns():
+def test_leaves_of_a_round_range_are_its_columns():
     X, signal, _ = table()
-    ours, theirs = twins(CLASSES, n_estimators=4)
+    ours, theirs = estimator_pair(CLASSES, n_estimators=4)
     y = np.digitize(signal, [-0.3, 0.7])
     ours.fit(X, y)
     theirs.fit(X, y)
@@ -152,21 +154,21 @@ def test_leaves_of_some_rounds_are_those_columns():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 9, 50, 301])
-def test_quantiles_start_where_xgboosts_do(n, weighted):
+def test_quantile_base_scores_equal_xgboost(n, weighted):
     X, y, weight = table(n)
     weight = weight if weighted else None
-    asked = [{"objective": "reg:absoluteerror"}]
-    asked += [
+    requested = [{"objective": "reg:absoluteerror"}]
+    requested += [
         {"objective": "reg:quantileerror", "quantile_alpha": alpha}
         for alpha in (0.05, 0.1, 0.5, 0.73, 0.99)
     ]
-    for params in asked:
+    for params in requested:
         ours = NewtonBoostingRegressor(n_estimators=1, **params).fit(X, y, weight)
         theirs = xgboost.XGBRegressor(n_estimators=1, **params).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=2e-7)
 
 
-def test_leaves_of_quantiles_are_xgboosts():
+def test_quantile_leaves_equal_xgboost():
     X, y, weight = table()
     X = np.round(X)  # so few values that the bins are those of XGBoost
     for given in (None, weight):
@@ -194,23 +196,27 @@ OF_MANY = ["mlogloss", "merror", "auc", "aucpr"]
         (3, OF_MANY, {}),
     ],
 )
-def test_metrics_are_xgboosts(n_classes, metrics, params, weighted):
+def test_metrics_equal_xgboost(n_classes, metrics, params, weighted):
     X, signal, weight = table()
     y = np.digitize(signal, [-0.3, 0.7][: n_classes - 1]) if n_classes else np.exp(signal)
     weights = [weight, None] if weighted else None
-    found = []
-    for model in twins(CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params):
+    results = []
+    for model in estimator_pair(
+        CLASSES if n_classes else VALUES, n_estimators=3, max_depth=3, **params
+    ):
         model.set_params(eval_metric=metrics)
         tables = [(X, y), (X[:60], y[:60])]
         model.fit(X, y, eval_set=tables, sample_weight_eval_set=weights, verbose=False)
-        found.append(model.evals_result())
-    assert {name: list(own) for name, own in found[0].items()} == dict.fromkeys(found[1], metrics)
-    for name, own in found[1].items():
+        results.append(model.evals_result())
+    assert {name: list(own) for name, own in results[0].items()} == dict.fromkeys(
+        results[1], metrics
+    )
+    for name, own in results[1].items():
         for metric, values in own.items():
-            np.testing.assert_allclose(found[0][name][metric], values, rtol=1e-5, err_msg=metric)
+            np.testing.assert_allclose(results[0][name][metric], values, rtol=1e-5, err_msg=metric)
 
 
-def test_areas_of_one_side_alone_are_not_numbers():
+def test_auc_of_one_class_is_nan():
     X, signal, _ = table()
     model = NewtonBoostingClassifier(n_estimators=1, eval_metric=["auc", "aucpr"])
     for y, rows in ((signal > 0, signal > 0), (np.digitize(signal, [-0.3, 0.7]), signal < 0.7)):
@@ -218,7 +224,7 @@ def test_areas_of_one_side_alone_are_not_numbers():
         assert np.isnan(list(model.evals_result()["validation_0"].values())).all()
 
 
-def test_metrics_of_one_number_are_not_for_many_classes():
+def test_binary_metrics_are_refused_for_several_classes():
     X, signal, _ = table()
     y = np.digitize(signal, [-0.3, 0.7])
     model = NewtonBoostingClassifier(n_estimators=1, eval_metric="rmse")
@@ -228,26 +234,26 @@ def test_metrics_of_one_number_are_not_for_many_classes():
         model.set_params(eval_metric="rmse@2").fit(X, y, eval_set=[(X, y)])
 
 
-# ------------------------------------------------------------------ what features are worth
+# ------------------------------------------------------------------ feature importances
 
 
 @pytest.mark.parametrize("kind", ["gain", "weight", "cover", "total_gain", "total_cover", None])
 @pytest.mark.parametrize("method", ["hist", "exact"])
-def test_importances_are_xgboosts(kind, method):
+def test_importances_equal_xgboost(kind, method):
     X, signal, weight = table()
     X = np.column_stack([X, np.zeros(300)])  # a column that no tree asks
     y = np.digitize(signal, [-0.3, 0.7])
-    ours, theirs = twins(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
+    ours, theirs = estimator_pair(CLASSES, n_estimators=5, tree_method=method, importance_type=kind)
     ours.fit(X, y, sample_weight=weight)
     theirs.fit(X, y, sample_weight=weight)
-    found = ours.feature_importances_
-    assert found[4] == 0.0
-    np.testing.assert_allclose(found, theirs.feature_importances_, rtol=2e-6)
+    result = ours.feature_importances_
+    assert result[4] == 0.0
+    np.testing.assert_allclose(result, theirs.feature_importances_, rtol=2e-6)
 
 
-def test_importances_are_those_of_all_rounds_of_a_model_that_stopped_early():
+def test_early_stopped_importances_cover_all_rounds():
     X, y, _ = table()
-    for model in (both := twins(VALUES, n_estimators=60, early_stopping_rounds=4)):
+    for model in (both := estimator_pair(VALUES, n_estimators=60, early_stopping_rounds=4)):
         model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
     ours, theirs = both
     assert ours.best_iteration < theirs.get_booster().num_boosted_rounds() - 1
@@ -259,7 +265,7 @@ def test_importances_are_those_of_all_rounds_of_a_model_that_stopped_early():
 
 @pytest.mark.parametrize("kinds", [CLASSES, VALUES])
 @pytest.mark.parametrize("parity", [None, "xgboost"])
-def test_the_parameters_of_xgboost_are_taken(kinds, parity):
+def test_xgboost_parameters_are_accepted(kinds, parity):
     X, signal, _ = table()
     y = signal > 0 if kinds is CLASSES else signal
     given = kinds[1]().get_params()
@@ -273,7 +279,7 @@ def test_the_parameters_of_xgboost_are_taken(kinds, parity):
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_a_parameter_of_none_has_its_default(method):
+def test_parameter_none_means_its_default(method):
     X, y, weight = table()
     plain = NewtonBoostingRegressor(tree_method=method, n_estimators=2, random_state=0)
     set_ = ("tree_method", "n_estimators", "random_state", "missing")
@@ -298,7 +304,7 @@ def test_a_parameter_of_none_has_its_default(method):
         ("sampling_method", "gradient_based"),
     ],
 )
-def test_what_there_is_not_is_refused_by_name(name, value):
+def test_unknown_parameter_is_refused_by_name(name, value):
     X, y, _ = table()
     with pytest.raises(ValueError, match=f"NewtonBoostingRegressor does not support {name}="):
         NewtonBoostingRegressor(**{name: value}).fit(X, y)
@@ -307,25 +313,25 @@ def test_what_there_is_not_is_refused_by_name(name, value):
 @pytest.mark.parametrize(
     ("name", "value"), [("callbacks", print), ("verbosity", 4), ("enable_categorical", None)]
 )
-def test_a_value_that_no_parameter_takes_is_refused_by_name(name, value):
+def test_unknown_value_is_refused_by_parameter_name(name, value):
     X, y, _ = table()
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
         NewtonBoostingRegressor(**{name: value}).fit(X, y)
 
 
-def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
+def test_categories_without_opt_in_are_refused_as_by_xgboost():
     X, y, _ = table()
     frame = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.where(X[:, 1] > 0, "x", "y"))})
     for kind in VALUES:
         with pytest.raises(ValueError, match="enable_categorical"):
             kind(n_estimators=2, enable_categorical=False).fit(frame, y)
         model = kind(n_estimators=2, enable_categorical=True).fit(frame, y)
-        found = model.predict(frame)
-        assert found.shape == (300,)
-        model.set_params(enable_categorical=False)  # it knows them: they are only coded
-        assert np.array_equal(model.predict(frame), found)
+        predictions = model.predict(frame)
+        assert predictions.shape == (300,)
+        model.set_params(enable_categorical=False)  # known categories with other codes
+        assert np.array_equal(model.predict(frame), predictions)
         other_order = frame.assign(c=frame["c"].cat.reorder_categories(["y", "x"]))
-        assert np.array_equal(model.predict(other_order), found)
+        assert np.array_equal(model.predict(other_order), predictions)
     both = NewtonBoostingRegressor(n_estimators=2, enable_categorical=False)
     assert both.fit(frame[["a"]], y).predict(frame[["a"]]).shape == (300,)
 
@@ -336,48 +342,48 @@ def test_categories_that_are_not_asked_for_are_refused_as_by_xgboost():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("shares", [[0.1, 0.9], np.array([0.2, 0.5, 0.8])])
-def test_several_quantiles_are_xgboosts(shares, method, weighted):
+def test_several_quantiles_equal_xgboost(shares, method, weighted):
     X, y, weight = table()
     weight = weight if weighted else None
     params = {"objective": "reg:quantileerror", "quantile_alpha": shares, "n_estimators": 4}
-    found = []
-    for model in twins(VALUES, tree_method=method, **params):
+    results = []
+    for model in estimator_pair(VALUES, tree_method=method, **params):
         model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
         history = model.evals_result()["validation_0"]["quantile"]
-        found.append((model.predict(X), model.intercept_, history))
-    for mine, other in zip(*found, strict=True):
+        results.append((model.predict(X), model.intercept_, history))
+    for mine, other in zip(*results, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-6)
-    assert found[0][0].shape == (300, len(shares))
+    assert results[0][0].shape == (300, len(shares))
 
 
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-def test_each_of_several_quantiles_is_what_it_is_alone(method, tmp_path):
+def test_each_of_several_quantiles_equals_its_single_fit(method, tmp_path):
     X, y, weight = table()
     params = {"objective": "reg:quantileerror", "n_estimators": 5, "random_state": 0}
     model = NewtonBoostingRegressor(tree_method=method, quantile_alpha=[0.1, 0.5, 0.9], **params)
-    found = model.fit(X, y, weight).predict(X)
-    below = [np.average(y < found[:, k], weights=weight) for k in range(3)]
+    predictions = model.fit(X, y, weight).predict(X)
+    below = [np.average(y < predictions[:, k], weights=weight) for k in range(3)]
     np.testing.assert_allclose(below, [0.1, 0.5, 0.9], atol=0.12)
     alone = clone(model).set_params(quantile_alpha=0.1, tree_method=method).fit(X, y, weight)
     assert alone.predict(X).shape == (300,)
-    assert np.array_equal(found[:, 0], alone.predict(X))  # the first draws as one alone does
+    assert np.array_equal(predictions[:, 0], alone.predict(X))  # the first draws as one alone does
     model.save_model(tmp_path / "model.json")
     again = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
-    assert np.array_equal(again.predict(X), found)
+    assert np.array_equal(again.predict(X), predictions)
     library = xgboost.XGBRegressor()
     library.load_model(tmp_path / "model.json")
-    assert np.array_equal(library.predict(X), found.astype(np.float32))
+    assert np.array_equal(library.predict(X), predictions.astype(np.float32))
 
 
 @pytest.mark.parametrize("alpha", [[], [0.5, 1.0], [[0.1, 0.2]], [0.0, 0.5]])
-def test_shares_that_are_none_are_refused(alpha):
+def test_invalid_quantiles_are_refused(alpha):
     X, y, _ = table()
     model = NewtonBoostingRegressor(objective="reg:quantileerror", quantile_alpha=alpha)
     with pytest.raises(ValueError, match="quantile_alpha must lie between 0 and 1"):
         model.fit(X, y)
 
 
-def test_several_quantiles_are_rated_by_their_own_metric():
+def test_several_quantiles_have_their_own_metric():
     X, y, _ = table()
     model = NewtonBoostingRegressor(
         objective="reg:quantileerror", quantile_alpha=[0.1, 0.9], n_estimators=2
@@ -389,14 +395,14 @@ def test_several_quantiles_are_rated_by_their_own_metric():
         return np.mean(found[:, 1] - found[:, 0])
 
     model.set_params(eval_metric=width).fit(X, y, eval_set=[(X, y)])
-    told = model.evals_result()["validation_0"]["width"]
-    assert told[-1] == pytest.approx(width(y, model.predict(X)))
+    message = model.evals_result()["validation_0"]["width"]
+    assert message[-1] == pytest.approx(width(y, model.predict(X)))
 
 
 @pytest.mark.parametrize("parity", [None, "xgboost"])
 @pytest.mark.parametrize("method", ["hist", "exact", "approx"])
 @pytest.mark.parametrize("scale", [1.0, 2.5])
-def test_shares_are_fitted_as_by_xgboost(method, parity, scale):
+def test_probability_targets_are_fitted_as_by_xgboost(method, parity, scale):
     X, signal, weight = table()
     y = np.clip(1.0 / (1.0 + np.exp(-signal)) - 0.1, 0.0, 1.0)
     y[::7] = 1.0
@@ -406,24 +412,24 @@ def test_shares_are_fitted_as_by_xgboost(method, parity, scale):
     theirs = xgboost.XGBRegressor(**params, n_jobs=1)
     for model in (ours, theirs):
         model.fit(X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False)
-    found, wanted = ours.predict(X), theirs.predict(X)
+    predictions, expected = ours.predict(X), theirs.predict(X)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-5)
     if parity is None:
-        assert ((found > 0.0) & (found < 1.0)).all()
-        assert np.mean((found - y) ** 2) < 1.1 * np.mean((wanted - y) ** 2)
+        assert ((predictions > 0.0) & (predictions < 1.0)).all()
+        assert np.mean((predictions - y) ** 2) < 1.1 * np.mean((expected - y) ** 2)
     else:
-        np.testing.assert_allclose(found, wanted, rtol=1e-6)
-        told, other = (m.evals_result()["validation_0"]["rmse"] for m in (ours, theirs))
-        np.testing.assert_allclose(told, other, rtol=1e-5)
+        np.testing.assert_allclose(predictions, expected, rtol=1e-6)
+        message, other = (m.evals_result()["validation_0"]["rmse"] for m in (ours, theirs))
+        np.testing.assert_allclose(message, other, rtol=1e-5)
 
 
-def test_shares_beyond_0_and_1_are_refused():
+def test_targets_outside_0_and_1_are_refused():
     X, y, _ = table()
     with pytest.raises(ValueError, match="needs 0 <= y <= 1"):
         NewtonBoostingRegressor(objective="reg:logistic").fit(X, y)
 
 
-def test_two_classes_are_followed_by_one_score_alone():
+def test_two_classes_use_one_score():
     X, y, _ = table()
     model = NewtonBoostingClassifier(parity="xgboost", objective="multi:softprob")
     with pytest.raises(ValueError, match="two classes by 'binary:logistic' alone"):
@@ -431,7 +437,7 @@ def test_two_classes_are_followed_by_one_score_alone():
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, NewtonBoostingClassifier])
-def test_targets_of_evaluation_tables_may_stand_in_a_column(kind):
+def test_evaluation_targets_may_be_a_column(kind):
     X, y, _ = table()
     y = (y > 0).astype(float) if kind is NewtonBoostingClassifier else y
     model = kind(n_estimators=3, random_state=0)
@@ -444,23 +450,23 @@ def test_targets_of_evaluation_tables_may_stand_in_a_column(kind):
 
 
 @pytest.mark.parametrize("name", ["sample_weight_eval_set", "base_margin_eval_set"])
-def test_as_many_weights_and_margins_as_tables(name):
+def test_number_of_weights_and_margins_must_equal_tables(name):
     X, y, weight = table()
     with pytest.raises(ValueError, match=f"{name} has 1 entries for 2 tables"):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y), (X, y)], **{name: [weight]})
 
 
 @pytest.mark.parametrize(
-    ("weight", "told"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
+    ("weight", "message"), [(-1.0, "Negative values"), (0.0, "at least one non-zero")]
 )
-def test_weights_of_evaluation_tables_are_looked_at(weight, told):
+def test_evaluation_weights_are_checked(weight, message):
     X, y, _ = table()
     given = np.full(len(y), weight)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         NewtonBoostingRegressor().fit(X, y, eval_set=[(X, y)], sample_weight_eval_set=[given])
 
 
-def test_a_callable_of_many_classes_is_rated_by_the_loss_of_many():
+def test_multiclass_custom_objective_uses_the_multiclass_metric():
     X, y, _ = table()
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
 
@@ -473,7 +479,7 @@ def test_a_callable_of_many_classes_is_rated_by_the_loss_of_many():
     assert list(model.fit(X, y, eval_set=[(X, y)]).evals_result()["validation_0"]) == ["mlogloss"]
 
 
-def test_leaves_of_rounds_after_the_best_one_and_the_best_one_of_a_loaded_model(tmp_path):
+def test_leaves_beyond_the_best_round_also_of_a_loaded_model(tmp_path):
     X, y, _ = table()
     noise = np.random.default_rng(1).normal(size=len(y))
     model = NewtonBoostingRegressor(n_estimators=40, early_stopping_rounds=3, random_state=0)

@@ -1,4 +1,4 @@
-"""Targets and values near the ends of float32's range: right answers, and no warnings."""
+"""Tests of targets and values near the limits of float32: right results and no warnings."""
 
 import numpy as np
 import pytest
@@ -38,10 +38,10 @@ def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_p
     usual, large = model_of(way).fit(X, 2.0**59 * y), model_of(way).fit(X, size * y)
     np.testing.assert_allclose(large.predict(X) / size, usual.predict(X) / 2.0**59, rtol=1e-3)
     for kind in ("gain", "total_gain", "weight"):
-        found, wanted = (
+        result, expected = (
             model.set_params(importance_type=kind).feature_importances_ for model in (large, usual)
         )
-        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-5)
     large.save_model(tmp_path / "model.json")
     again = NewtonBoostingRegressor()
     again.load_model(tmp_path / "model.json")
@@ -51,28 +51,28 @@ def test_importances_do_not_depend_on_the_unit_of_large_targets(way, size, tmp_p
 
 @every_way
 @pytest.mark.parametrize("power", [-20, -40, -100])
-def test_answers_do_not_depend_on_the_unit_of_small_targets(way, power):
+def test_predictions_do_not_depend_on_the_unit_of_small_targets(way, power):
     X, y = table()
-    found = []
+    results = []
     for unit in (2.0**-10, 2.0**power):
         gamma = WAYS[way].get("gamma", 0.0) * unit**2
         model = model_of(way).set_params(gamma=gamma).fit(X, unit * y)
         assert model.score(X, unit * y) > 0.85
-        found.append((model.predict(X) / unit, model.feature_importances_))
-    for one, other in zip(*found, strict=True):
+        results.append((model.predict(X) / unit, model.feature_importances_))
+    for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 @every_way
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
-def test_equal_targets_that_float32_does_not_hold_are_one_leaf(way, ridge):
+def test_equal_targets_inexact_in_float32_give_one_leaf(way, ridge):
     X, _ = table()
     model = model_of(way).set_params(reg_lambda=ridge, gamma=0.0).fit(X, np.full(len(X), 0.1))
     assert model.ensemble_.n_nodes == 5
 
 
 @every_way
-def test_small_weights_part_rows_where_they_may(way):
+def test_small_weights_split_rows_if_allowed(way):
     X, y = table()
     params = {"min_child_weight": 0.0, "reg_lambda": 0.0, "gamma": 0.0}
     usual, small = (
@@ -84,7 +84,7 @@ def test_small_weights_part_rows_where_they_may(way):
 
 @pytest.mark.parametrize("objective", ["reg:squarederror", "reg:gamma", "count:poisson"])
 @pytest.mark.parametrize("size", [1e-60, 1e-42, 1e60])
-def test_targets_that_float32_cannot_hold_are_refused(objective, size):
+def test_targets_beyond_float32_are_refused(objective, size):
     X, y = table()
     model = NewtonBoostingRegressor(objective=objective)
     with pytest.raises(ValueError, match=r"largest value of y is .* give y in another unit"):
@@ -92,14 +92,14 @@ def test_targets_that_float32_cannot_hold_are_refused(objective, size):
 
 
 @pytest.mark.parametrize("size", [1e-60, 1e60])
-def test_weights_that_float32_cannot_hold_are_refused(size):
+def test_weights_beyond_float32_are_refused(size):
     X, y = table()
     with pytest.raises(ValueError, match="largest value of sample_weight is"):
         NewtonBoostingRegressor().fit(X, y, np.full(len(y), size))
 
 
 @pytest.mark.parametrize("method", ["exact", "hist"])
-def test_the_parity_mode_finds_no_splits_of_such_targets_as_the_library(method):
+def test_parity_mode_finds_no_splits_of_such_targets_like_the_library(method):
     X, y = table()
     given = {"n_estimators": 3, "tree_method": method}
     ours = NewtonBoostingRegressor(parity="xgboost", **given).fit(X, 1e30 * y)
@@ -109,7 +109,7 @@ def test_the_parity_mode_finds_no_splits_of_such_targets_as_the_library(method):
 
 
 @every_way
-def test_values_near_the_largest_float_part_rows_as_well(way):
+def test_values_near_the_largest_float_are_split(way):
     X, y = table()
     usual, large = model_of(way).fit(X, y), model_of(way).fit(X * np.float32(1e38), y)
     np.testing.assert_allclose(large.predict(X * np.float32(1e38)), usual.predict(X), atol=1e-5)

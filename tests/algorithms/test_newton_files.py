@@ -1,4 +1,4 @@
-"""Second-order boosters travel: XGBoost's file both ways, our own, contributions."""
+"""Tests of Newton booster files: XGBoost's format both ways, our own, contributions."""
 
 import json
 
@@ -34,7 +34,7 @@ def table(n=600):
 
 
 def trained(kind, n_classes=0, **params):
-    """Return a model, and the X that it was trained on."""
+    """Return a model and its training X."""
     X, y = table()
     if n_classes:
         y = np.array(["no", "yes", "very"])[np.digitize(y, [0, 1.5][: n_classes - 1])]
@@ -42,19 +42,19 @@ def trained(kind, n_classes=0, **params):
     return kind(n_estimators=8, max_depth=4, random_state=0, **params).fit(X, y), X
 
 
-def answers(model, X):
+def predictions_of(model, X):
     return getattr(model, "predict_proba", model.predict)(X)
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_xgboost_serves_what_is_trained_here_to_the_bit(kind, params, tmp_path):
+def test_xgboost_predicts_our_models_bitwise(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json")
     booster = xgboost.Booster(model_file=tmp_path / "model.json")
     raw = booster.predict(xgboost.DMatrix(X), output_margin=True).reshape(len(X), -1)
     assert np.array_equal(raw, model._raw(X))
     again = kind().load_model(tmp_path / "model.json")
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(again.predict(X), model.predict(X))
     for name, value in model.get_params().items():
         assert getattr(again, name) == value or name == "missing"
@@ -66,16 +66,16 @@ def test_xgboost_serves_what_is_trained_here_to_the_bit(kind, params, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES[3:])
-def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
+def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json", format="harness")
     again = kind().load_model(tmp_path / "model.json")
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert again.get_params()["max_depth"] == 4
 
 
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
-def test_what_xgboost_trained_becomes_an_estimator(booster, tmp_path):
+def test_xgboost_model_becomes_an_estimator(booster, tmp_path):
     X, y = table()
     X[:, 4] = np.random.default_rng(1).integers(0, 30, len(X))
     params = {"objective": "count:poisson", "nthread": 1, "booster": booster, "max_depth": 4}
@@ -85,21 +85,21 @@ def test_what_xgboost_trained_becomes_an_estimator(booster, tmp_path):
     trained.save_model(tmp_path / "model.json")
     model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
     margin = trained.predict(data, output_margin=True)
-    found = model.predict(X, output_margin=True)
+    result = model.predict(X, output_margin=True)
     if booster == "gbtree":
-        assert np.array_equal(found, margin)
-    np.testing.assert_allclose(found, margin, atol=1e-7)  # DART subtracts the base of each tree
+        assert np.array_equal(result, margin)
+    np.testing.assert_allclose(result, margin, atol=1e-7)  # DART subtracts the base of each tree
     np.testing.assert_allclose(model.predict(X), trained.predict(data), rtol=1e-6)
     assert model.objective == "count:poisson"
     expected = trained.predict(data, pred_contribs=True)
-    found = model.predict_contributions(X)
+    result = model.predict_contributions(X)
     if booster == "gbtree":
         scale = np.abs(expected).max()
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=2e-6 * scale)
-    np.testing.assert_allclose(found.sum(axis=1), margin, atol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=2e-6 * scale)
+    np.testing.assert_allclose(result.sum(axis=1), margin, atol=1e-5)
 
 
-def test_training_goes_on_from_a_file(tmp_path):
+def test_training_continues_from_a_file(tmp_path):
     X, y = table()
     trained = xgboost.train({"nthread": 1, "max_depth": 3}, xgboost.DMatrix(X, y), 5)
     trained.save_model(tmp_path / "model.json")
@@ -108,11 +108,11 @@ def test_training_goes_on_from_a_file(tmp_path):
     assert longer.ensemble_.n_trees == 25
     first = longer.predict(X, iteration_range=(0, 5))
     assert np.array_equal(first, loaded.predict(X))
-    errors = [np.mean((found - y) ** 2) for found in (first, longer.predict(X))]
+    errors = [np.mean((result - y) ** 2) for result in (first, longer.predict(X))]
     assert errors[1] < errors[0]
 
 
-def test_frames_with_categories_are_read_as_in_training(tmp_path):
+def test_categorical_frames_are_read_as_in_training(tmp_path):
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["e"] = pd.Categorical(np.random.default_rng(0).choice(["x", "y", "z"], len(X)))
@@ -126,7 +126,7 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes, tmp_path):
+def test_early_stopped_model_saves_all_rounds_and_predicts_with_the_best(n_classes, tmp_path):
     X, y = table()
     y = np.digitize(y, [0, 1.5]) if n_classes else y
     kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
@@ -138,10 +138,10 @@ def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes,
     library.load_model(tmp_path / "model.json")
     every = (0, model.n_iter_)
     for rounds in (None, every):
-        wanted = model.predict(X, output_margin=True, iteration_range=rounds)
+        expected = model.predict(X, output_margin=True, iteration_range=rounds)
         for other in (again, library):
-            found = other.predict(X, output_margin=True, iteration_range=rounds)
-            assert np.array_equal(found, wanted)
+            predictions = other.predict(X, output_margin=True, iteration_range=rounds)
+            assert np.array_equal(predictions, expected)
     assert again.n_iter_ == library.get_booster().num_boosted_rounds() == model.n_iter_
     assert again.best_iteration == library.best_iteration == model.best_iteration
     assert library.best_score == pytest.approx(model.best_score)
@@ -151,24 +151,24 @@ def test_stopping_early_saves_all_rounds_and_predicts_by_those_in_use(n_classes,
     assert used.n_trees == (model.best_iteration + 1) * max(n_classes, 1)
     assert np.array_equal(used.raw(X), model.ensemble_.raw(X))
     again.save_model(tmp_path / "own.json", format="harness")
-    own = kind().load_model(tmp_path / "own.json")
-    assert own.n_iter_ == model.best_iteration + 1
-    assert np.array_equal(own.predict(X), model.predict(X))
+    loaded = kind().load_model(tmp_path / "own.json")
+    assert loaded.n_iter_ == model.best_iteration + 1
+    assert np.array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_contributions_of_classes_and_of_sparse_rows():
+def test_contributions_of_classes_and_sparse_rows():
     from scipy import sparse
 
     model, X = trained(NewtonBoostingClassifier, n_classes=3)
-    found = model.predict_contributions(X)
-    assert found.shape == (len(X), 3, 6)
-    np.testing.assert_allclose(found.sum(axis=2), model._raw(X), atol=1e-5)
+    contributions = model.predict_contributions(X)
+    assert contributions.shape == (len(X), 3, 6)
+    np.testing.assert_allclose(contributions.sum(axis=2), model._raw(X), atol=1e-5)
     listed = sparse.csr_matrix(np.nan_to_num(X))
     dense = np.where(np.nan_to_num(X) == 0, np.nan, X)
     assert np.array_equal(model.predict_contributions(listed), model.predict_contributions(dense))
 
 
-def test_trees_of_other_rules_are_refused(tmp_path):
+def test_trees_with_other_rules_are_refused(tmp_path):
     X, y = table()
     HistogramBoostingRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.txt")
     with pytest.raises(ModelFileError, match="do not follow XGBoost's rules"):
@@ -185,7 +185,7 @@ def test_trees_of_other_rules_are_refused(tmp_path):
         [],
     ],
 )
-def test_what_is_kept_beside_the_trees_is_checked(about, tmp_path):
+def test_metadata_beside_the_trees_is_checked(about, tmp_path):
     model, _ = trained(NewtonBoostingRegressor)
     model.save_model(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
@@ -197,7 +197,7 @@ def test_what_is_kept_beside_the_trees_is_checked(about, tmp_path):
 
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("trees", [1, 2])
-def test_a_library_model_that_stopped_early_predicts_by_its_best_rounds(tmp_path, n_classes, trees):
+def test_early_stopped_library_model_predicts_with_its_best_rounds(tmp_path, n_classes, trees):
     X, y = table()
     y = np.digitize(y, [0, 1.5]) if n_classes else y
     kind = xgboost.XGBClassifier if n_classes else xgboost.XGBRegressor
@@ -210,8 +210,8 @@ def test_a_library_model_that_stopped_early_predicts_by_its_best_rounds(tmp_path
     ours.load_model(tmp_path / "model.json")
     assert ours.n_iter_ > ours.best_iteration + 1 == trees * (theirs.best_iteration + 1)
     assert ours.best_score == pytest.approx(theirs.best_score)
-    wanted = again.predict(X, output_margin=True).reshape(len(X), -1)
-    assert np.array_equal(ours._raw(X), wanted)
+    expected = again.predict(X, output_margin=True).reshape(len(X), -1)
+    assert np.array_equal(ours._raw(X), expected)
     rounds = trees * (theirs.best_iteration + 3)
     margin = theirs.predict(X, output_margin=True, iteration_range=(0, theirs.best_iteration + 3))
     assert np.array_equal(ours._raw(X, (0, rounds)), margin.reshape(len(X), -1))

@@ -1,4 +1,4 @@
-"""``NewtonBoosting*(parity="xgboost")`` beside XGBoost's own estimators, and in the harness."""
+"""Tests of ``NewtonBoosting*(parity="xgboost")`` against XGBoost's estimators."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ MODULES = ["algorithms.newton_boosting", "algorithms.reference.xgboost"]
 
 
 def first_difference(ours, theirs):
-    """Return where the trees of two fitted estimators part, or an empty text."""
+    """Return the first difference of the trees of two estimators, or an empty text."""
     trees = [tree for trees in ours._rounds for tree in trees]
     others = read_trees(theirs.get_booster())
     assert len(trees) == len(others)
@@ -37,7 +37,7 @@ def pair_of(is_classifier, **params):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("load", LOADERS)
-def test_estimators_grow_xgboosts_trees(load, method):
+def test_estimator_trees_equal_xgboost(load, method):
     X, y = load(return_X_y=True)
     weight = np.random.default_rng(0).uniform(0.1, 2.0, len(y))
     is_classifier = load is not datasets.load_diabetes
@@ -49,7 +49,7 @@ def test_estimators_grow_xgboosts_trees(load, method):
     np.testing.assert_allclose(getattr(ours, name)(X), getattr(theirs, name)(X), rtol=1e-5)
 
 
-def test_early_stopping_ends_after_the_same_round():
+def test_early_stopping_ends_at_the_same_round():
     X, y = datasets.load_breast_cancer(return_X_y=True)
     for model in (both := pair_of(True, n_estimators=60, early_stopping_rounds=3)):
         model.fit(X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], **silent(model))
@@ -58,11 +58,11 @@ def test_early_stopping_ends_after_the_same_round():
 
 
 def silent(model):
-    """Return what keeps XGBoost's estimator from printing."""
+    """Return a context that silences XGBoost's estimator."""
     return {"verbose": False} if model.__module__.startswith("xgboost") else {}
 
 
-def test_cuts_of_other_tables_may_be_given():
+def test_bin_edges_of_another_table_are_accepted():
     X, y = datasets.load_diabetes(return_X_y=True)
     wider = np.concatenate([X, X * 1.5])
     matrix = xgboost.QuantileDMatrix(wider, label=np.concatenate([y, y]), max_bin=16)
@@ -76,7 +76,7 @@ def test_cuts_of_other_tables_may_be_given():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_absent_entries_of_sparse_tables_are_missing(method):
+def test_absent_sparse_entries_are_missing(method):
     rng = np.random.default_rng(2)
     X = sparse.random(300, 4, 0.4, format="csr", random_state=2)
     y = X.toarray()[:, 0] + rng.normal(size=300)
@@ -100,7 +100,7 @@ def test_categories_are_refused():
 
 
 def compared(task, method, **own):
-    """Return what the harness says of our trees and XGBoost's."""
+    """Return the harness's comparison of our trees with XGBoost's."""
     registry, training = load_registry(modules=MODULES), rows(task, missing=True, weight=True)
     sides = []
     for name, params in (
@@ -118,7 +118,7 @@ def compared(task, method, **own):
 
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("method", METHODS)
-def test_the_harness_finds_the_same_bits(method, task):
+def test_harness_finds_bitwise_equal_trees(method, task):
     assert compared(task, method, parity="xgboost").agreement == "bits"
 
 
@@ -134,19 +134,19 @@ WHYS = (
 
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("method", ["exact", "hist"])
-def test_where_the_default_trees_part_the_harness_names_the_node_and_why(method, task):
-    found = compared(task, method)
-    assert found.differences
-    for one in found.differences:
+def test_harness_names_the_node_and_reason_where_default_trees_differ(method, task):
+    result = compared(task, method)
+    assert result.differences
+    for one in result.differences:
         assert one.sentence.startswith((f"Tree {one.tree}, ", "The scores start from"))
         assert any(why in one.sentence for why in WHYS), one.sentence
-    if method == "exact":  # nothing but ties and rounding parts them: see the page on decisions
-        structure = [one.cause for one in found.differences if one.level == "structure"]
+    if method == "exact":  # only ties and rounding make them differ: see the page on decisions
+        structure = [one.cause for one in result.differences if one.level == "structure"]
         assert set(structure) <= {"tie", "rounding"}
 
 
 @pytest.mark.parametrize("rounds", [1, 8])
-def test_leaves_that_are_no_numbers_in_the_library_are_told_as_such(rounds):
+def test_nonfinite_leaves_of_the_library_are_reported(rounds):
     y = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1e3, 1e3, 2.0] * 4)
     X = np.arange(32.0)[:, None] % 8
     params = {"objective": "count:poisson", "learning_rate": 5.0, "n_estimators": rounds}
@@ -154,8 +154,8 @@ def test_leaves_that_are_no_numbers_in_the_library_are_told_as_such(rounds):
     theirs = xgboost.XGBRegressor(n_jobs=1, **params).fit(X, y).predict(X, output_margin=True)
     ours = NewtonBoostingRegressor(parity="xgboost", **params)
     if rounds == 1:
-        found = ours.fit(X, y).predict(X, output_margin=True)
-        np.testing.assert_array_equal(found, theirs)
+        predictions = ours.fit(X, y).predict(X, output_margin=True)
+        np.testing.assert_array_equal(predictions, theirs)
         return
     assert np.isnan(theirs).any()
     with pytest.raises(ValueError, match="has come to a leaf whose value is NaN, as the library's"):

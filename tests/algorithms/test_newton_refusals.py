@@ -1,4 +1,4 @@
-"""What second-order boosting cannot do is refused with what to do instead, or done as XGBoost."""
+"""Tests that unsupported Newton options are refused with advice, or work as in XGBoost."""
 
 import numpy as np
 import pandas as pd
@@ -22,24 +22,24 @@ def table(n=200, seed=0):
     "rounds", [(-1, 2), (2, 1), (1, 1), (5, 6), (0, 100), (0, -1), (0, 2.5), (1,), "ab", 3]
 )
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_rounds_that_there_are_not(rounds, n_classes):
+def test_invalid_round_ranges(rounds, n_classes):
     X, y = table()
     kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
     codes = np.digitize(y, np.linspace(-0.5, 0.5, n_classes - 1)) if n_classes else y
     model = kind(n_estimators=3).fit(X, codes)
-    told = r"iteration_range=.* is not \(first, last\) with 0 <= first < last <= 3"
+    message = r"iteration_range=.* is not \(first, last\) with 0 <= first < last <= 3"
     asks = [model.predict, model.apply] + ([model.predict_proba] if n_classes else [])
     for ask in asks:
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             ask(X, iteration_range=rounds)
 
 
-def test_rounds_that_there_are_may_be_given_in_any_sequence():
+def test_valid_rounds_may_be_any_sequence():
     X, y = table()
     model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)
-    wanted = list(model.staged_predict(X))[1]
+    expected = list(model.staged_predict(X))[1]
     for rounds in [(0, 2), [0, 2], np.array([0, 2])]:
-        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), wanted)
+        np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), expected)
     for rounds in [None, (0, 0), (0, 3), (1, 0)]:
         np.testing.assert_array_equal(model.predict(X, iteration_range=rounds), model.predict(X))
 
@@ -48,7 +48,7 @@ def test_rounds_that_there_are_may_be_given_in_any_sequence():
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_a_warm_start_that_adds_no_round_changes_nothing(n_classes):
+def test_warm_start_without_new_rounds_changes_nothing(n_classes):
     X, y = table(400)
     y += np.random.default_rng(1).normal(size=400)
     kind = NewtonBoostingClassifier if n_classes else NewtonBoostingRegressor
@@ -76,12 +76,12 @@ def test_a_warm_start_that_adds_no_round_changes_nothing(n_classes):
         ("interaction_constraints", '{"a": 1}'),
     ],
 )
-def test_constraints_in_broken_text(name, text):
+def test_malformed_constraint_text(name, text):
     with pytest.raises(ValueError, match=f"{name}='.*' cannot be read: write it as in"):
         NewtonBoostingRegressor(**{name: text}).fit(*table())
 
 
-def test_a_sign_by_the_name_of_its_column():
+def test_monotone_sign_by_column_name():
     X, y = table()
     X = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(ValueError, match=r"monotone_constraints=\{'b': 0.7\} must hold -1, 0 or 1"):
@@ -98,20 +98,20 @@ def test_a_sign_by_the_name_of_its_column():
 @pytest.mark.parametrize(
     "own", [{}, {"parity": "xgboost"}, {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}]
 )
-def test_a_base_score_that_is_no_number(base_score, own):
+def test_nonfinite_base_score(base_score, own):
     with pytest.raises(ValueError, match=r"base_score=.* must be finite, within the range of"):
         NewtonBoostingRegressor(base_score=base_score, **own).fit(*table())
 
 
-def test_a_base_score_for_more_scores_than_there_are():
-    own = {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}
-    for given in ({}, own, {"parity": "xgboost"}):
+def test_base_score_with_wrong_length():
+    options = {"objective": lambda y, raw: (raw - y, np.ones(len(y)))}
+    for given in ({}, options, {"parity": "xgboost"}):
         with pytest.raises(ValueError, match="base_score has 2 values; the model has 1"):
             NewtonBoostingRegressor(base_score=[1.0, 2.0], **given).fit(*table())
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "message"),
     [
         ("tweedie-nloglik@x", "'tweedie-nloglik@x' needs a number between 1 and 2 after the @"),
         ("tweedie-nloglik@3", "'tweedie-nloglik@3' needs a number between 1 and 2 after the @"),
@@ -119,9 +119,9 @@ def test_a_base_score_for_more_scores_than_there_are():
         ([3], "3 is neither"),
     ],
 )
-def test_a_metric_that_is_none(metric, told):
+def test_invalid_metric(metric, message):
     X, y = table()
-    with pytest.raises((TypeError, ValueError), match=f"eval_metric .*{told}"):
+    with pytest.raises((TypeError, ValueError), match=f"eval_metric .*{message}"):
         NewtonBoostingRegressor(eval_metric=metric).fit(X, y, eval_set=[(X, y)])
 
 
@@ -137,13 +137,13 @@ def changed_cuts(X, change):
     [lambda v: v.__setitem__(3, np.nan), lambda v: v.__setitem__(slice(1, 7), v[6:0:-1].copy())],
     ids=["nan", "descending"],
 )
-def test_cuts_that_do_not_ascend(change):
+def test_bin_edges_must_ascend(change):
     X, y = table()
     with pytest.raises(ValueError, match="cuts must ascend within each feature, and none may be"):
         NewtonBoostingRegressor(parity="xgboost").fit(X, y, cuts=changed_cuts(X, change))
 
 
-def test_cuts_that_are_no_pair():
+def test_bin_edges_must_be_a_pair():
     with pytest.raises(TypeError, match=r"cuts are \(indptr, values\)"):
         NewtonBoostingRegressor(parity="xgboost").fit(*table(), cuts="ab")
 
@@ -154,22 +154,22 @@ def test_cuts_that_are_no_pair():
 @pytest.mark.parametrize(
     "own", [{}, {"tree_method": "exact"}, {"tree_method": "approx"}, {"parity": "xgboost"}]
 )
-def test_infinity_may_stand_for_a_missing_value(own):
+def test_infinity_may_mark_missing_values(own):
     X, y = table()
     X[::7, 0] = X[::5, 1] = np.inf
     there = np.where(np.isinf(X), np.nan, X)
-    wanted = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own).fit(there, y)
+    expected = NewtonBoostingRegressor(n_estimators=3, random_state=0, **own).fit(there, y)
     model = NewtonBoostingRegressor(n_estimators=3, random_state=0, missing=np.inf, **own)
     for rows in (X, pd.DataFrame(X), sparse.csr_array(X)):
         model.fit(rows, y)
-        np.testing.assert_array_equal(model.predict(rows), wanted.predict(there))
-        np.testing.assert_array_equal(model.predict(rows[:1]), wanted.predict(there[:1]))
+        np.testing.assert_array_equal(model.predict(rows), expected.predict(there))
+        np.testing.assert_array_equal(model.predict(rows[:1]), expected.predict(there[:1]))
     if own:
         method = {"tree_method": own.get("tree_method", "hist"), "missing": np.inf, "n_jobs": 1}
         theirs = xgboost.XGBRegressor(n_estimators=3, **method).fit(X, y)
         np.testing.assert_allclose(model.predict(X), theirs.predict(X), atol=0.2)
     X[3, 2] = -np.inf
-    for ask in (lambda: model.fit(X, y), lambda: wanted.set_params(missing=np.inf).predict(X)):
+    for ask in (lambda: model.fit(X, y), lambda: expected.set_params(missing=np.inf).predict(X)):
         with pytest.raises(ValueError, match="Input X contains infinity"):
             ask()
 
@@ -178,7 +178,7 @@ def test_infinity_may_stand_for_a_missing_value(own):
 
 
 @pytest.mark.parametrize("method", ["exact", "approx"])
-def test_steps_that_diverge_are_told_as_such_and_can_be_bound(method):
+def test_diverging_steps_are_reported_and_can_be_bounded(method):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)).astype(np.float32)
     y = np.exp(3.0 * rng.normal(size=len(X)) + X[:, 0])
@@ -188,14 +188,14 @@ def test_steps_that_diverge_are_told_as_such_and_can_be_bound(method):
     with pytest.raises(ValueError, match=r"has diverged: after \d+ rounds .* max_delta_step=0.7"):
         model.fit(X, y, sample_weight=weight)
     model.set_params(max_delta_step=0.7, n_estimators=20).fit(X, y, sample_weight=weight)
-    found = np.log(model.predict(X))
-    assert np.average(y / np.exp(found) + found, weights=weight) < 20.0
+    result = np.log(model.predict(X))
+    assert np.average(y / np.exp(result) + result, weights=weight) < 20.0
 
 
 # ------------------------------------------------------------------ derivatives, metrics and files
 
 
-def test_derivatives_of_classes_that_lie_the_wrong_way_round():
+def test_transposed_derivatives_of_classes():
     X, y = table()
     labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
 
@@ -229,7 +229,7 @@ def test_derivatives_of_one_score_may_be_a_column():
 
 @pytest.mark.parametrize("parity", [None, "xgboost"])
 @pytest.mark.parametrize("metric", ["auc", lambda _y, _found: np.nan])
-def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
+def test_nan_metric_cannot_stop_training(metric, parity):
     X, y = table()
     labels = (y > np.median(y)).astype(int)
     table_of_one_class = X[labels == 1], labels[labels == 1]
@@ -244,7 +244,7 @@ def test_a_metric_that_is_no_number_cannot_say_when_to_stop(metric, parity):
     assert model.n_iter_ == 9
 
 
-def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
+def test_xgboost_binary_format_is_reported(tmp_path):
     X, y = table()
     xgboost.XGBRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.ubj")
     with pytest.raises(ValueError, match=r"binary format \(UBJSON\); let XGBoost save it .*\.json"):
@@ -252,7 +252,7 @@ def test_a_file_of_xgboosts_binary_form_is_told_as_such(tmp_path):
 
 
 @pytest.mark.parametrize("model", [{}, 3.0])
-def test_what_is_no_model_to_go_on_from(model):
+def test_invalid_init_model(model):
     X, y = table()
     with pytest.raises(TypeError, match=r"is not an initial model: give .* the path of the file"):
         NewtonBoostingRegressor().fit(X, y, xgb_model=model)

@@ -1,4 +1,4 @@
-"""Sparse rows, whose absent entries are missing values."""
+"""Tests of sparse rows, whose absent entries are missing values."""
 
 import tracemalloc
 
@@ -41,7 +41,7 @@ def test_absent_entries_are_missing_values(method):
     "own",
     [{}, {"tree_method": "approx"}, {"tree_method": "approx", "proposal": "random"}],
 )
-def test_columns_drawn_for_nodes_of_absent_entries_are_those_of_missing_values(own, drawn):
+def test_node_sampling_treats_absent_entries_as_missing(own, drawn):
     X, y = table(1500, missing=0.4)
     X[:, 5] = np.round(X[:, 5], 1)
     X[X == 0.0] = np.nan
@@ -55,7 +55,7 @@ def test_columns_drawn_for_nodes_of_absent_entries_are_those_of_missing_values(o
 
 @pytest.mark.parametrize("own", [{}, {"tree_method": "approx"}, {"tree_method": "exact"}])
 @pytest.mark.parametrize("drawn", ["colsample_bynode", "colsample_bylevel"])
-def test_sparse_rows_stay_sparse_where_columns_are_drawn_for_nodes(own, drawn):
+def test_sparse_rows_stay_sparse_with_node_sampling(own, drawn):
     n_rows, n_columns = 8000, 1000
     X = sparse.random(n_rows, n_columns, 0.01, format="csr", random_state=0, dtype=np.float32)
     y = np.asarray(X[:, :100].sum(axis=1)).ravel()
@@ -68,7 +68,7 @@ def test_sparse_rows_stay_sparse_where_columns_are_drawn_for_nodes(own, drawn):
     assert peak < n_rows * n_columns  # a quarter of the dense table
 
 
-def test_stages_of_sparse_rows_are_those_of_dense_ones():
+def test_stages_of_sparse_and_dense_rows_are_equal():
     X, y = table(300)
     X[:, 1] = np.nan
     model = NewtonBoostingRegressor(n_estimators=3).fit(X, y)

@@ -1,4 +1,4 @@
-"""`set_params` after `fit` changes no prediction: parameters count when a model is trained."""
+"""Tests that `set_params` after `fit` changes no prediction."""
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ ODD_VALUES = (7, 0.37, "other", None, [1])
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_no_parameter_changes_a_prediction_after_fit(name):
-    """Each parameter is set to values of all kinds, also to ones that `fit` would refuse."""
+def test_parameters_do_not_change_predictions_after_fit(name):
+    """Each parameter is set to values of all kinds, also to values that `fit` would refuse."""
     X, y = table(name)
     X[::7, 2] = np.nan if name.startswith(("Newton", "Hist")) else 0.0
     expected = predictions(small(name).fit(X, y), X)
@@ -43,7 +43,7 @@ def test_no_parameter_changes_a_prediction_after_fit(name):
 @pytest.mark.parametrize(
     "name", [n for n in LOCAL if n.startswith(("Bagging", "GradientB", "Ada"))]
 )
-def test_another_base_learner_changes_no_prediction_after_fit(name):
+def test_another_base_learner_does_not_change_predictions_after_fit(name):
     X, y = table(name)
     model = small(name).fit(X, y)
     expected = predictions(model, X)
@@ -55,7 +55,7 @@ def test_another_base_learner_changes_no_prediction_after_fit(name):
         assert np.array_equal(model.set_params(estimator=None).predict(X), expected)
 
 
-def test_a_warm_start_applies_its_learning_rate_to_all_rounds():
+def test_warm_start_applies_its_learning_rate_to_all_rounds():
     X, y = table("GradientBoostingRegressor")
     model = GradientBoostingRegressor(n_estimators=2, warm_start=True, learning_rate=0.1)
     start = y.mean()
@@ -65,7 +65,7 @@ def test_a_warm_start_applies_its_learning_rate_to_all_rounds():
     np.testing.assert_allclose(first_two, 2.0 * step)
 
 
-def test_a_warm_start_refuses_members_of_another_kind():
+def test_warm_start_refuses_members_of_another_type():
     X, y = table("GradientBoostingRegressor")
     model = GradientBoostingRegressor(n_estimators=2, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="estimator is of another kind"):
@@ -73,7 +73,7 @@ def test_a_warm_start_refuses_members_of_another_kind():
 
 
 @pytest.mark.parametrize("kind", [BaggingRegressor, RandomForestRegressor])
-def test_the_rows_drawn_do_not_change_after_fit(kind):
+def test_sampled_rows_do_not_change_after_fit(kind):
     X, y = table("BaggingRegressor")
     model = kind(n_estimators=2, random_state=0).fit(X, y)
     drawn = [rows.copy() for rows in model.estimators_samples_]
@@ -81,7 +81,7 @@ def test_the_rows_drawn_do_not_change_after_fit(kind):
     np.testing.assert_array_equal(model.estimators_samples_, drawn)
 
 
-def test_what_stands_for_a_missing_value_does_not_change_after_fit(tmp_path):
+def test_missing_value_marker_does_not_change_after_fit(tmp_path):
     X, y = table("NewtonBoostingRegressor")
     X[::3, 0] = -9.0
     model = NewtonBoostingRegressor(n_estimators=3, missing=-9.0, random_state=0).fit(X, y)

@@ -34,13 +34,13 @@ WEIGHTED = {
 @parametrize_with_checks(
     [E(n_estimators=5) for E in BOTH], expected_failed_checks=lambda _: WEIGHTED
 )
-@pytest.mark.filterwarnings("ignore")  # the checks provoke warnings and count them themselves
-def test_scikit_learns_checks(estimator, check):
+@pytest.mark.filterwarnings("ignore")  # the checks cause warnings and count them
+def test_scikit_learn_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
 def both(kind, X, y, sample_weight=None, **params):
-    """Return our and scikit-learn's forest, fitted; few trees leave rows without votes."""
+    """Return our and scikit-learn's forest, fitted; with few trees some rows get no votes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB")
         warnings.filterwarnings("ignore", ".*low number")
@@ -61,9 +61,9 @@ def assert_same_answers(ours, theirs, X):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
     assert np.array_equal(ours.apply(X), theirs.apply(X))
     path, ends = ours.decision_path(X)
-    wanted, wanted_ends = theirs.decision_path(X)
+    expected, wanted_ends = theirs.decision_path(X)
     assert np.array_equal(ends, wanted_ends)
-    assert (path != wanted).nnz == 0
+    assert (path != expected).nnz == 0
     assert np.array_equal(ours.feature_importances_, theirs.feature_importances_, equal_nan=True)
 
 
@@ -99,7 +99,7 @@ LIMITS = st.fixed_dictionaries(
     ),
 )
 @settings(max_examples=80)
-def test_classifiers_grow_scikit_learns_forest(seed, limits, n, k, missing, weighted, more):
+def test_classifier_forest_equals_scikit_learn(seed, limits, n, k, missing, weighted, more):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing)
     y = np.append(np.arange(k), rng.integers(0, k, n))[:n]
@@ -118,7 +118,7 @@ def test_classifiers_grow_scikit_learns_forest(seed, limits, n, k, missing, weig
 
 @given(seed=seeds, limits=LIMITS, bootstrap=st.booleans())
 @settings(max_examples=40)
-def test_regressors_grow_scikit_learns_forest_where_sums_are_exact(seed, limits, bootstrap):
+def test_regressor_forest_equals_scikit_learn_when_sums_are_exact(seed, limits, bootstrap):
     rng = np.random.default_rng(seed)
     X = table(rng, 80, int(rng.integers(1, 8)), missing=0.2)
     y = rng.integers(-50, 50, 80).astype(float)
@@ -135,7 +135,7 @@ def test_regressors_grow_scikit_learns_forest_where_sums_are_exact(seed, limits,
 
 @given(seed=seeds, limits=LIMITS, weighted=st.booleans(), classes=st.booleans())
 @settings(max_examples=30)
-def test_parity_grows_scikit_learns_forest_where_rounding_decides(seed, limits, weighted, classes):
+def test_parity_forest_equals_scikit_learn_when_rounding_matters(seed, limits, weighted, classes):
     rng = np.random.default_rng(seed)
     X = table(rng, 80, int(rng.integers(1, 8)), missing=0.2)
     y = rng.integers(0, 3, 80) if classes else rng.normal(size=80)
@@ -153,7 +153,7 @@ def test_parity_grows_scikit_learns_forest_where_rounding_decides(seed, limits, 
 
 
 @pytest.mark.parametrize("load", [datasets.load_wine, datasets.load_digits])
-def test_the_same_forest_on_real_data(load):
+def test_forest_equals_scikit_learn_on_real_data(load):
     X, y = load(return_X_y=True)
     ours, theirs = both(RandomForestClassifier, X, y, n_estimators=5, random_state=3)
     assert_same_forest(ours, theirs)
@@ -161,7 +161,7 @@ def test_the_same_forest_on_real_data(load):
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample"])
-def test_balanced_weights_are_scikit_learns(class_weight, bootstrap):
+def test_balanced_weights_equal_scikit_learn(class_weight, bootstrap):
     X, y = datasets.load_breast_cancer(return_X_y=True)
     params = {"class_weight": class_weight, "bootstrap": bootstrap, "max_depth": 1}
     ours, theirs = both(
@@ -171,7 +171,7 @@ def test_balanced_weights_are_scikit_learns(class_weight, bootstrap):
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
 
 
-def test_a_score_out_of_bag_may_be_ones_own():
+def test_out_of_bag_score_may_be_custom():
     X, y = datasets.load_wine(return_X_y=True)
     ours, theirs = both(
         RandomForestClassifier, X, y, random_state=1, oob_score=balanced_accuracy_score
@@ -223,7 +223,7 @@ def test_warm_start_adds_trees():
         ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
     ],
 )
-def test_bad_parameters_raise_scikit_learns_error(kind, params, text):
+def test_invalid_parameters_raise_scikit_learn_errors(kind, params, text):
     X, y = datasets.load_iris(return_X_y=True)
     for forest in (kind, REFERENCE[kind]):
         with pytest.raises(ValueError, match=text):
@@ -231,21 +231,21 @@ def test_bad_parameters_raise_scikit_learns_error(kind, params, text):
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor])
-def test_targets_that_are_no_means_of_counts_are_refused(kind):
+def test_invalid_poisson_targets_are_refused(kind):
     for y, text in (([-1, 1, 3], "are negative"), ([0, 0, 0], "not strictly positive")):
         with pytest.raises(ValueError, match=text):
             kind(criterion="poisson").fit(np.zeros((3, 3)), y)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier])
-def test_preset_weights_of_classes_and_more_trees_later_are_warned_of(kind):
+def test_preset_class_weights_with_warm_start_give_a_warning(kind):
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="presets .* not recommended for warm_start"):
         kind(n_estimators=1, class_weight="balanced", warm_start=True).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_bad_data_raises_scikit_learns_error(kind):
+def test_invalid_data_raises_scikit_learn_errors(kind):
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         kind().predict(X)
@@ -258,7 +258,7 @@ def test_bad_data_raises_scikit_learns_error(kind):
         model.predict(X[:, :3])
 
 
-def test_warnings_are_scikit_learns():
+def test_warnings_equal_scikit_learn():
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match="low number"):
         RandomForestClassifier(max_samples=0.01, n_estimators=1).fit(X, y)
@@ -266,14 +266,14 @@ def test_warnings_are_scikit_learns():
         RandomForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(X, y)
 
 
-def test_a_line_a_tree_where_asked_for(capsys):
+def test_verbose_prints_one_line_per_tree(capsys):
     X, y = datasets.load_iris(return_X_y=True)
     RandomForestClassifier(n_estimators=2, verbose=2).fit(X, y)
     assert capsys.readouterr().out.splitlines() == ["building tree 1 of 2", "building tree 2 of 2"]
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_frames_pickles_and_length(kind):
+def test_frame_input_pickle_and_len(kind):
     X, y = datasets.load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = kind(n_estimators=3, random_state=0).fit(frame, y)
@@ -285,15 +285,15 @@ def test_frames_pickles_and_length(kind):
     assert [*model] == model.estimators_
 
 
-def test_permutation_importance_finds_the_feature_that_counts():
+def test_permutation_importance_finds_the_relevant_feature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, X[:, 2])
-    found = permutation_importance(model, X, X[:, 2], n_repeats=3, random_state=0)
-    assert found.importances_mean.argmax() == 2
-    assert found.importances_mean[2] > 10 * np.delete(found.importances_mean, 2).max()
+    result = permutation_importance(model, X, X[:, 2], n_repeats=3, random_state=0)
+    assert result.importances_mean.argmax() == 2
+    assert result.importances_mean[2] > 10 * np.delete(result.importances_mean, 2).max()
 
 
-def test_names_and_defaults_are_scikit_learns():
+def test_names_and_defaults_equal_scikit_learn():
     for ours, theirs in REFERENCE.items():
         assert ours().get_params() == {**theirs().get_params(), "parity": None}

@@ -1,4 +1,4 @@
-"""What holds for the plugins of all reference libraries."""
+"""Tests of the plugins of all reference libraries."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ LIBRARIES = ["sklearn", "xgboost", "lightgbm", "catboost"]
 HEAVY = [*LIBRARIES, "pandas", "scipy", "joblib"]
 
 
-def test_a_library_is_imported_only_when_its_algorithm_is_used():
+def test_library_is_imported_only_when_its_algorithm_is_used():
     code = f"""
 import json, sys
 from harness.plugins.registry import load_registry

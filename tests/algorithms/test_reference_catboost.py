@@ -1,4 +1,4 @@
-"""What is special in driving CatBoost."""
+"""Tests of the CatBoost plugin."""
 
 import json
 
@@ -26,7 +26,7 @@ def prepared(**params):
 
 
 @pytest.mark.parametrize("params", [{}, {"border_count": 7, "nan_mode": "Max"}])
-def test_a_pool_quantised_before_training_grows_the_trees_of_a_raw_one(params):
+def test_quantised_pool_grows_the_trees_of_raw_data(params):
     adapter, native = prepared(**params)
     assert native.is_quantized()
     adapter.fit(native)
@@ -34,7 +34,7 @@ def test_a_pool_quantised_before_training_grows_the_trees_of_a_raw_one(params):
     np.testing.assert_array_equal(adapter.predict(X), raw.predict_proba(X))
 
 
-def test_a_misspelt_param_is_an_error_that_names_it():
+def test_misspelt_param_is_named_in_an_error():
     adapter, native = prepared(dept=3)
     with pytest.raises((catboost.CatBoostError, TypeError), match="dept"):
         adapter.fit(native)
@@ -48,16 +48,16 @@ def test_no_file_is_written(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_frames_are_handed_over_as_codes_with_missing_as_one_of_them():
+def test_frames_are_passed_as_codes_with_a_code_for_missing():
     frame = pd.DataFrame({"a": pd.Categorical(["x", None, "y"]), "b": [0.5, np.nan, 1.0]})
-    found = coded(frame)
-    assert found["a"].tolist() == [0, -1, 1]
-    assert found["a"].dtype == np.int32
+    result = coded(frame)
+    assert result["a"].tolist() == [0, -1, 1]
+    assert result["a"].dtype == np.int32
     assert frame["a"].dtype == "category"
 
 
 @pytest.mark.parametrize("codes", [[-1, 0, 9], [10, 99], [100, 4321], [12345, 1048575]])
-def test_hashes_of_categories_are_those_of_the_library(tmp_path, codes):
+def test_category_hashes_equal_the_library(tmp_path, codes):
     column = np.repeat(codes, 20)
     target = np.repeat(np.arange(len(codes)) % 2, 20)
     model = catboost.CatBoostClassifier(
@@ -66,12 +66,12 @@ def test_hashes_of_categories_are_those_of_the_library(tmp_path, codes):
     model.fit(catboost.Pool(column[:, None], target, cat_features=[0]))
     model.save_model(str(tmp_path / "model.json"), format="json")
     saved = json.loads((tmp_path / "model.json").read_text())
-    found = set(saved["features_info"]["categorical_features"][0]["values"])
-    assert found
-    assert found <= {category_hash(c) for c in codes}
+    results = set(saved["features_info"]["categorical_features"][0]["values"])
+    assert results
+    assert results <= {category_hash(c) for c in codes}
 
 
-def test_codes_are_found_behind_their_hashes():
+def test_codes_are_recovered_from_hashes():
     assert codes_of(set()) == {}
     assert codes_of({category_hash(c) for c in (-1, 7, 300)}) == {
         category_hash(c): c for c in (-1, 7, 300)

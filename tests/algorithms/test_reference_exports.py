@@ -1,4 +1,4 @@
-"""Exported trees give the library's own raw scores, bit for bit, on rows chosen to part them."""
+"""Tests that exported trees give the raw scores of the library bitwise, on rows at thresholds."""
 
 import dataclasses
 from functools import cache
@@ -20,7 +20,7 @@ N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
 
 
 def scores(adapter, trees, X):
-    """Return the library's scores before the link and ours; predictions where it shows none."""
+    """Return the library's raw scores and ours, or predictions if it has no raw scores."""
     kind = type(adapter).__name__
     if kind == "XGBoostAdapter":
         theirs = adapter.booster.inplace_predict(X, predict_type="margin")
@@ -55,12 +55,12 @@ def numbers(rng, n, *, missing):
 
 def frame(rng, n, *, missing, unseen):
     """Return numbers and two categorical columns of 40 and of 4 levels."""
-    found = pd.DataFrame(numbers(rng, n, missing=missing)).add_prefix("c")
+    result = pd.DataFrame(numbers(rng, n, missing=missing)).add_prefix("c")
     low = -1 if missing else 0
     for name, levels in (("c5", 40), ("c6", 4)):
         codes = rng.integers(low, levels + unseen, n)
-        found[name] = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(levels + 3))
-    return found
+        result[name] = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(levels + 3))
+    return result
 
 
 def target(rng, X, task):
@@ -75,7 +75,7 @@ def target(rng, X, task):
 
 
 def at_thresholds(trees, X, rng):
-    """Return rows that stand on thresholds, and one float64 or float32 step beside them."""
+    """Return rows at thresholds, and one float64 or float32 step beside them."""
     numeric = np.flatnonzero((trees.feature >= 0) & (trees.categories < 0))
     rows = []
     for node in rng.permutation(numeric)[:80]:
@@ -106,21 +106,21 @@ def fit(name, task, X, y, params=None, weight=None, categorical=()):
 
 
 def compare(adapter, task, X):
-    """Hold raw scores to the bit, and predictions to the last places of the link."""
+    """Assert bitwise equal raw scores, and predictions up to the rounding of the link."""
     trees = adapter.export_trees()
     theirs, ours = scores(adapter, trees, X)
     np.testing.assert_array_equal(ours, theirs)
-    found = trees.predict(X)
+    result = trees.predict(X)
     if task.is_classification:
-        found = spread(found, np.array(trees.classes), N_CLASSES[task])
+        result = spread(result, np.array(trees.classes), N_CLASSES[task])
     eps = np.finfo(trees.sum_dtype).eps
-    np.testing.assert_allclose(found, adapter.predict(X), rtol=4 * eps, atol=2 * eps)
+    np.testing.assert_allclose(result, adapter.predict(X), rtol=4 * eps, atol=2 * eps)
     return trees
 
 
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
 @pytest.mark.parametrize("name", REGISTRY.names("algorithm"))
-def test_numbers(name, task):
+def test_numeric_columns(name, task):
     rng = np.random.default_rng(1)
     missing = REGISTRY.algorithm(name).accepts.missing
     X = numbers(rng, N, missing=missing)
@@ -132,7 +132,7 @@ def test_numbers(name, task):
 @pytest.mark.parametrize(
     "name", [n for n in REGISTRY.names("algorithm") if REGISTRY.algorithm(n).accepts.missing]
 )
-def test_missing_values_that_training_did_not_have(name):
+def test_missing_values_absent_from_training(name):
     rng = np.random.default_rng(2)
     X = numbers(rng, N, missing=False)
     adapter = fit(name, Task.REGRESSION, X, target(rng, X, Task.REGRESSION))
@@ -198,7 +198,7 @@ def test_variants(name, task, params):
 
 
 @pytest.mark.parametrize("name", ["lightgbm.gbdt", "xgboost.hist"])
-def test_categories_one_against_the_rest(name):
+def test_one_vs_rest_categories(name):
     rng = np.random.default_rng(5)
     X = frame(rng, N, missing=True, unseen=0)
     params = {"max_cat_to_onehot": 64}
@@ -235,7 +235,7 @@ def test_trees_of_one_leaf(name):
     ],
     ids=str,
 )
-def test_what_has_no_common_form_says_why(name, task, params, reason):
+def test_unsupported_model_gives_the_reason(name, task, params, reason):
     rng = np.random.default_rng(6)
     X = numbers(rng, 300, missing=False)
     y = target(rng, X, task)
@@ -244,7 +244,7 @@ def test_what_has_no_common_form_says_why(name, task, params, reason):
         adapter.export_trees()
 
 
-def test_category_statistics_of_catboost_are_not_exportable():
+def test_catboost_category_statistics_cannot_be_exported():
     rng = np.random.default_rng(7)
     X = frame(rng, 300, missing=True, unseen=0)
     adapter = fit("catboost.plain", Task.BINARY, X, target(rng, X, Task.BINARY), categorical=(5, 6))
@@ -257,7 +257,7 @@ def test_category_statistics_of_catboost_are_not_exportable():
 
 @pytest.fixture(scope="module")
 def real(mirror):
-    """Return a function that brings a shared dataset: declaration and table, 900 rows at most."""
+    """Return a function that loads a shared dataset: declaration and table of at most 900 rows."""
     registry = load_registry(modules=["harness.data.providers.mirror"])
 
     def bring(name):

@@ -1,4 +1,4 @@
-"""What is special in driving LightGBM."""
+"""Tests of the LightGBM plugin."""
 
 import numpy as np
 import pytest
@@ -19,28 +19,28 @@ def prepared(name, **params):
     return adapter, adapter.prepare(X, Y, None)
 
 
-def test_data_is_binned_before_training_by_the_params():
+def test_data_is_binned_before_training_with_the_params():
     _, native = prepared("gbdt", max_bin=8)
     assert native.num_data() == 400
     assert native.feature_num_bin(0) <= 8
 
 
-def test_a_misspelt_param_is_an_error_that_names_it():
+def test_misspelt_param_is_named_in_an_error():
     with pytest.raises(HarnessError, match="does not know the params num_leafs, rat: "):
         prepared("gbdt", num_leafs=3, rat=1)
 
 
-def test_the_three_flavours_grow_different_trees():
-    found = {}
+def test_three_boosting_variants_grow_different_trees():
+    results = {}
     for name in ("gbdt", "goss", "quantised"):
         adapter, native = prepared(name)
         adapter.fit(native)
-        found[name] = adapter.predict(X)
-    assert (found["gbdt"] != found["goss"]).any()
-    assert (found["gbdt"] != found["quantised"]).any()
+        results[name] = adapter.predict(X)
+    assert (results["gbdt"] != results["goss"]).any()
+    assert (results["gbdt"] != results["quantised"]).any()
 
 
-def test_nothing_is_said_where_no_split_is_left(capfd):
+def test_warning_about_no_further_splits_is_silenced(capfd):
     adapter, _ = prepared("gbdt")
     adapter.fit(adapter.prepare(X[:10], Y[:10], None))
     assert capfd.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""What is special in driving scikit-learn's estimators."""
+"""Tests of the scikit-learn plugin."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def fitted(name, X=X, threads=1, **params):
 
 
 @pytest.mark.parametrize("name", ["bagging", "random_forest"])
-def test_one_row_is_predicted_without_threads_and_the_model_keeps_its_own(name):
+def test_one_row_is_predicted_without_threads_and_model_keeps_its_setting(name):
     adapter = fitted(name, threads=2, n_estimators=5)
     assert adapter.model.n_jobs == 2
     np.testing.assert_array_equal(adapter.predict_one(X[:1]), adapter.predict(X)[:1])
@@ -33,13 +33,13 @@ def test_one_row_is_predicted_without_threads_and_the_model_keeps_its_own(name):
 
 
 @pytest.mark.parametrize("name", ["bagging", "adaboost"])
-def test_params_of_a_member_are_named_through_the_estimator(name):
+def test_member_params_are_named_through_the_estimator(name):
     adapter = fitted(name, n_estimators=3, estimator__max_depth=2)
     assert max(member.get_depth() for member in adapter.model.estimators_) == 2
     assert max(member.get_depth() for member in fitted("adaboost").model.estimators_) == 1
 
 
-def test_histogram_boosting_grows_all_its_trees_on_many_rows():
+def test_histogram_boosting_grows_all_trees_on_many_rows():
     many, y = np.tile(X, (60, 1)), np.tile(Y, 60)
     algorithm = REGISTRY.algorithm("sklearn.hist_gradient_boosting")
     params = {**algorithm.params, "max_iter": 15, "max_leaf_nodes": 3}
@@ -48,7 +48,7 @@ def test_histogram_boosting_grows_all_its_trees_on_many_rows():
     assert adapter.model.n_iter_ == 15
 
 
-def test_columns_of_more_categories_than_bins_become_codes():
+def test_columns_with_more_categories_than_bins_become_codes():
     codes = RNG.integers(-1, 300, 200)
     many = pd.Categorical.from_codes(codes, categories=pd.RangeIndex(300))
     few = pd.Categorical.from_codes(codes % 7, categories=pd.RangeIndex(7))
@@ -60,13 +60,13 @@ def test_columns_of_more_categories_than_bins_become_codes():
     assert str(frame.dtypes.iloc[0]) == "category"
     trees = adapter.export_trees()
     np.testing.assert_array_equal(trees.raw(frame)[:, 0], adapter.model.decision_function(reduced))
-    asked = trees.feature[trees.categories >= 0]
-    assert set(asked.tolist()) <= {1}
+    values = trees.feature[trees.categories >= 0]
+    assert set(values.tolist()) <= {1}
     stages = list(adapter.staged(frame))
     np.testing.assert_array_equal(stages[-1], adapter.predict(frame))
 
 
-def test_columns_without_a_value_in_training_are_constant():
+def test_columns_without_training_values_are_constant():
     empty = X.copy()
     empty[:, [1, 3]] = np.nan
     adapter = fitted("hist_gradient_boosting", empty, max_iter=5)
@@ -85,12 +85,12 @@ def test_sparse_data_with_missing_values_is_skipped_with_a_reason():
     assert sparse_without_missing(dataclasses.replace(data, missing=False)) is None
 
 
-def test_a_misspelt_param_is_an_error():
+def test_misspelt_param_is_an_error():
     with pytest.raises(ValueError, match="max_deep"):
         fitted("random_forest", max_deep=3)
 
 
-def test_an_initial_model_that_is_not_constant_is_not_exportable():
+def test_nonconstant_initial_model_cannot_be_exported():
     from sklearn.linear_model import LogisticRegression
 
     from harness import HarnessError

@@ -1,4 +1,4 @@
-"""What is special in driving XGBoost."""
+"""Tests of the XGBoost plugin."""
 
 import numpy as np
 import pytest
@@ -29,20 +29,20 @@ def test_only_hist_is_binned_before_training(method):
     assert adapter.booster.num_boosted_rounds() == 4
 
 
-def test_bins_are_those_of_the_params():
+def test_bins_follow_the_params():
     _, native = prepared("hist", max_bin=8)
     indptr, _ = native.get_quantile_cut()
     assert np.diff(indptr).max() <= 9
 
 
 @pytest.mark.parametrize("method", ["exact", "approx", "hist"])
-def test_a_misspelt_param_is_an_error_that_names_it(method):
+def test_misspelt_param_is_named_in_an_error(method):
     adapter, native = prepared(method, max_deep=3)
     with pytest.raises(HarnessError, match='does not know the params "max_deep"'):
         adapter.fit(native)
 
 
-def test_margins_are_those_of_single_precision():
+def test_margins_have_single_precision():
     assert margin(0.25, "identity") == np.float32(0.25)
     assert margin(0.5, "sigmoid") == 0
     e = np.float32(np.e)  # below e, so its log is below 1; numpy's own float32 log says 1
@@ -50,6 +50,6 @@ def test_margins_are_those_of_single_precision():
     assert margin(e, "exp") == np.nextafter(np.float32(1), np.float32(0))
 
 
-def test_nodes_that_pruning_cut_off_are_left_out():
+def test_pruned_nodes_are_left_out():
     left, right = np.array([3, -1, -1, -1, -1]), np.array([4, -1, -1, -1, -1])
     assert level_order(left, right).tolist() == [0, 3, 4]

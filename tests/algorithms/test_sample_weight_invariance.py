@@ -1,4 +1,4 @@
-"""Sample weights: a row of weight 0 is absent, equal weights are no weights, scale is nothing.
+"""Tests of sample weights: zero-weight rows are ignored, equal weights and scale have no effect.
 
 `MODELS` are the estimators and objectives for which all three hold. `EXCEPTIONS` are the parameters
 and draws that count rows or sums of weights, so that one of the three does not hold.
@@ -49,10 +49,10 @@ CLASS_TREES += [("b", GradientBoostingClassifier(n_estimators=3, random_state=0)
 
 def all_models():
     """Return the estimators for which the three properties hold, by name."""
-    found = {}
+    results = {}
 
     def add(kind, name, **params):
-        found[f"{kind.__name__} {name}"] = kind(**params)
+        results[f"{kind.__name__} {name}"] = kind(**params)
 
     tree = {"max_depth": 4, "random_state": 0}
     for criterion in ("squared_error", "absolute_error", "poisson"):
@@ -91,11 +91,11 @@ def all_models():
     add_histogram(add)
     add(VotingRegressor, "trees", estimators=TREES)
     add(VotingClassifier, "trees", estimators=CLASS_TREES, voting="soft")
-    return found
+    return results
 
 
 def add_newton(add):
-    """Add the second-order boosters."""
+    """Add the Newton boosters."""
     objectives = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", *POSITIVE[1::2])
     objectives += ("reg:quantileerror", "reg:logistic", "reg:tweedie")
     for method in ("hist", "exact", "approx"):
@@ -144,7 +144,7 @@ TIED = {  # several splits gain as much: only powers of two keep the last bit of
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with their weights, and other rows that are given no weight."""
+    """Rows with their weights, and other rows without weights."""
 
     X: np.ndarray
     y: np.ndarray
@@ -154,7 +154,7 @@ class Table:
     names: tuple = ()
 
     def frame(self, X):
-        """Return rows as the estimator takes them: the last column holds categories."""
+        """Return rows in the estimator's input form: the last column holds categories."""
         if not self.names:
             return X
         frame = pd.DataFrame(X, columns=list(self.names))
@@ -190,7 +190,7 @@ def draw_table(name, model, seed, n_rows=240, n_more=60):
 
 
 def outputs(model, table, X, y, weight):
-    """Return the predictions of a model that is trained anew."""
+    """Return the predictions of a newly trained model."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="When fitting Bagging")
         warnings.filterwarnings("ignore", message="Using the fractional value max_samples")
@@ -200,7 +200,7 @@ def outputs(model, table, X, y, weight):
 
 
 def pairs_of(property_, model, table, seed, *, tied=False):
-    """Yield two predictions that are equal where the property holds."""
+    """Yield two predictions that are equal if the property holds."""
     rng = np.random.default_rng(seed)
     X, y, weight = table.X, table.y, table.weight
     if property_ == "equal weights are no weights":
@@ -237,7 +237,7 @@ PROPERTIES = (
         if not (isinstance(model, AdaBoostRegressor) and property_ == PROPERTIES[2])
     ],
 )
-def test_predictions_are_the_same(name, property_):
+def test_predictions_are_equal(name, property_):
     seed = sum(name.encode())
     table = draw_table(name, MODELS[name], seed)
     for first, second in pairs_of(property_, MODELS[name], table, seed, tied=name in TIED):
@@ -272,24 +272,24 @@ EXCEPTIONS = [  # (library whose rule it is, estimator, what it counts, properti
 
 
 def exceptions():
-    """Yield a case for each property that a parameter or a draw breaks."""
+    """Yield a case for each property that a parameter or a random draw breaks."""
     for library, kind, params, broken in EXCEPTIONS:
         for one in broken:
             yield pytest.param(kind, params, one, id=f"{library}: {kind.__name__} {params}: {one}")
 
 
 @pytest.mark.parametrize(("kind", "params", "property_"), list(exceptions()))
-def test_exceptions_are_those_of_the_list(kind, params, property_):
+def test_exceptions_equal_the_documented_list(kind, params, property_):
     known = kind._get_param_names()
     free = {} if params.get("parity") else {n: v for n, v in FREE.items() if n in known}
     model = kind(**{**free, **{n: v for n, v in SMALL.items() if n in known}, **params})
     name = "categories" if "categorical_feature" in params else ""
     table = draw_table(name, model, 3)
-    found = list(pairs_of(property_, model, table, 3))
-    assert any(not np.allclose(second, first, **CLOSE) for first, second in found)
+    results = list(pairs_of(property_, model, table, 3))
+    assert any(not np.allclose(second, first, **CLOSE) for first, second in results)
 
 
-def test_stacking_scales_where_the_final_model_does():
+def test_stacking_is_scale_invariant_if_the_final_model_is():
     model = StackingRegressor(TREES, final_estimator=LinearRegression())
     table = draw_table("", model, 1)
     for property_ in (EQUAL, SCALED):
@@ -309,7 +309,7 @@ WATCHED = [
     ("kind", "argument", "metric"),
     [(kind, argument, one) for kind, argument, metrics in WATCHED for one in metrics],
 )
-def test_metrics_and_early_stopping_follow_weights(kind, argument, metric):
+def test_metrics_and_early_stopping_use_weights(kind, argument, metric):
     is_hist = argument == "eval_sample_weight"
     patience = {"early_stopping_round" if is_hist else "early_stopping_rounds": 3}
     model = kind(n_estimators=30, learning_rate=0.5, random_state=0, **patience)
@@ -323,8 +323,8 @@ def test_metrics_and_early_stopping_follow_weights(kind, argument, metric):
 
     def history(X, y, weight):
         model.fit(table.X, table.y, eval_set=[(X, y)], **{argument: [weight]}, **given)
-        found = model.evals_result_ if is_hist else model.evals_result()
-        return next(iter(next(iter(found.values())).values()))
+        result = model.evals_result_ if is_hist else model.evals_result()
+        return next(iter(next(iter(result.values())).values()))
 
     plain = history(held.X, held.y, weight)
     np.testing.assert_allclose(history(X, y, zeros), plain, rtol=1e-9)
@@ -333,7 +333,7 @@ def test_metrics_and_early_stopping_follow_weights(kind, argument, metric):
     np.testing.assert_allclose(equal, history(held.X, held.y, None), rtol=1e-9)
 
 
-def test_regularisation_counts_weights_as_they_are_given():
+def test_regularisation_uses_weights_as_given():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2]
@@ -346,7 +346,7 @@ def test_regularisation_counts_weights_as_they_are_given():
         np.testing.assert_allclose(gains[1], 2.0 * gains[0], rtol=1e-6)
 
 
-def test_a_node_weighs_what_its_rows_weigh():
+def test_node_weight_is_the_sum_of_row_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     for kind in (DecisionTreeRegressor, RandomForestRegressor):
@@ -358,29 +358,29 @@ def test_a_node_weighs_what_its_rows_weigh():
 
 
 @pytest.mark.parametrize("last", [0.0, 1e-9])
-def test_quantiles_are_of_the_rows_that_weigh(last):
+def test_quantiles_are_weighted(last):
     X, y = np.zeros((3, 1)), np.array([0.0, 1.0, 100.0])
     model = HistogramBoostingRegressor(
         objective="quantile", alpha=0.9, n_estimators=1, min_child_samples=1
     )
-    found = model.fit(X, y, sample_weight=[1.0, 1.0, last]).predict(X)
-    np.testing.assert_allclose(found, 0.9, atol=1e-6)
+    predictions = model.fit(X, y, sample_weight=[1.0, 1.0, last]).predict(X)
+    np.testing.assert_allclose(predictions, 0.9, atol=1e-6)
 
 
-def test_scores_to_start_from_follow_the_rows_that_weigh():
+def test_init_scores_use_weighted_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
     y, weight = X[:, 0] + X[:, 1], (np.arange(150) % 3 > 0).astype(float)
     start, kept = 5.0 * X[:, 0], weight > 0.0
     model = HistogramBoostingRegressor(n_estimators=3, random_state=0)
-    found = model.fit(X, y, sample_weight=weight, init_score=start).predict(X)
-    wanted = model.fit(X[kept], y[kept], init_score=start[kept]).predict(X)
-    assert np.array_equal(found, wanted)
+    predictions = model.fit(X, y, sample_weight=weight, init_score=start).predict(X)
+    expected = model.fit(X[kept], y[kept], init_score=start[kept]).predict(X)
+    assert np.array_equal(predictions, expected)
     with pytest.raises(ValueError, match="init_score has shape"):
         model.fit(X, y, sample_weight=weight, init_score=start[kept])
 
 
-def test_weights_of_0_alone_are_an_error():
+def test_zero_weights_only_are_an_error():
     X, y = np.zeros((30, 1)), np.arange(30.0)
     kinds = (HistogramBoostingRegressor, NewtonBoostingRegressor, GradientBoostingRegressor)
     for kind in kinds:

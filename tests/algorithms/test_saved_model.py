@@ -1,4 +1,4 @@
-"""Estimators that are saved and loaded, by our own form and by those of the libraries."""
+"""Tests of saving and loading estimators, in our own format and those of the libraries."""
 
 import json
 
@@ -34,7 +34,7 @@ def table(n=800):
 
 
 def trained(kind, n_classes=0, **params):
-    """Return a model, and the X that it was trained on."""
+    """Return a model and its training X."""
     X, y = table()
     if n_classes:
         y = np.array(["no", "yes", "very"])[np.digitize(y, [0, 3][: n_classes - 1])]
@@ -43,17 +43,17 @@ def trained(kind, n_classes=0, **params):
     return model.fit(X, y), X
 
 
-def answers(model, X):
+def predictions_of(model, X):
     return getattr(model, "predict_proba", model.predict)(X)
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
+def test_own_format_restores_the_estimator(kind, params, tmp_path):
     model, X = trained(kind, **params)
     model.save_model(tmp_path / "model.json")
     again = kind().load_model(tmp_path / "model.json")
     assert np.array_equal(again.predict(X), model.predict(X))
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(list(again.staged_predict(X))[5], list(model.staged_predict(X))[5])
     assert again.get_params() == model.get_params()
     assert again.n_estimators_ == again.n_iter_ == 12
@@ -69,23 +69,23 @@ def test_our_own_form_brings_the_estimator_back(kind, params, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_lightgbm_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+def test_lightgbm_predicts_our_model_and_we_load_it_back(kind, params, tmp_path):
     model, X = trained(kind, **params)
     path = tmp_path / "model.txt"
     model.save_model(path)
     booster = lightgbm.Booster(model_file=path)
     raw = booster.predict(X, raw_score=True).reshape(len(X), -1)
     assert np.array_equal(raw, model.ensemble_.raw(X))
-    expected = answers(model, X)
+    expected = predictions_of(model, X)
     expected = expected[:, 1] if params.get("n_classes") == 2 else expected
     np.testing.assert_allclose(booster.predict(X), expected, rtol=1e-14, atol=1e-15)
     again = kind().load_model(path)
-    assert np.array_equal(answers(again, X), answers(model, X))
+    assert np.array_equal(predictions_of(again, X), predictions_of(model, X))
     assert np.array_equal(booster.feature_importance(), model.feature_importances_)
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_xgboost_serves_what_is_trained_here_and_we_load_it_back(kind, params, tmp_path):
+def test_xgboost_predicts_our_model_and_we_load_it_back(kind, params, tmp_path):
     model, X = trained(kind, **params)
     path = tmp_path / "model.json"
     model.save_model(path, format="xgboost")
@@ -99,12 +99,14 @@ def test_xgboost_serves_what_is_trained_here_and_we_load_it_back(kind, params, t
         return
     again = kind().load_model(path)
     assert np.array_equal(again._raw(X), raw)
-    np.testing.assert_allclose(answers(again, X), answers(model, X), rtol=2e-6, atol=2e-6)
-    assert np.array_equal(answers(again, X), again.ensemble_.predict(X))
+    np.testing.assert_allclose(
+        predictions_of(again, X), predictions_of(model, X), rtol=2e-6, atol=2e-6
+    )
+    assert np.array_equal(predictions_of(again, X), again.ensemble_.predict(X))
 
 
 @pytest.mark.parametrize("objective", ["binary", "regression"])
-def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
+def test_lightgbm_model_becomes_an_estimator(objective, tmp_path):
     X, y = table()
     y = (y > 1).astype(int) if objective == "binary" else y
     params = {"objective": objective, "sigmoid": 1.7, "verbose": -1, "num_threads": 1}
@@ -112,8 +114,8 @@ def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
     booster.save_model(tmp_path / "model.txt")
     kind = HistogramBoostingClassifier if objective == "binary" else HistogramBoostingRegressor
     model = kind().load_model(tmp_path / "model.txt")
-    found = model.predict_proba(X)[:, 1] if objective == "binary" else model.predict(X)
-    np.testing.assert_allclose(found, booster.predict(X), rtol=1e-14)
+    result = model.predict_proba(X)[:, 1] if objective == "binary" else model.predict(X)
+    np.testing.assert_allclose(result, booster.predict(X), rtol=1e-14)
     expected = booster.predict(X, pred_contrib=True)
     np.testing.assert_allclose(model.predict(X, pred_contrib=True), expected, rtol=1e-6, atol=1e-9)
     assert model.n_features_in_ == 5
@@ -121,7 +123,7 @@ def test_a_model_of_lightgbm_becomes_an_estimator(objective, tmp_path):
 
 
 def frame_of_kinds(last):
-    """Return a frame whose last column, of this name, holds categories; and y."""
+    """Return a frame whose last column has this name and holds categories, and y."""
     X, y = table()
     frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
     names = [f"kind {i}" for i in range(20)]
@@ -130,7 +132,7 @@ def frame_of_kinds(last):
     return frame, y
 
 
-def test_frames_with_categories_are_read_as_in_training(tmp_path):
+def test_categorical_frames_are_read_as_in_training(tmp_path):
     frame, y = frame_of_kinds("e")
     model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
     for name in ("model.json", "model.txt"):
@@ -142,7 +144,7 @@ def test_frames_with_categories_are_read_as_in_training(tmp_path):
     assert np.array_equal(booster.predict(frame), model.predict(frame))
 
 
-def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_name(tmp_path):
+def test_lightgbm_format_keeps_categories_of_a_column_with_a_blank(tmp_path):
     frame, y = frame_of_kinds("my column")
     model = HistogramBoostingRegressor(n_estimators=10).fit(frame, y)
     model.save_model(tmp_path / "model.txt")
@@ -156,7 +158,7 @@ def test_lightgbms_form_keeps_the_categories_of_a_column_with_a_blank_in_its_nam
     assert np.array_equal(booster.predict(renamed), model.predict(frame))
 
 
-def test_contributions_are_laid_out_as_lightgbm_does():
+def test_contributions_are_laid_out_like_lightgbm():
     model, X = trained(HistogramBoostingClassifier, n_classes=3)
     flat = model.predict(X, pred_contrib=True)
     assert flat.shape == (len(X), 3 * 6)
@@ -168,7 +170,7 @@ def test_contributions_are_laid_out_as_lightgbm_does():
     np.testing.assert_allclose(some.sum(axis=1), single.predict(X, num_iteration=3))
 
 
-def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
+def test_values_unsupported_by_json_are_left_out_and_named(tmp_path):
     X, y = table()
 
     def squared(y, score):
@@ -184,7 +186,7 @@ def test_what_json_cannot_hold_is_left_out_and_named(tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
+def test_classes_of_custom_objectives_keep_probabilities(n_classes, tmp_path):
     X, y = table()
     y = np.digitize(y, [0, 3][: n_classes - 1])
 
@@ -197,8 +199,8 @@ def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
         return p - np.eye(n_classes)[y.astype(int)], 2 * p * (1 - p)
 
     model = HistogramBoostingClassifier(objective=log_loss, n_estimators=5).fit(X, y)
-    wanted = model.ensemble_.predict(X)
-    np.testing.assert_allclose(model.predict_proba(X), wanted, rtol=1e-14)
+    expected = model.ensemble_.predict(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-14)
     assert model.score(X, y) > 0.6
     for name in ("model.json", "model.txt"):
         model.save_model(tmp_path / name)
@@ -206,7 +208,7 @@ def test_classes_by_a_function_are_kept_as_probabilities(n_classes, tmp_path):
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
+def test_classifier_refuses_regression_files_and_vice_versa(tmp_path):
     path = tmp_path / "model.json"
     trained(HistogramBoostingRegressor)[0].save_model(path)
     with pytest.raises(ModelFileError, match="predicts values: HistogramBoostingClassifier"):
@@ -216,7 +218,7 @@ def test_a_classifier_takes_no_values_and_a_regressor_no_classes(tmp_path):
         HistogramBoostingRegressor().load_model(path)
 
 
-def test_a_refit_forgets_the_file(tmp_path):
+def test_refit_discards_the_loaded_file(tmp_path):
     model, X = trained(HistogramBoostingRegressor, objective="poisson")
     model.save_model(tmp_path / "model.json")
     again = HistogramBoostingRegressor().load_model(tmp_path / "model.json")
@@ -225,7 +227,7 @@ def test_a_refit_forgets_the_file(tmp_path):
     assert np.array_equal(again.fit(X, y).predict(X), fresh.predict(X))
 
 
-def test_metrics_of_any_kind_of_number_are_kept(tmp_path):
+def test_metrics_of_any_number_type_are_kept(tmp_path):
     X, y = table()
 
     def wrong(y, found):  # a whole number of numpy's, and at first not finite
@@ -242,7 +244,7 @@ def test_metrics_of_any_kind_of_number_are_kept(tmp_path):
     assert found[1:] == [5.0, 5.0]
 
 
-def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
+def test_large_codes_are_stored_in_our_own_format(tmp_path):
     rng = np.random.default_rng(0)
     codes = np.array([3, 2**24 + 1, 2**31 - 1])
     X = codes[rng.integers(0, 3, 500)].astype(float)[:, None]
@@ -260,7 +262,7 @@ def test_codes_that_reach_far_travel_in_our_own_form(tmp_path):
         HistogramBoostingRegressor(**params).fit(X, y)
 
 
-def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
+def test_frame_is_refused_if_the_file_lacks_category_names(tmp_path):
     rng = np.random.default_rng(0)
     place = rng.integers(0, 3, 400)
     frame = pd.DataFrame({"a": pd.Categorical.from_codes(place, [10, 20, 30])})
@@ -279,9 +281,9 @@ def test_a_frame_is_refused_where_a_file_does_not_name_its_categories(tmp_path):
     assert np.array_equal(model.predict(codes).astype(np.float32), theirs.predict(frame))
 
 
-def test_a_path_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+def test_unwritable_path_is_named_as_given(tmp_path):
     model, _ = trained(HistogramBoostingRegressor)
     path = tmp_path / "nowhere" / "model.json"
-    with pytest.raises(FileNotFoundError) as told:
+    with pytest.raises(FileNotFoundError) as error:
         model.save_model(path)
-    assert told.value.filename == str(path)
+    assert error.value.filename == str(path)

@@ -1,4 +1,4 @@
-"""The fast predictor says, to the bit, what the plain one of the ensemble says."""
+"""Tests that the fast predictor equals `TreeEnsemble.raw` bitwise."""
 
 import dataclasses
 
@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from agreeing import agree, far_reaching
 from ensembles import CODES, WIDTH, random_ensemble, rows_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prediction_paths import assert_paths_agree, categorical_stumps
 from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier
 
@@ -42,15 +42,15 @@ SHAPES = [
     st.sampled_from([0.0, 1e-35]),
 )
 @settings(max_examples=120)
-def test_any_ensemble_is_walked_as_it_says(seed, shape, comparison, read, summed, zero):
+def test_any_ensemble_predicts_like_its_tree_walk(seed, shape, comparison, read, summed, zero):
     rng = np.random.default_rng(seed)
     rules = {"comparison": comparison, "input_dtype": read, "sum_dtype": summed}
     trees = random_ensemble(rng, **shape, **rules, zero_within=zero)
     X = rows_for(trees, rng)
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     with np.errstate(over="ignore"):
-        agree(trees, X.astype(np.float32))
-    agree(trees, X[:1])
+        assert_paths_agree(trees, X.astype(np.float32))
+    assert_paths_agree(trees, X[:1])
 
 
 @given(
@@ -64,7 +64,7 @@ def test_any_ensemble_is_walked_as_it_says(seed, shape, comparison, read, summed
     st.sampled_from([0.0, 1e-35]),
 )
 @settings(max_examples=120)
-def test_trees_that_ask_numbers_alone_are_walked_as_they_say(
+def test_numeric_ensembles_predict_like_their_tree_walk(
     seed, shape, n_rows, depth, has_gaps, comparison, read, zero
 ):
     rng = np.random.default_rng(seed)
@@ -75,12 +75,12 @@ def test_trees_that_ask_numbers_alone_are_walked_as_they_say(
     X = rows_for(trees, rng, n_rows)
     X = X if has_gaps else np.nan_to_num(X)
     assert FastPredictor(trees).categorical is None
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     with np.errstate(over="ignore"):
-        agree(trees, X.astype(np.float32))
+        assert_paths_agree(trees, X.astype(np.float32))
 
 
-def test_a_long_chain_of_questions_and_a_wide_table():
+def test_long_chain_of_splits_and_a_wide_table():
     rng = np.random.default_rng(5)
     n = 90  # inner nodes, each of which has a leaf on its left
     inner = np.arange(n)
@@ -96,9 +96,9 @@ def test_a_long_chain_of_questions_and_a_wide_table():
     trees = TreeEnsemble.join([tree, tree], n_features=60)
     assert not FastPredictor(trees)._masks.fits
     X = rng.normal(size=(300, 60))
-    agree(trees, X)
+    assert_paths_agree(trees, X)
     X[rng.random(X.shape) < 0.01] = np.nan
-    agree(trees, X)
+    assert_paths_agree(trees, X)
 
 
 @given(
@@ -107,7 +107,7 @@ def test_a_long_chain_of_questions_and_a_wide_table():
     st.sampled_from(DTYPES),
     st.sampled_from([0.0, 1e-35]),
 )
-def test_one_end_stands_for_every_rule_of_reading(seed, comparison, read, zero):
+def test_last_value_that_goes_left_reproduces_every_comparison_rule(seed, comparison, read, zero):
     rng = np.random.default_rng(seed)
     tree = {"kinds": (0,), "sets": False}
     rules = {"comparison": comparison, "input_dtype": read, "zero_within": zero}
@@ -120,7 +120,7 @@ def test_one_end_stands_for_every_rule_of_reading(seed, comparison, read, zero):
     assert np.array_equal(dataclasses.replace(trees, **plain).leaves(X), trees.leaves(X))
 
 
-def test_frames_sparse_and_odd_arrays_are_read():
+def test_frames_sparse_and_unusual_arrays_are_read():
     rng = np.random.default_rng(0)
     trees = random_ensemble(rng, absent="nan")
     X = rows_for(trees, rng, 50)
@@ -140,13 +140,13 @@ def test_frames_sparse_and_odd_arrays_are_read():
 
 
 @pytest.mark.parametrize("X", [np.zeros((3, WIDTH + 1)), np.zeros((3, WIDTH - 1), np.float32)])
-def test_another_number_of_columns_is_an_error(X):
+def test_wrong_number_of_columns_is_an_error(X):
     with pytest.raises(HarnessError, match="the trees know 4"):
         serve(random_ensemble(np.random.default_rng(0))).raw(X)
 
 
 @pytest.mark.parametrize("X", [np.zeros(WIDTH), [0.0] * WIDTH, np.zeros((2, 2, WIDTH)), 1.0])
-def test_what_is_no_table_is_an_error(X):
+def test_input_that_is_no_table_is_an_error(X):
     trees = random_ensemble(np.random.default_rng(0))
     for predict in (serve(trees).predict, trees.predict, trees.leaves):
         with pytest.raises(HarnessError, match=r"give one row as X.reshape\(1, -1\)"):
@@ -159,13 +159,15 @@ def test_rows_in_a_list_are_read():
     assert np.array_equal(serve(trees).predict(rows), trees.predict(np.array(rows)))
 
 
-def test_a_model_without_trees_and_one_of_leaves():
+def test_models_without_trees_or_splits():
     trees = TreeEnsemble.join([], n_features=2, base=np.array([0.5, -1.0]))
     assert serve(trees).raw(np.zeros((3, 2))).tolist() == [[0.5, -1.0]] * 3
-    agree(random_ensemble(np.random.default_rng(0), tree={"depth": 0}), np.zeros((3, WIDTH)))
+    assert_paths_agree(
+        random_ensemble(np.random.default_rng(0), tree={"depth": 0}), np.zeros((3, WIDTH))
+    )
 
 
-def test_threads_change_nothing(monkeypatch):
+def test_result_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(hist_predict, "FEW_STEPS", 0)
     rng = np.random.default_rng(1)
     trees = random_ensemble(rng, n_trees=20, sum_dtype="float32")
@@ -174,7 +176,7 @@ def test_threads_change_nothing(monkeypatch):
     assert np.array_equal(one, three)
 
 
-def test_forests_and_votes_of_scikit_learn_are_served():
+def test_scikit_learn_forests_and_votes_can_be_served():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, WIDTH))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int) + (X[:, 1] > 1)
@@ -193,57 +195,57 @@ def test_forests_and_votes_of_scikit_learn_are_served():
     st.sampled_from([0.0, 1e-35]),
 )
 @settings(max_examples=40)
-def test_codes_that_are_numbered_anew_are_walked_as_they_say(seed, shape, read, zero):
+def test_renumbered_codes_predict_like_the_tree_walk(seed, shape, read, zero):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, **shape, input_dtype=read, zero_within=zero)
     X = rows_for(trees, rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packing, "MANY_WORDS", 0)
         assert FastPredictor(trees).numbers is not None or not len(trees.members_left)
-        agree(trees, X)
+        assert_paths_agree(trees, X)
         with np.errstate(over="ignore"):
-            agree(trees, X.astype(np.float32))
+            assert_paths_agree(trees, X.astype(np.float32))
         if shape.get("combination", "sum") != "vote":
             numbered = contributions(trees, X[:20])
     if shape.get("combination", "sum") != "vote":
         assert np.array_equal(numbered, contributions(trees, X[:20]))
 
 
-def test_codes_that_reach_far_need_no_more_memory():
+def test_large_codes_need_no_more_memory():
     codes = np.random.default_rng(7).choice(2**31 - 1, 50, replace=False)
-    trees = far_reaching(40, codes)
+    trees = categorical_stumps(40, codes)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 3 * 40
-    odd = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
-    X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *odd], (500, 2))
-    agree(trees, X)
-    agree(trees, sparse.csr_array(np.nan_to_num(X)))
+    unusual = [0.0, -0.0, -0.5, -3.0, 2.0**31, 1e300, np.inf, -np.inf, np.nan, 5.0]
+    X = np.random.default_rng(8).choice([*codes, *(codes + 0.5), *(codes + 1), *unusual], (500, 2))
+    assert_paths_agree(trees, X)
+    assert_paths_agree(trees, sparse.csr_array(np.nan_to_num(X)))
 
 
 def test_codes_of_the_same_sets_share_a_number():
     common = np.arange(100, 60_000)
-    trees = far_reaching(200, np.arange(100), common)
+    trees = categorical_stumps(200, np.arange(100), common)
     walker = FastPredictor(trees)
     assert len(walker.categorical.bits) <= 4 * 200
-    agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(9).integers(-1, 60_010, (300, 2)).astype(float))
 
 
-def test_a_set_that_two_columns_ask_is_numbered_for_each(monkeypatch):
+def test_set_used_by_two_columns_is_numbered_for_each(monkeypatch):
     monkeypatch.setattr(packing, "MANY_WORDS", 0)
-    trees = far_reaching(4, np.arange(50))
+    trees = categorical_stumps(4, np.arange(50))
     trees = dataclasses.replace(trees, categories=np.where(trees.categories >= 0, 1, -1))
     assert FastPredictor(trees).categorical.fits
-    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
-def test_a_set_that_many_nodes_ask_is_not_written_out_for_each(monkeypatch):
+def test_set_shared_by_many_nodes_is_stored_once(monkeypatch):
     monkeypatch.setattr(categorical_splits, "MOST_WORDS", 10)
-    trees = far_reaching(4, np.arange(50))
+    trees = categorical_stumps(4, np.arange(50))
     assert not FastPredictor(trees).categorical.fits
-    agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
+    assert_paths_agree(trees, np.random.default_rng(10).integers(0, 60, (300, 2)).astype(float))
 
 
-def test_a_file_is_served(tmp_path):
+def test_model_file_can_be_served(tmp_path):
     rng = np.random.default_rng(4)
     trees = random_ensemble(rng)
     write_model(trees, tmp_path / "model.json")
@@ -251,7 +253,7 @@ def test_a_file_is_served(tmp_path):
     assert np.array_equal(serve(read_model(tmp_path / "model.json")).predict(X), trees.predict(X))
 
 
-def test_all_trees_of_a_librarys_file_are_served_as_by_its_booster(tmp_path):
+def test_all_trees_of_a_library_file_predict_like_its_booster(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3)).astype(np.float32)
     y = X[:, 0] + rng.normal(size=400)
@@ -264,14 +266,16 @@ def test_all_trees_of_a_librarys_file_are_served_as_by_its_booster(tmp_path):
     assert not np.array_equal(served.astype(np.float32), theirs.predict(X))
 
 
-def test_what_is_no_ensemble_is_refused_by_what_to_do(tmp_path):
+def test_input_that_is_no_ensemble_is_refused_with_advice(tmp_path):
     path = tmp_path / "model.json"
     for model in (RandomForestClassifier(), str(path), path):
-        told = f"not a {type(model).__name__}: give a fitted estimator's ensemble_, or "
+        message = f"not a {type(model).__name__}: give a fitted estimator's ensemble_, or "
         with pytest.raises(
-            TypeError, match=f"serve takes a TreeEnsemble, {told}read the file.*trees_of"
+            TypeError, match=f"serve takes a TreeEnsemble, {message}read the file.*trees_of"
         ):
             serve(model)
-        with pytest.raises(TypeError, match=f"write_model writes a TreeEnsemble, {told}call its"):
+        with pytest.raises(
+            TypeError, match=f"write_model writes a TreeEnsemble, {message}call its"
+        ):
             write_model(model, path)
     assert not path.exists()

@@ -1,7 +1,7 @@
-"""Contributions beside the shap package: of models that are read, and of our own that are written.
+"""Tests of contributions against the shap package, for read and for written models.
 
-Of the models of XGBoost and LightGBM the package asks the library, unless it is told that their
-trees are its own; it then walks them itself. Both are tried.
+For models of XGBoost and LightGBM the package calls the library, unless it is configured to use
+its own tree walk. Both are tested.
 """
 
 import lightgbm
@@ -32,7 +32,7 @@ pytestmark = [
 
 @pytest.fixture
 def shap():
-    """Return the package: importing it takes two seconds, and matplotlib warns of its colours."""
+    """Return the shap package; its import takes two seconds, and matplotlib gives a warning."""
     import shap
 
     return shap
@@ -53,8 +53,8 @@ def estimator(kinds, task, **params):
     return kinds[0 if TASKS[task] else 1](**params)
 
 
-def ask(shap, model, X, *, walks=False):
-    """Return what the package says, shaped as `contributions`, without the base and with it."""
+def package_contributions(shap, model, X, *, walks=False):
+    """Return the package's contributions, shaped as `contributions`, without and with the base."""
     explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     if walks:
         explainer.model.model_type = "internal"
@@ -64,38 +64,38 @@ def ask(shap, model, X, *, walks=False):
     return values, np.concatenate([values, base[:, :, None]], axis=2)
 
 
-def assert_close(found, expected, digits):
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=digits, atol=digits * np.abs(expected).max())
+def assert_close(result, expected, digits):
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=digits, atol=digits * np.abs(expected).max())
 
 
-def assert_agrees(shap, found, model, X, digits):
-    """Compare contributions with those of a library's model, by the library and by the package."""
-    assert_close(found, ask(shap, model, X)[1], digits)
+def assert_agrees(shap, result, model, X, digits):
+    """Compare contributions with a library's model, computed by the library and by the package."""
+    assert_close(result, package_contributions(shap, model, X)[1], digits)
     # The base is left out: the package reads XGBoost's base score as a rounded text.
-    assert_close(found[:, :, :-1], ask(shap, model, X, walks=True)[0], 1e-7)
+    assert_close(result[:, :, :-1], package_contributions(shap, model, X, walks=True)[0], 1e-7)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_of_xgboosts_models(shap, task, missing, tmp_path):
+def test_xgboost_models(shap, task, missing, tmp_path):
     X, y = table(task, missing)
     kinds = xgboost.XGBClassifier, xgboost.XGBRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, n_jobs=1).fit(X, y)
     model.save_model(tmp_path / "model.json")
-    found = contributions(read_model(tmp_path / "model.json"), X)
-    assert_agrees(shap, found, model, X, 1e-6)
+    result = contributions(read_model(tmp_path / "model.json"), X)
+    assert_agrees(shap, result, model, X, 1e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_of_lightgbms_models(shap, task, missing, tmp_path):
+def test_lightgbm_models(shap, task, missing, tmp_path):
     X, y = table(task, missing)
     kinds = lightgbm.LGBMClassifier, lightgbm.LGBMRegressor
     model = estimator(kinds, task, n_estimators=6, n_jobs=1, verbose=-1).fit(X, y)
     model.booster_.save_model(tmp_path / "model.txt")
-    found = contributions(read_model(tmp_path / "model.txt"), X)
-    assert_agrees(shap, found, model, X, 1e-12)
+    result = contributions(read_model(tmp_path / "model.txt"), X)
+    assert_agrees(shap, result, model, X, 1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
@@ -109,42 +109,42 @@ def test_of_lightgbms_models(shap, task, missing, tmp_path):
         (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor),
     ],
 )
-def test_of_scikit_learns_models(shap, kinds, task, missing):
+def test_scikit_learn_models(shap, kinds, task, missing):
     X, y = table(task, missing)
     model = estimator(kinds, task, random_state=0)
     rounds = {"max_iter", "n_estimators"} & set(model.get_params())
     model.set_params(**dict.fromkeys(rounds, 6)).fit(X, y)
-    assert_close(contributions(export(model), X), ask(shap, model, X)[1], 1e-12)
+    assert_close(contributions(export(model), X), package_contributions(shap, model, X)[1], 1e-12)
 
 
 @pytest.mark.parametrize("task", ["regression", "binary"])  # the package knows no more of them
-def test_of_scikit_learns_gradient_boosting(shap, task):
+def test_scikit_learn_gradient_boosting(shap, task):
     X, y = table(task, missing=0.0)
     kinds = ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)
-    assert_close(contributions(export(model), X), ask(shap, model, X)[1], 1e-12)
+    assert_close(contributions(export(model), X), package_contributions(shap, model, X)[1], 1e-12)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("own", [{}, {"tree_method": "exact"}, {"parity": "xgboost"}])
-def test_of_our_second_order_boosters_as_xgboost_reads_them(shap, own, task, tmp_path):
+def test_our_newton_boosters_in_xgboost_format(shap, own, task, tmp_path):
     X, y = table(task)
     kinds = NewtonBoostingClassifier, NewtonBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, max_depth=5, random_state=0, **own).fit(X, y)
     model.save_model(tmp_path / "model.json")
-    found = model.predict_contributions(X).reshape(ROWS, -1, 7)
-    assert_agrees(shap, found, xgboost.Booster(model_file=tmp_path / "model.json"), X, 2e-6)
+    contributions = model.predict_contributions(X).reshape(ROWS, -1, 7)
+    assert_agrees(shap, contributions, xgboost.Booster(model_file=tmp_path / "model.json"), X, 2e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_of_our_histogram_boosters_as_lightgbm_reads_them(shap, task, tmp_path):
+def test_our_histogram_boosters_in_lightgbm_format(shap, task, tmp_path):
     X, y = table(task)
     kinds = HistogramBoostingClassifier, HistogramBoostingRegressor
     model = estimator(kinds, task, n_estimators=6, random_state=0).fit(X, y)
     model.save_model(tmp_path / "model.txt")
-    found = model.predict_contributions(X).reshape(ROWS, -1, 7)
+    contributions = model.predict_contributions(X).reshape(ROWS, -1, 7)
     booster = lightgbm.Booster(model_file=tmp_path / "model.txt")
     if task == "multiclass":  # the package takes the trees of a lone booster for those of one score
-        assert_close(found, ask(shap, booster, X)[1], 1e-12)
+        assert_close(contributions, package_contributions(shap, booster, X)[1], 1e-12)
     else:
-        assert_agrees(shap, found, booster, X, 1e-12)
+        assert_agrees(shap, contributions, booster, X, 1e-12)

@@ -1,4 +1,4 @@
-"""Contributions against exact Shapley values, and against what the libraries say."""
+"""Tests of contributions against exact Shapley values and the libraries."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ from algorithms.prediction.shap_values import contributions, quadrature
     st.integers(0, 6),
 )
 @settings(max_examples=40)
-def test_they_are_the_exact_shapley_values(seed, shape, depth):
+def test_contributions_are_exact_shapley_values(seed, shape, depth):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, n_trees=3, tree={"depth": depth}, **shape)
     X = rows_for(trees, rng, 6)
@@ -33,14 +33,14 @@ def test_they_are_the_exact_shapley_values(seed, shape, depth):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["sum", "mean"]))
 @settings(max_examples=20)
-def test_they_add_up_to_the_raw_score(seed, combination):
+def test_contributions_add_up_to_the_raw_score(seed, combination):
     rng = np.random.default_rng(seed)
     trees = random_ensemble(rng, tree={"depth": 12}, combination=combination)
     X = rows_for(trees, rng, 30)
     np.testing.assert_allclose(contributions(trees, X).sum(axis=2), trees.raw(X), atol=1e-11)
 
 
-def test_a_side_without_cover_gives_finite_values_that_add_up():
+def test_side_without_cover_gives_finite_contributions_that_add_up():
     rng = np.random.default_rng(0)
     trees = random_ensemble(rng)
     cover = np.where(rng.random(trees.n_nodes) < 0.3, 0.0, trees.cover)
@@ -49,7 +49,7 @@ def test_a_side_without_cover_gives_finite_values_that_add_up():
     np.testing.assert_allclose(contributions(trees, X).sum(axis=2), trees.raw(X), atol=1e-11)
 
 
-def test_threads_change_nothing():
+def test_result_does_not_depend_on_threads():
     rng = np.random.default_rng(1)
     trees = random_ensemble(rng, n_trees=10)
     X = rows_for(trees, rng, 500)
@@ -57,7 +57,7 @@ def test_threads_change_nothing():
     assert np.array_equal(contributions(trees, X[7:8])[0], contributions(trees, X)[7])
 
 
-def test_the_integral_is_exact_for_as_many_features_as_it_is_made_for():
+def test_quadrature_is_exact_up_to_its_number_of_features():
     points = quadrature(np.array([3, 1]))
     for degree in range(6):
         assert points.t[0] ** degree @ points.weight[0] == pytest.approx(
@@ -67,18 +67,18 @@ def test_the_integral_is_exact_for_as_many_features_as_it_is_made_for():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"combination": "vote"}, "the vote of trees"),
         ({"combination": "median"}, "the median of trees"),
         ({"cover": np.nan}, "have no covers"),
     ],
 )
-def test_what_has_no_contributions_says_why(change, told):
+def test_models_without_contributions_give_the_reason(change, message):
     trees = random_ensemble(np.random.default_rng(2))
     if "cover" in change:
         change = {"cover": np.full(trees.n_nodes, np.nan)}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         contributions(dataclasses.replace(trees, **change), np.zeros((1, 4)))
 
 
@@ -106,7 +106,7 @@ def targets(y, task):
 
 
 @pytest.mark.parametrize("objective", ["regression", "binary", "multiclass"])
-def test_lightgbm_agrees(objective):
+def test_contributions_equal_lightgbm(objective):
     X, y = table(np.random.default_rng(4))
     params = {"objective": objective, "num_leaves": 40, "min_data_in_leaf": 3, "num_threads": 1}
     params |= {"verbose": -1, "min_data_per_group": 5}
@@ -115,12 +115,12 @@ def test_lightgbm_agrees(objective):
     booster = lightgbm.train(params, data, 10)
     trees, _, _ = lightgbm_reader.read(booster.model_to_string())
     expected = booster.predict(X, pred_contrib=True)
-    found = contributions(trees, X, threads=2).reshape(expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    result = contributions(trees, X, threads=2).reshape(expected.shape)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic", "multi:softprob"])
-def test_xgboost_agrees(objective):
+def test_contributions_equal_xgboost(objective):
     X, y = table(np.random.default_rng(5))
     task = {"binary:logistic": "binary", "multi:softprob": "multiclass"}.get(objective, "")
     params = {"objective": objective, "max_depth": 6, "nthread": 1, "max_cat_to_onehot": 2}
@@ -131,12 +131,12 @@ def test_xgboost_agrees(objective):
     booster = xgboost.train(params, data, 10)
     trees, _ = xgboost_reader.read(json.loads(booster.save_raw("json")))
     expected = booster.predict(data, pred_contribs=True)
-    found = contributions(trees, X).reshape(expected.shape)
+    result = contributions(trees, X).reshape(expected.shape)
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6 * scale)
 
 
-def test_rows_are_shared_in_blocks(monkeypatch):
+def test_rows_are_split_into_blocks(monkeypatch):
     rng = np.random.default_rng(7)
     trees = random_ensemble(rng)
     X = rows_for(trees, rng, 50)

@@ -1,4 +1,4 @@
-"""``parity="scikit-learn"``: the library's own trees to the bit, whatever is summed."""
+"""Tests of ``parity="scikit-learn"``: trees of the library, bitwise."""
 
 import numpy as np
 import pytest
@@ -39,13 +39,13 @@ from algorithms.parity.kernels.sklearn_grow import grow_by_sklearn_rules
     n=st.integers(2, 200),
 )
 @settings(max_examples=250)
-def test_trees_are_scikit_learns_to_the_bit(seed, how, limits, weights, n):
+def test_trees_equal_scikit_learn_bitwise(seed, how, limits, weights, n):
     check_tree(seed, *how, limits, weights, n)
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 40}, {"max_features": "sqrt"}])
 @pytest.mark.parametrize("criterion", CRITERIA[DecisionTreeRegressor])
-def test_real_values_give_the_same_trees(criterion, limits):
+def test_trees_on_real_values_equal_scikit_learn(criterion, limits):
     X, y = datasets.load_diabetes(return_X_y=True)
     weight = np.random.default_rng(0).uniform(0.1, 2, len(y))
     both = {"criterion": criterion, "random_state": 3, **limits}
@@ -55,7 +55,7 @@ def test_real_values_give_the_same_trees(criterion, limits):
 
 @pytest.mark.parametrize("load", [datasets.load_iris, datasets.load_wine, datasets.load_digits])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_real_classes_give_the_same_trees(load, criterion):
+def test_trees_on_real_classes_equal_scikit_learn(load, criterion):
     X, y = load(return_X_y=True)
     weight = np.random.default_rng(0).uniform(0.1, 2, len(y))
     for limits in ({}, {"max_features": "sqrt", "ccp_alpha": 0.003}, {"max_leaf_nodes": 10}):
@@ -64,7 +64,7 @@ def test_real_classes_give_the_same_trees(load, criterion):
             assert difference(*fit_both(DecisionTreeClassifier, X, y, w, **both)) == ""
 
 
-def test_the_pruning_path_is_scikit_learns():
+def test_pruning_path_equals_scikit_learn():
     X, y = datasets.load_diabetes(return_X_y=True)
     weight = np.random.default_rng(1).uniform(0.1, 2, len(y))
     ours = DecisionTreeRegressor(random_state=0, min_samples_leaf=5, parity="scikit-learn")
@@ -75,7 +75,7 @@ def test_the_pruning_path_is_scikit_learns():
     assert np.array_equal(a.impurities, b.impurities)
 
 
-def test_classes_that_all_weigh_nothing_leave_a_node_without_rows():
+def test_classes_of_zero_weight_leave_an_empty_node():
     X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
     weights = {0: 0.0, 1: 0.0}
     ours, theirs = fit_both(DecisionTreeClassifier, X, y, class_weight=weights, random_state=0)
@@ -84,7 +84,7 @@ def test_classes_that_all_weigh_nothing_leave_a_node_without_rows():
     assert np.isnan(theirs.tree_.value).all()
 
 
-def test_a_tree_that_needs_more_room_is_the_same(monkeypatch):
+def test_tree_that_outgrows_its_arrays_is_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
     monkeypatch.setattr(sklearn_grower, "FIRST_ROOM", 3)
@@ -98,32 +98,32 @@ def test_a_tree_that_needs_more_room_is_the_same(monkeypatch):
     weighted=st.booleans(),
 )
 @settings(max_examples=60)
-def test_bags_are_scikit_learns_to_the_bit(seed, kind, draws, weighted):
+def test_bagging_equals_scikit_learn_bitwise(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 
 
-def test_a_bag_follows_with_limited_trees_and_in_any_threads():
+def test_bagging_parity_with_limited_trees_and_threads():
     X, y = datasets.load_diabetes(return_X_y=True)
     limits = {"max_depth": 4, "max_features": 3, "criterion": "absolute_error"}
     given_both = {"n_estimators": 4, "random_state": 2}
     theirs = ensemble.BaggingRegressor(tree.DecisionTreeRegressor(**limits), **given_both)
-    wanted = theirs.fit(X, y).predict(X)
+    expected = theirs.fit(X, y).predict(X)
     model = DecisionTreeRegressor(**limits)
     for threads in (1, 2):
         ours = BaggingRegressor(model, parity="scikit-learn", n_jobs=threads, **given_both)
-        assert np.array_equal(ours.fit(X, y).predict(X), wanted)
+        assert np.array_equal(ours.fit(X, y).predict(X), expected)
     assert model.parity is None
     assert ours.estimator_.parity == "scikit-learn"
 
 
-def test_a_bag_of_trees_that_follow_needs_no_word_of_its_own():
+def test_bagging_of_parity_trees_needs_no_parity_of_its_own():
     X, y = datasets.load_diabetes(return_X_y=True)
     ours = BaggingRegressor(DecisionTreeRegressor(parity="scikit-learn"), random_state=2)
     theirs = ensemble.BaggingRegressor(random_state=2)
     assert np.array_equal(ours.fit(X, y).predict(X), theirs.fit(X, y).predict(X))
 
 
-def test_parity_does_not_change_what_it_is_given():
+def test_parity_does_not_modify_its_inputs():
     rng = np.random.default_rng(0)
     X, y, weight = rng.normal(size=(50, 3)), rng.normal(size=50), rng.random(50)
     before = X.copy(), y.copy(), weight.copy()
@@ -133,7 +133,7 @@ def test_parity_does_not_change_what_it_is_given():
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_arrays_that_are_read_only_need_no_other_kernel():
+def test_read_only_arrays_use_the_same_kernel():
     rng = np.random.default_rng(0)
     X, y, weight = rng.normal(size=(50, 3)), rng.normal(size=50), rng.random(50)
     for array in (X, y, weight):
@@ -143,7 +143,7 @@ def test_arrays_that_are_read_only_need_no_other_kernel():
 
 
 @pytest.mark.parametrize("kind", list(REFERENCE))
-def test_another_version_is_warned_of(kind, monkeypatch):
+def test_another_library_version_gives_a_warning(kind, monkeypatch):
     monkeypatch.setitem(parity.FOLLOWED, "scikit-learn", "0.1")
     X, y = datasets.load_iris(return_X_y=True)
     with pytest.warns(UserWarning, match=r"rules of scikit-learn 0\.1, but 1\.") as caught:
@@ -152,7 +152,7 @@ def test_another_version_is_warned_of(kind, monkeypatch):
     assert caught[0].filename == __file__
 
 
-def test_nothing_is_warned_of_where_no_library_is_followed_or_installed(monkeypatch):
+def test_no_warning_without_parity_or_without_the_library(monkeypatch):
     monkeypatch.setitem(parity.FOLLOWED, "no-such-library", "1.0")
     parity.warn_of_other_version(None)
     parity.warn_of_other_version("no-such-library")
@@ -163,14 +163,14 @@ def test_nothing_is_warned_of_where_no_library_is_followed_or_installed(monkeypa
 )
 def test_poisson_needs_counts_as_in_scikit_learn(y, text):
     X = np.arange(3.0)[:, None]
-    with pytest.raises(ValueError, match=text) as wanted:
+    with pytest.raises(ValueError, match=text) as expected:
         tree.DecisionTreeRegressor(criterion="poisson").fit(X, y)
-    with pytest.raises(ValueError, match=text) as found:
+    with pytest.raises(ValueError, match=text) as error:
         DecisionTreeRegressor(criterion="poisson", parity="scikit-learn").fit(X, y)
-    assert str(found.value) == str(wanted.value)
+    assert str(error.value) == str(expected.value)
 
 
-def test_an_unknown_library_is_refused():
+def test_unknown_library_is_refused():
     X, y = datasets.load_iris(return_X_y=True)
     for kind in REFERENCE:
         with pytest.raises(ValueError, match="'parity' parameter"):

@@ -1,4 +1,4 @@
-"""Sparse X: the same models as of the dense one, to the bit."""
+"""Tests that sparse X gives bitwise the models of dense X."""
 
 import numpy as np
 import pytest
@@ -34,15 +34,15 @@ def rows():
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 @pytest.mark.parametrize("model", KINDS, ids=lambda model: type(model).__name__)
-def test_sparse_rows_train_and_predict_as_dense_ones(model, form, monkeypatch):
+def test_sparse_and_dense_rows_train_and_predict_equally(model, form, monkeypatch):
     monkeypatch.setattr(presorted_table, "BLOCK_VALUES", 60)
     X, y = rows()
-    wanted = model.fit(X, y).predict(X)
+    expected = model.fit(X, y).predict(X)
     score = getattr(model, "oob_score_", None)
     probability = model.predict_proba(X) if is_classifier(model) else None
     model.fit(form(X), y)
-    assert np.array_equal(model.predict(form(X)), wanted)
-    assert np.array_equal(model.predict(X), wanted)
+    assert np.array_equal(model.predict(form(X)), expected)
+    assert np.array_equal(model.predict(X), expected)
     assert getattr(model, "oob_score_", None) == score
     if probability is not None:
         assert np.array_equal(model.predict_proba(form(X)), probability)
@@ -50,12 +50,12 @@ def test_sparse_rows_train_and_predict_as_dense_ones(model, form, monkeypatch):
         assert np.array_equal(model.apply(form(X)), model.apply(X))
 
 
-def test_entries_that_stand_twice_are_added():
+def test_duplicate_entries_are_summed():
     data, at = [1.0, 2.0, 5.0], ([0, 0, 1], [0, 0, 0])
     twice = sparse.csc_matrix((data, at[0], [0, 3]), shape=(3, 1))
     assert not twice.has_canonical_format
-    found = presorted_table.fill_columns(twice, "test")
-    assert found.tolist() == [[3.0, 5.0, 0.0]]
+    result = presorted_table.fill_columns(twice, "test")
+    assert result.tolist() == [[3.0, 5.0, 0.0]]
     assert twice.nnz == 3
 
 
@@ -68,7 +68,7 @@ def test_missing_and_infinite_entries_are_refused(value):
             model.fit(sparse.csr_array(X), y)
 
 
-def test_wide_indices_are_refused_as_scikit_learn_does():
+def test_int64_indices_are_refused_as_by_scikit_learn():
     X, y = rows()
     wide = sparse.csc_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)

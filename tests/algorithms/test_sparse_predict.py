@@ -1,4 +1,4 @@
-"""Sparse rows are predicted as the same rows dense, though only some columns are laid out."""
+"""Tests that sparse rows predict like dense rows, although only some columns are expanded."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def rows(n, columns=40, share=0.1):
 @pytest.mark.parametrize("form", [csr_matrix, csc_matrix, csr_array])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("share", [0, 1 << 40])  # by walks, and by masks
-def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, monkeypatch):
+def test_absent_entries_are_read_by_the_meaning_of_absent(model, form, threads, share, monkeypatch):
     monkeypatch.setattr(sparse_predict, "VALUES", 60)  # a few rows a block
     monkeypatch.setattr("algorithms.prediction.predictor.FEW_STEPS", 0)
     X, y = rows(301)
@@ -29,13 +29,13 @@ def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, 
     ensemble = fitted.ensemble_
     monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
-    found = FastPredictor(ensemble).raw(form(X), threads)
+    scores = FastPredictor(ensemble).raw(form(X), threads)
     monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", 0)
-    assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
-    assert len(np.unique(found)) > 5
+    assert np.array_equal(scores, FastPredictor(ensemble).raw(dense))
+    assert len(np.unique(scores)) > 5
 
 
-def test_stored_zeros_and_gaps_are_values():
+def test_stored_zeros_and_nans_are_values():
     X, y = rows(200)
     fitted = NewtonBoostingRegressor(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     sparse = csr_matrix(X)
@@ -48,17 +48,17 @@ def test_stored_zeros_and_gaps_are_values():
     assert np.array_equal(predictor.raw(sparse), predictor.raw(dense))
 
 
-def test_only_asked_columns_are_laid_out():
+def test_only_columns_used_by_splits_are_expanded():
     X, y = rows(300, columns=500, share=0.02)
     ensemble = HistogramBoostingRegressor(n_estimators=3, random_state=0).fit(X, y).ensemble_
     narrow, place = sparse_predict.narrowed(ensemble)
-    asked = np.unique(ensemble.feature[ensemble.left >= 0])
-    assert narrow.n_features == len(asked) + 1
-    assert np.array_equal(np.flatnonzero(place < len(asked)), asked)
+    requested = np.unique(ensemble.feature[ensemble.left >= 0])
+    assert narrow.n_features == len(requested) + 1
+    assert np.array_equal(np.flatnonzero(place < len(requested)), requested)
     seen = []
     sparse = csr_matrix(X)
     columns = sparse_predict.UsedColumns(place, "zero")
-    width = len(asked) + 1
+    width = len(requested) + 1
 
     def keep(at, part):
         seen.append((at, part[: (at.stop - at.start) * width].reshape(-1, width).copy()))
@@ -66,12 +66,12 @@ def test_only_asked_columns_are_laid_out():
     columns.each_block(sparse, 1, keep)
     assert columns.is_one_block(sparse)
     assert np.array_equal(columns.lay_out(sparse), np.concatenate([part for _, part in seen]))
-    found = np.concatenate([part for _, part in seen])
-    assert np.array_equal(found[:, :-1], X[:, asked])
+    result = np.concatenate([part for _, part in seen])
+    assert np.array_equal(result[:, :-1], X[:, requested])
     assert [at.start for at, _ in seen] == sorted(at.start for at, _ in seen)
 
 
-def test_no_rows_and_trees_without_a_question():
+def test_no_rows_and_trees_without_a_split():
     X, _ = rows(50)
     flat = HistogramBoostingRegressor(n_estimators=2, random_state=0).fit(X, np.ones(50))
     predictor = FastPredictor(flat.ensemble_)

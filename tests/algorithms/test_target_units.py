@@ -1,4 +1,4 @@
-"""Regression trees and their ensembles fit targets of any unit, and far from 0."""
+"""Tests that regression trees and ensembles fit targets of any unit, also far from 0."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ MODELS = {
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["", "weighted"])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", MODELS)
-def test_the_fit_does_not_depend_on_the_unit(name, unit, weight):
+def test_fit_does_not_depend_on_the_unit(name, unit, weight):
     if unit == "tiny" and name == "histograms":
         pytest.skip("as in LightGBM, gradients are float32")
     factor, shift = UNITS[unit]
@@ -63,7 +63,7 @@ def test_the_fit_does_not_depend_on_the_unit(name, unit, weight):
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
-def test_small_counts_are_fitted_by_poissons_criterion(kind):
+def test_small_counts_are_fitted_by_the_poisson_criterion(kind):
     y = np.exp(Y)
     model = kind(criterion="poisson", random_state=0, max_depth=5)
     plain = model.fit(X, y).predict(X)
@@ -71,7 +71,7 @@ def test_small_counts_are_fitted_by_poissons_criterion(kind):
     assert np.abs(scaled - plain).mean() < 0.02 * plain.std()  # rounding of y log y decides ties
 
 
-def test_a_power_of_two_changes_nothing_but_the_unit():
+def test_power_of_two_changes_only_the_unit():
     model = DecisionTreeRegressor(max_depth=4, min_impurity_decrease=0.01, random_state=0)
     plain = model.fit(X, Y).tree_
     small = model.set_params(min_impurity_decrease=0.01 * 2.0**-60).fit(X, Y * 2.0**-30).tree_
@@ -81,7 +81,7 @@ def test_a_power_of_two_changes_nothing_but_the_unit():
     assert np.array_equal(plain.compute_feature_importances(), small.compute_feature_importances())
 
 
-def test_penalties_and_pruning_are_in_the_unit_of_the_target():
+def test_penalties_and_pruning_use_the_unit_of_the_target():
     penalised = {"leaf_penalty": 0.5, "l2_regularization": 1.0, "n_estimators": 5}
     model = GradientBoostingRegressor(**penalised, random_state=0)
     plain = model.fit(X, Y).predict(X)
@@ -96,7 +96,7 @@ def test_penalties_and_pruning_are_in_the_unit_of_the_target():
 @pytest.mark.parametrize(
     "y", [Y, 1e4 * Y, 1e-2 * Y, Y + 100.0, Y.round(), np.zeros(9), np.array([3.0, 3.0])]
 )
-def test_ordinary_targets_stay_as_they_are(y):
+def test_ordinary_targets_are_unchanged(y):
     assert find_target_scale(y).is_none
     assert TargetScale().apply(y) is y
 
@@ -108,6 +108,6 @@ def test_rows_of_weight_zero_do_not_count():
     assert find_target_scale(y, np.zeros(3)).is_none
 
 
-def test_parity_stays_as_the_library():
+def test_parity_equals_the_library():
     tree = DecisionTreeRegressor(parity="scikit-learn", random_state=0).fit(X, Y * 1e-9)
     assert tree.get_n_leaves() == 1

@@ -1,4 +1,4 @@
-"""Helpers do what they are handed, whether they look out for it or sleep, and tell of errors."""
+"""Tests of helper threads: work while spinning or sleeping, and reporting of errors."""
 
 import threading
 import time
@@ -12,16 +12,16 @@ from algorithms.runtime.threads import Workers
 
 
 @pytest.fixture(params=[0, 10, 4000])
-def looks(request, monkeypatch):
-    """Set how often threads look out; the machine has room for all of them."""
+def set_spin_count(request, monkeypatch):
+    """Set the spin count of threads, on a machine with enough processors."""
     monkeypatch.setattr(threads, "LOOKS", request.param)
     monkeypatch.setattr(threads, "count_processors", lambda: 8)
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("pause", [0.0, 0.002])
-def test_each_index_is_in_one_part_again_and_again(size, pause):
+def test_each_index_is_in_exactly_one_part(size, pause):
     with Workers(size) as workers:
         for count in (0, 1, 2, 7, 100):
             seen = np.zeros(count, int)
@@ -35,16 +35,16 @@ def test_each_index_is_in_one_part_again_and_again(size, pause):
             time.sleep(pause)
 
 
-@pytest.mark.usefixtures("looks")
-def test_results_come_in_the_order_of_the_items():
+@pytest.mark.usefixtures("set_spin_count")
+def test_results_are_in_item_order():
     with Workers(3) as workers:
         for items in ([], [4], list(range(50))):
             assert workers.each(lambda item: -item, items) == [-item for item in items]
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("set_spin_count")
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_an_error_in_any_part_is_raised_when_all_parts_have_ended(part):
+def test_error_is_raised_when_all_parts_have_ended(part):
     ended = []
 
     def task(first, last):
@@ -65,13 +65,13 @@ def test_an_error_in_any_part_is_raised_when_all_parts_have_ended(part):
 def test_threads_end_with_the_block():
     before = set(threading.enumerate())
     with Workers(3) as workers:
-        assert set(threading.enumerate()) == before  # none is started before it is needed
+        assert set(threading.enumerate()) == before  # threads start when first needed
         workers.share(lambda first, last: None, 3)
         assert len(set(threading.enumerate()) - before) == 2
     assert set(threading.enumerate()) == before
 
 
-def test_threads_end_when_they_are_forgotten():
+def test_threads_end_when_garbage_collected():
     before = set(threading.enumerate())
     workers = Workers(3)
     workers.share(lambda first, last: None, 3)
@@ -83,7 +83,7 @@ def test_threads_end_when_they_are_forgotten():
         assert not helper.is_alive()
 
 
-def test_what_was_handed_over_is_not_kept():
+def test_arguments_are_released():
     class Large:
         pass
 
@@ -102,10 +102,12 @@ def test_what_was_handed_over_is_not_kept():
         assert seen() is None
 
 
-def test_more_threads_than_processors_do_not_look_out(monkeypatch):
+def test_more_threads_than_processors_do_not_spin(monkeypatch):
     monkeypatch.setattr(threads, "count_processors", lambda: 2)
     monkeypatch.setattr(
-        threads, "spin_until", lambda signs, place, until, looks: given.append(looks)
+        threads,
+        "spin_until",
+        lambda signs, place, until, set_spin_count: given.append(set_spin_count),
     )
     given = []
     for size, expected in ((2, {threads.LOOKS}), (3, {0})):
@@ -115,15 +117,15 @@ def test_more_threads_than_processors_do_not_look_out(monkeypatch):
         assert set(given) == expected
 
 
-@pytest.mark.usefixtures("looks")
-def test_helpers_look_out_by_what_they_were_told_last():
+@pytest.mark.usefixtures("set_spin_count")
+def test_helper_threads_spin_by_the_latest_setting():
     seen = [[], []]
     spin_until = threads.spin_until
 
     def watch(which):
-        def look(signs, place, until, looks):
+        def look(signs, place, until, set_spin_count):
             seen[which].append(threading.get_ident())
-            spin_until(signs, place, until, looks)
+            spin_until(signs, place, until, set_spin_count)
 
         return look
 

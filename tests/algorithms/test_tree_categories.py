@@ -1,10 +1,10 @@
-"""Trees that split columns of categories by subsets."""
+"""Tests of decision trees with categorical splits."""
 
 import pickle
 
 import numpy as np
 import oracles
-import oracles_categories as twins
+import oracles_categories as categorical_oracles
 import pandas as pd
 import polars as pl
 import pytest
@@ -23,14 +23,14 @@ CLASSES = ["gini", "entropy", "misclassification"]
 
 
 def category(rng, n, k, missing=0.0):
-    """Return a column of up to k codes, in no order that means anything."""
+    """Return a column of up to k codes in random order."""
     codes = rng.permutation(k)[rng.integers(0, k, n)].astype(float)
     codes[rng.random(n) < missing] = np.nan
     return codes
 
 
 def weights_of(rng, n, kind):
-    """Return weights that are whole, fractions or 1."""
+    """Return weights that are integers, fractions or 1."""
     drawn = {
         "unit": lambda: np.ones(n),
         "whole": lambda: rng.integers(1, 5, n).astype(float),
@@ -40,13 +40,13 @@ def weights_of(rng, n, kind):
 
 
 def tree_of(criterion, **params):
-    """Return an unfitted tree of the kind that has the criterion."""
+    """Return an unfitted classifier or regressor with the criterion."""
     kind = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
     return kind(criterion=criterion, random_state=0, **params)
 
 
 def codes_left(grown, codes, node=0):
-    """Return which codes go left at a node."""
+    """Return the codes that go left at a node."""
     chosen, to_left = grown.sets[node]
     missing = np.isnan(codes)
     return np.where(missing, grown.missing_go_to_left[node], np.isin(codes, chosen) == to_left)
@@ -62,38 +62,38 @@ def codes_left(grown, codes, node=0):
     missing=st.sampled_from([0.0, 0.0, 0.3]),
 )
 @settings(max_examples=150)
-def test_no_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
+def test_no_category_subset_is_better(seed, n, k, n_classes, criterion, kind, missing):
     rng = np.random.default_rng(seed)
     x, w = category(rng, n, k, missing), weights_of(rng, n, kind)
     y = rng.normal(size=n) if criterion == "squared_error" else rng.integers(0, n_classes, n)
     tree = tree_of(criterion, max_depth=1, categorical_features=[0])
     grown = tree.fit(x[:, None], y, sample_weight=w).tree_
     criterion = "entropy" if criterion == "gain_ratio" else criterion  # of one column, the gain
-    best = twins.best_decrease(criterion, x, y, w)
+    best = categorical_oracles.best_decrease(criterion, x, y, w)
     if oracles.impurity(criterion, y, w) <= 1e-12:
         best = None
     if best is not None and best <= 1e-9 * w.sum():
-        return  # nothing is gained: rounding decides whether that is a split
+        return  # zero gain: rounding decides whether it is a split
     assert (grown.node_count == 3) == (best is not None)
     if best is not None:
         codes = np.searchsorted(tree.categories_[0], x).astype(float)
         codes[np.isnan(x)] = np.nan
         left = codes_left(grown, codes)
         assert 0 < left.sum() < n
-        found = oracles.decrease(criterion, y, w, left)
-        assert found == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
+        result = oracles.decrease(criterion, y, w, left)
+        assert result == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
 
 
 @given(seed=seeds, k=st.integers(2, 7), missing=st.booleans())
 @settings(max_examples=40)
-def test_few_categories_of_many_classes_keep_to_the_limits(seed, k, missing):
+def test_few_categories_of_many_classes_respect_the_limits(seed, k, missing):
     rng = np.random.default_rng(seed)
     n = 60
     x, w, y = category(rng, n, k, 0.2 * missing), rng.uniform(0.5, 2.0, n), rng.integers(0, 3, n)
     limits = {"min_samples_leaf": 12, "min_weight_fraction_leaf": 0.25}
     tree = DecisionTreeClassifier(max_depth=1, categorical_features=[0], **limits)
     grown = tree.fit(x[:, None], y, sample_weight=w).tree_
-    best = twins.best_decrease("gini", x, y, w, 12, 0.25 * w.sum())
+    best = categorical_oracles.best_decrease("gini", x, y, w, 12, 0.25 * w.sum())
     assert (grown.node_count == 3) == (best is not None)
     if best is not None:
         spread = grown.impurity * grown.weighted_n_node_samples
@@ -101,7 +101,7 @@ def test_few_categories_of_many_classes_keep_to_the_limits(seed, k, missing):
         assert gained == pytest.approx(best, rel=1e-9)
 
 
-def test_many_categories_of_many_classes_follow_the_principal_component():
+def test_many_categories_of_many_classes_use_the_principal_component():
     rng = np.random.default_rng(3)
     n, k = 4000, 30
     x = rng.integers(0, k, n)
@@ -110,7 +110,9 @@ def test_many_categories_of_many_classes_follow_the_principal_component():
     tree = DecisionTreeClassifier(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
     counts = np.array([np.bincount(y[x == code], minlength=3) for code in range(k)])
     seen = counts / counts.sum(axis=1, keepdims=True)
-    order = np.argsort(seen @ twins.principal_axis(seen, counts.sum(axis=1).astype(float)))
+    order = np.argsort(
+        seen @ categorical_oracles.principal_axis(seen, counts.sum(axis=1).astype(float))
+    )
     tried = [
         oracles.decrease("gini", y, np.ones(n), np.isin(x, order[:cut])) for cut in range(1, k)
     ]
@@ -119,7 +121,7 @@ def test_many_categories_of_many_classes_follow_the_principal_component():
 
 
 def mixed(rng, n, missing=0.0):
-    """Return X with two columns of categories among numbers."""
+    """Return X with two categorical columns among numeric ones."""
     X = rng.normal(size=(n, 4))
     X[:, 1], X[:, 3] = category(rng, n, 6, missing), category(rng, n, 40, missing)
     X[rng.random(n) < missing, 0] = np.nan
@@ -142,7 +144,7 @@ def mixed(rng, n, missing=0.0):
     missing=st.sampled_from([0.0, 0.2]),
 )
 @settings(max_examples=60)
-def test_a_grown_tree_sends_rows_where_it_counted_them(seed, criterion, limits, missing):
+def test_rows_reach_the_nodes_that_counted_them(seed, criterion, limits, missing):
     rng = np.random.default_rng(seed)
     X = mixed(rng, 150, missing)
     signal = np.nan_to_num(X[:, 1]) % 2 + (np.nan_to_num(X[:, 0]) > 0)
@@ -153,18 +155,18 @@ def test_a_grown_tree_sends_rows_where_it_counted_them(seed, criterion, limits, 
     for j, known in model.categories_.items():
         coded[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.searchsorted(known, X[:, j]))
     leaves = model.apply(X)
-    assert leaves.tolist() == [twins.find_leaf(grown, x) for x in coded]
+    assert leaves.tolist() == [categorical_oracles.find_leaf(grown, x) for x in coded]
     assert np.array_equal(model.decision_path(X).sum(axis=0), grown.n_node_samples)
-    told = model.predict(X) if values else model.predict_proba(X)
-    assert np.array_equal(model.ensemble_.predict(coded), told)
+    message = model.predict(X) if values else model.predict_proba(X)
+    assert np.array_equal(model.ensemble_.predict(coded), message)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).apply(X), leaves)
     in_use = {int(grown.feature[node]) for node in grown.sets}
-    asked = set(grown.feature[grown.children_left >= 0].tolist())
-    assert in_use == asked & {1, 3}
+    results = set(grown.feature[grown.children_left >= 0].tolist())
+    assert in_use == results & {1, 3}
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_the_tree_is_the_same_for_any_number_of_threads(threads, monkeypatch):
+def test_tree_does_not_depend_on_threads(threads, monkeypatch):
     monkeypatch.setattr("algorithms.trees.grower.BIG", 64)
     rng = np.random.default_rng(1)
     X, y = mixed(rng, 600, 0.1), rng.integers(0, 3, 600)
@@ -177,7 +179,7 @@ def test_the_tree_is_the_same_for_any_number_of_threads(threads, monkeypatch):
     assert np.array_equal(one.apply(X), more.apply(X))
 
 
-def test_numbers_alone_grow_the_tree_that_they_grow_without_categories():
+def test_numeric_columns_grow_the_same_tree_without_categories():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
     X = np.column_stack([X, np.zeros(300)])
@@ -186,20 +188,20 @@ def test_numbers_alone_grow_the_tree_that_they_grow_without_categories():
     assert np.array_equal(plain.nodes, beside.nodes)
 
 
-# ------------------------------------------------------------------ what X may be
+# ------------------------------------------------------------------ forms of X
 
 
 FRUIT = ["fig", "apple", None, "kiwi", "fig", "apple", "kiwi", "fig"]
 LABELS = [0, 1, 0, 1, 0, 1, 1, 0]
 
 
-def test_frames_tell_their_categories_by_dtype_by_name_and_by_number():
+def test_categories_are_chosen_by_dtype_name_and_index():
     X = pd.DataFrame({"size": np.arange(8.0), "fruit": pd.Categorical(FRUIT)})
-    told = [
-        DecisionTreeClassifier(categorical_features=wanted, random_state=0).fit(X, LABELS)
-        for wanted in ("from_dtype", ["fruit"], [1], [False, True])
+    messages = [
+        DecisionTreeClassifier(categorical_features=expected, random_state=0).fit(X, LABELS)
+        for expected in ("from_dtype", ["fruit"], [1], [False, True])
     ]
-    for model in told:
+    for model in messages:
         assert model.categories_.keys() == {1}
         assert model.categories_[1].tolist() == ["apple", "fig", "kiwi"]
         assert model.predict(X).tolist() == LABELS
@@ -217,14 +219,14 @@ def test_polars_frames_are_read():
     assert model.predict(X).tolist() == LABELS
 
 
-def test_a_frame_without_categories_grows_the_plain_tree():
+def test_frame_without_categories_grows_the_plain_tree():
     X = pd.DataFrame({"a": np.arange(8.0)})
     model = DecisionTreeClassifier(categorical_features="from_dtype").fit(X, LABELS)
     assert model.categories_ == {}
     assert model.predict(X).tolist() == LABELS
 
 
-def test_what_training_did_not_see_goes_where_more_rows_went():
+def test_unseen_categories_go_where_more_rows_went():
     x = np.array(["a"] * 5 + ["b"] * 2 + ["c"] * 3, dtype=object)[:, None]
     y = [0] * 5 + [1] * 2 + [0] * 3
     model = DecisionTreeClassifier(categorical_features=[0]).fit(x, y)
@@ -232,14 +234,14 @@ def test_what_training_did_not_see_goes_where_more_rows_went():
     assert model.predict(new).tolist() == [0, 0, 1]
 
 
-def test_missing_values_have_a_side_of_their_own():
+def test_missing_values_have_their_own_direction():
     x = np.array(["a", "b", "c", None] * 5, dtype=object)[:, None]
     y = [0, 1, 0, 1] * 5
     model = DecisionTreeClassifier(categorical_features=[0], max_depth=1).fit(x, y)
     assert model.score(x, y) == 1.0
 
 
-def test_categories_are_named_in_text_and_drawing():
+def test_categories_are_named_in_text_and_plot():
     x = np.array([["fig"], ["apple"], ["kiwi"], ["plum"], ["plum"]], dtype=object)
     model = DecisionTreeClassifier(categorical_features=[0]).fit(x, [0, 1, 1, 0, 0])
     assert model.export_text(["fruit"]) == (
@@ -252,7 +254,7 @@ def test_categories_are_named_in_text_and_drawing():
     assert "…}" in drawn
 
 
-def test_pruning_by_error_keeps_the_sets():
+def test_reduced_error_pruning_keeps_category_sets():
     rng = np.random.default_rng(2)
     X, y = mixed(rng, 300), rng.integers(0, 2, 300)
     y[X[:, 1] > 2] = 1
@@ -267,11 +269,11 @@ def test_pruning_by_error_keeps_the_sets():
     assert np.array_equal(path.sum(axis=1), model.tree_.compute_node_depths()[model.apply(X)])
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [
         ({"categorical_features": [2]}, "neither a name nor a number"),
         ({"categorical_features": ["a"]}, "neither a name nor a number"),
@@ -281,19 +283,19 @@ def test_pruning_by_error_keeps_the_sets():
         ({"categorical_features": [0], "monotonic_cst": [1, 0]}, "monotonic"),
     ],
 )
-def test_what_cannot_be_split_so_is_an_error(params, told):
-    with pytest.raises(ValueError, match=told):
+def test_unsupported_categorical_options_are_an_error(params, message):
+    with pytest.raises(ValueError, match=message):
         DecisionTreeClassifier(**params).fit([[0, 1], [1, 0]], [0, 1])
 
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
-def test_criteria_that_sort_in_nodes_split_no_categories(criterion):
+def test_node_sorting_criteria_refuse_categories(criterion):
     with pytest.raises(ValueError, match="criterion"):
         DecisionTreeRegressor(criterion=criterion, categorical_features=[0]).fit([[0], [1]], [0, 1])
 
 
 @pytest.mark.parametrize("ensemble", [AdaBoostClassifier, BaggingClassifier])
-def test_ensembles_train_such_trees_one_by_one(ensemble):
+def test_ensembles_train_categorical_trees(ensemble):
     rng = np.random.default_rng(0)
     X = mixed(rng, 200)
     y = (X[:, 1] % 2 == 0).astype(int)

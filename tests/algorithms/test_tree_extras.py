@@ -1,4 +1,4 @@
-"""What our trees have beyond scikit-learn's: criteria, pruning by error, text and drawing."""
+"""Tests of our extensions of decision trees: criteria, reduced-error pruning, text and plot."""
 
 import copy
 import math
@@ -18,7 +18,7 @@ from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def rows_of_nodes(grown, X):
-    """Return which rows stand at each node, going down from the root."""
+    """Return the rows at each node, from the root down."""
     rows = {0: np.arange(len(X))}
     for node in np.flatnonzero(grown.children_left >= 0):
         x = X[rows[node], grown.feature[node]].astype(np.float32)
@@ -29,7 +29,7 @@ def rows_of_nodes(grown, X):
 
 
 def gain_and_ratio(y, w, left):
-    """Return the information gain of a split, and that over its split information."""
+    """Return the information gain of a split, and its gain ratio."""
     gain = oracles.decrease("entropy", y, w, left) / w.sum()
     share = w[left].sum() / w.sum()
     return gain, gain / -(share * math.log2(share) + (1 - share) * math.log2(1 - share))
@@ -37,12 +37,12 @@ def gain_and_ratio(y, w, left):
 
 def offers(X, y, w):
     """Return (gain, ratio) of the best threshold, by gain, of every feature that has one."""
-    found = []
+    results = []
     for x in X.astype(np.float32).T:
         best = oracles.best_split("entropy", x, y, w)
         if best:
-            found.append(gain_and_ratio(y, w, (x <= best[1]) | (np.isnan(x) & best[2])))
-    return found
+            results.append(gain_and_ratio(y, w, (x <= best[1]) | (np.isnan(x) & best[2])))
+    return results
 
 
 @given(
@@ -54,7 +54,7 @@ def offers(X, y, w):
     missing=st.sampled_from([0.0, 0.3]),
 )
 @settings(max_examples=60)
-def test_gain_ratio_is_the_best_of_those_that_gain_the_mean(seed, n, k, weights, draws, missing):
+def test_gain_ratio_is_the_best_among_at_least_mean_gain(seed, n, k, weights, draws, missing):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=n), table(rng, n, int(rng.integers(1, 5)), missing)])
     y = rng.integers(0, k, n)
@@ -78,7 +78,7 @@ def test_gain_ratio_is_the_best_of_those_that_gain_the_mean(seed, n, k, weights,
 
 @given(seed=seeds, n=st.integers(2, 80), k=st.sampled_from([2, 3, 5]), weights=st.booleans())
 @settings(max_examples=50)
-def test_a_stump_makes_the_fewest_errors_there_can_be(seed, n, k, weights):
+def test_stump_makes_the_fewest_possible_errors(seed, n, k, weights):
     rng = np.random.default_rng(seed)
     X = table(rng, n, 3, missing=0.2)
     y = rng.integers(0, k, n)
@@ -93,7 +93,7 @@ def test_a_stump_makes_the_fewest_errors_there_can_be(seed, n, k, weights):
 
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "poisson"])
-def test_sorting_criteria_grow_scikit_learns_trees_without_parity_too(criterion):
+def test_node_sorting_criteria_equal_scikit_learn_without_parity(criterion):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)), rng.gamma(2.0, size=200)
     for limits in ({}, {"max_depth": 4, "max_features": 2}, {"max_leaf_nodes": 9}):
@@ -103,7 +103,7 @@ def test_sorting_criteria_grow_scikit_learns_trees_without_parity_too(criterion)
 
 
 @pytest.mark.parametrize("criterion", ["gain_ratio", "misclassification"])
-def test_our_own_criteria_have_no_parity(criterion):
+def test_own_criteria_have_no_parity(criterion):
     with pytest.raises(ValueError, match="not scikit-learn's"):
         DecisionTreeClassifier(criterion=criterion, parity="scikit-learn").fit([[0], [1]], [0, 1])
 
@@ -118,7 +118,7 @@ def error_of(model, X, y, w):
 
 
 def least_error(model, X, y, w):
-    """Return the least error of all subtrees and the fewest leaves that have it, by recursion."""
+    """Return the least error of all subtrees and the fewest leaves that reach it, by recursion."""
     grown, rows = model.tree_, rows_of_nodes(model.tree_, X)
     classes = isinstance(model, DecisionTreeClassifier)
 
@@ -138,7 +138,7 @@ def least_error(model, X, y, w):
 
 @given(seed=seeds, classes=st.booleans(), weighted=st.booleans())
 @settings(max_examples=40)
-def test_pruning_by_error_keeps_the_smallest_of_the_best_subtrees(seed, classes, weighted):
+def test_reduced_error_pruning_keeps_the_smallest_best_subtree(seed, classes, weighted):
     rng = np.random.default_rng(seed)
     X = table(rng, 120, 4, missing=0.2)
     signal = np.nan_to_num(X[:, 0]) > 0
@@ -156,7 +156,7 @@ def test_pruning_by_error_keeps_the_smallest_of_the_best_subtrees(seed, classes,
     assert model.get_depth() == model.tree_.compute_node_depths().max() - 1
 
 
-def test_pruning_by_error_takes_known_labels_only():
+def test_reduced_error_pruning_needs_known_labels():
     model = DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])
     with pytest.raises(ValueError, match=r"not grown on: .'c'"):
         model.prune_by_error([[0]], ["c"])
@@ -169,7 +169,7 @@ def test_pruning_by_error_takes_known_labels_only():
 
 @pytest.mark.parametrize("limits", [{}, {"max_depth": 2}, {"spacing": 1, "decimals": 4}])
 @pytest.mark.parametrize("classes", [True, False])
-def test_the_text_is_scikit_learns(limits, classes):
+def test_text_export_equals_scikit_learn(limits, classes):
     X, y = datasets.load_iris(return_X_y=True)
     ours = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
     theirs = (tree.DecisionTreeClassifier if classes else tree.DecisionTreeRegressor)(
@@ -178,20 +178,20 @@ def test_the_text_is_scikit_learns(limits, classes):
     ours.fit(X, y)
     assert ours.export_text(**limits) == tree.export_text(theirs.fit(X, y), **limits)
     names = ["sepal", "petal", "long", "wide"]
-    wanted = tree.export_text(theirs, feature_names=names, **limits)
-    assert ours.export_text(names, **limits) == wanted
+    expected = tree.export_text(theirs, feature_names=names, **limits)
+    assert ours.export_text(names, **limits) == expected
     with pytest.raises(ValueError, match="must contain 4 elements, got 1"):
         ours.export_text(["one"])
 
 
-def test_a_frames_names_stand_in_the_text():
+def test_frame_column_names_are_in_the_text():
     X, y = datasets.load_iris(return_X_y=True, as_frame=True)
     text = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y).export_text()
     assert "petal" in text
 
 
 @pytest.mark.parametrize("max_depth", [None, 0, 2])
-def test_the_drawing_has_a_box_a_node_and_a_line_a_branch(max_depth):
+def test_plot_has_a_box_per_node_and_a_line_per_branch(max_depth):
     X, y = datasets.load_iris(return_X_y=True)
     names = ["<script>", "a & b", "c", '"d"']
     model = DecisionTreeClassifier(random_state=0).fit(pd.DataFrame(X, columns=names), y)
@@ -211,7 +211,7 @@ def test_the_drawing_has_a_box_a_node_and_a_line_a_branch(max_depth):
     assert sum("rows" in word for word in words) == len(shown)
 
 
-def test_errors_of_values_far_from_zero_prune_as_those_near_it():
+def test_errors_of_values_far_from_zero_prune_like_those_near_it():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.normal(scale=2.0, size=400)
     y[X[:, 0] > 0.5] += 8.0

@@ -1,4 +1,4 @@
-"""Splits that are drawn at random: scikit-learn's own trees, in either mode."""
+"""Tests of random splits: scikit-learn's trees, in either mode."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ LIMITS = st.fixed_dictionaries(
     parity=st.sampled_from([None, "scikit-learn"]),
 )
 @settings(max_examples=100)
-def test_classes(seed, limits, n, k, criterion, missing, weighted, parity):
+def test_classifier_splits_are_drawn(seed, limits, n, k, criterion, missing, weighted, parity):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, int(rng.integers(1, 8)), missing), rng.integers(0, k, n)
     weight = rng.uniform(0.1, 3.0, n) if weighted else None
@@ -56,7 +56,7 @@ def test_classes(seed, limits, n, k, criterion, missing, weighted, parity):
     missing=st.sampled_from([0.0, 0.3]),
 )
 @settings(max_examples=80)
-def test_values(seed, limits, n, criterion, missing):
+def test_regressor_splits_are_drawn(seed, limits, n, criterion, missing):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, int(rng.integers(1, 8)), missing), rng.gamma(2.0, size=n)
     weight = rng.uniform(0.1, 3.0, n)
@@ -68,7 +68,7 @@ def test_values(seed, limits, n, criterion, missing):
 
 
 @pytest.mark.parametrize("criterion", ["gain_ratio", "misclassification"])
-def test_our_own_criteria_are_not_drawn_for(criterion):
+def test_own_criteria_refuse_random_splits(criterion):
     with pytest.raises(ValueError, match="splitter='best'"):
         DecisionTreeClassifier(criterion=criterion, splitter="random").fit([[0], [1]], [0, 1])
 

@@ -1,4 +1,4 @@
-"""A warm start with other columns or classes is refused, and leaves the model as it was."""
+"""Tests that a warm start with other columns or classes is refused and keeps the model."""
 
 import numpy as np
 import pytest
@@ -22,20 +22,20 @@ def columns(count):
 
 
 def grown(kind, X, y):
-    """Return a model of two members that is to get two more, and what it predicts."""
+    """Return a model of two members, configured for two more, and its predictions."""
     model = kind(n_estimators=2, warm_start=True, random_state=0).fit(X, y)
     return model.set_params(n_estimators=4), model.predict(X)
 
 
-def assert_refused(model, X, y, told):
-    for _ in range(2):  # what was refused leaves nothing behind that the next fit goes by
-        with pytest.raises(ValueError, match=told):
+def assert_refused(model, X, y, message):
+    for _ in range(2):  # a refused fit leaves no state for the next one
+        with pytest.raises(ValueError, match=message):
             model.fit(X, y)
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 2)])
-def test_other_classes_are_refused(kind, first, second):
+def test_different_classes_are_refused(kind, first, second):
     X, y = columns(4), np.arange(N) % first
     model, before = grown(kind, X, y)
     assert_refused(model, X, np.arange(N) % second, r"y has the classes 0, 1.* warm_start=True")
@@ -46,7 +46,7 @@ def test_other_classes_are_refused(kind, first, second):
 
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
 @pytest.mark.parametrize("other", [3, 6])
-def test_other_columns_are_refused(kind, other):
+def test_different_columns_are_refused(kind, other):
     X, y = columns(4), np.arange(N) % 2
     model, before = grown(kind, X, y)
     assert_refused(model, columns(other), y, f"X has {other} features, and 4 .* warm_start=True")
@@ -55,12 +55,12 @@ def test_other_columns_are_refused(kind, other):
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
-def test_a_cold_start_takes_any_table(kind):
+def test_cold_start_accepts_any_table(kind):
     model = kind(n_estimators=2, random_state=0).fit(columns(4), np.arange(N) % 2)
     assert model.fit(columns(3), np.arange(N) % 3).n_features_in_ == 3
 
 
-def test_a_cold_fit_that_fails_leaves_the_members_it_had():
+def test_failed_cold_fit_keeps_the_earlier_members():
     X, y = columns(4), np.arange(N) % 2
     model = BaggingClassifier(n_estimators=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="Out of bag"):

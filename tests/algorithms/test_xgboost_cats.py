@@ -1,4 +1,4 @@
-"""XGBoost's file names the categories of frames: what is written, what is read, what cannot be."""
+"""Tests of the category section of XGBoost files: writing, reading, refusals."""
 
 import json
 
@@ -20,20 +20,20 @@ SHORT = ["i1", "u1", "i2", "i4", "i8"]  # whole numbers that XGBoost 3.2 can tra
 
 
 def codes(n=400):
-    """Return codes of four categories, and what they say."""
+    """Return codes of four categories, and a target of them."""
     rng = np.random.default_rng(0)
-    found = rng.integers(0, 4, n)
-    return found, np.array([0.0, 5.0, 1.0, 3.0])[found] + 0.01 * rng.normal(size=n)
+    result = rng.integers(0, 4, n)
+    return result, np.array([0.0, 5.0, 1.0, 3.0])[result] + 0.01 * rng.normal(size=n)
 
 
 def column(categories, missing=0.0):
-    """Return a column of categories, some of them missing."""
-    found = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
-    return pd.Categorical.from_codes(found, categories=pd.Index(categories))
+    """Return a categorical column with missing values."""
+    result = np.where(np.random.default_rng(1).random(400) < missing, -1, codes()[0])
+    return pd.Categorical.from_codes(result, categories=pd.Index(categories))
 
 
 def frame(missing=0.1):
-    """Return a frame of text, numbers, and two kinds of whole numbers."""
+    """Return a frame of text, numbers, and two integer dtypes."""
     return pd.DataFrame(
         {
             "word": column(WORDS, missing),
@@ -44,14 +44,14 @@ def frame(missing=0.1):
     )
 
 
-def turned(table):
-    """Return a frame whose categories stand in reverse order."""
+def with_reversed_categories(table):
+    """Return a frame with reversed order of categories."""
     kinds = {n: pd.CategoricalDtype(table[n].cat.categories[::-1]) for n in table if n != "x"}
     return table.astype(kinds)
 
 
 def section(path):
-    """Return what a file of XGBoost's says of categories."""
+    """Return the category section of an XGBoost file."""
     learner = json.loads(path.read_text())["learner"]
     booster = learner["gradient_booster"]
     return booster.get("gbtree", booster)["model"]["cats"]
@@ -67,7 +67,7 @@ def theirs(X, **params):
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_xgboost_serves_frames_by_the_names_of_their_categories(kind, tmp_path):
+def test_xgboost_predicts_frames_by_category_names(kind, tmp_path):
     X, path = frame(), tmp_path / "model.json"
     model = kind(n_estimators=20).fit(X, codes()[1])
     model.save_model(path, format="xgboost")
@@ -75,14 +75,16 @@ def test_xgboost_serves_frames_by_the_names_of_their_categories(kind, tmp_path):
     library.load_model(path)
     some = X[(X["word"] == "w").to_numpy()].head(3)
     some = some.assign(word=some["word"].cat.remove_unused_categories())
-    for asked in (X, turned(X), turned(X).head(1), some):
-        assert np.allclose(library.predict(asked), model.predict(asked), atol=1e-5)
-        found = library.apply(turned(asked))  # by DMatrix, which needs the types of columns
-        assert np.array_equal(found, library.apply(asked))
+    for requested in (X, with_reversed_categories(X), with_reversed_categories(X).head(1), some):
+        assert np.allclose(library.predict(requested), model.predict(requested), atol=1e-5)
+        result = library.apply(
+            with_reversed_categories(requested)
+        )  # by DMatrix, which needs the types of columns
+        assert np.array_equal(result, library.apply(requested))
     assert np.ptp(library.predict(X)) > 4.0
 
 
-def test_xgboost_serves_classes_of_polars_frames(tmp_path):
+def test_xgboost_predicts_polars_categories(tmp_path):
     words = pd.Series(column(["été", "z", "ß", "a"])).astype(str).to_list()
     kind = pl.Enum(["z", "ß", "été", "a"])
     X = pl.DataFrame({"word": pl.Series(words, dtype=kind), "x": np.arange(400.0)})
@@ -91,12 +93,12 @@ def test_xgboost_serves_classes_of_polars_frames(tmp_path):
     library = xgboost.XGBClassifier()
     library.load_model(tmp_path / "model.json")
     for own in (kind, pl.Categorical, pl.Enum(["a", "été", "z", "ß"])):
-        asked = X.with_columns(pl.col("word").cast(pl.String).cast(own))
-        assert np.array_equal(library.predict(asked), model.predict(X))
+        requested = X.with_columns(pl.col("word").cast(pl.String).cast(own))
+        assert np.array_equal(library.predict(requested), model.predict(X))
 
 
 @pytest.mark.parametrize("kind", [*SHORT, "text"])
-def test_the_section_is_the_one_that_xgboost_writes(kind, tmp_path):
+def test_category_section_equals_xgboost(kind, tmp_path):
     own = WORDS if kind == "text" else np.array([7, 1, 5, 3], kind)
     X = pd.DataFrame({"x": 0.0, "word": column(own), "y": 1.0})
     theirs(X).save_model(tmp_path / "theirs.json")
@@ -106,7 +108,7 @@ def test_the_section_is_the_one_that_xgboost_writes(kind, tmp_path):
     assert types == ["float", "c", "float"]
 
 
-def test_the_section_of_letters_that_are_not_ascii_is_as_of_arrow(tmp_path):
+def test_category_section_of_non_ascii_text_equals_arrow(tmp_path):
     names = ["z", "été", "", "ß"]  # XGBoost 3.2 counts bytes right in frames of Arrow and polars
     words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
     X = pl.DataFrame({"word": words, "x": np.zeros(400)})
@@ -115,7 +117,7 @@ def test_the_section_of_letters_that_are_not_ascii_is_as_of_arrow(tmp_path):
     assert section(tmp_path / "ours.json") == section(tmp_path / "theirs.json")
 
 
-def test_a_model_without_categories_names_none(tmp_path):
+def test_model_without_categories_has_no_section(tmp_path):
     for X in (np.zeros((400, 2)), pd.DataFrame({"none": pd.Categorical([None] * 400), "x": 0.0})):
         model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
         model.save_model(tmp_path / "model.json")
@@ -130,7 +132,7 @@ def test_a_model_without_categories_names_none(tmp_path):
 @pytest.mark.parametrize(
     "own", [[True, False], [1.5, 10.0, 2.5, 0.0], ["a", 1, 2.5, 3]], ids=["bool", "float", "mixed"]
 )
-def test_what_xgboost_knows_no_type_for_is_served_as_text(own, tmp_path):
+def test_types_unknown_to_xgboost_are_stored_as_text(own, tmp_path):
     word = pd.Categorical.from_codes(codes()[0] % len(own), categories=pd.Index(own))
     X = pd.DataFrame({"word": word, "x": np.arange(400.0)})
     model = NewtonBoostingRegressor(n_estimators=20).fit(X, codes()[1])
@@ -145,7 +147,7 @@ def test_what_xgboost_knows_no_type_for_is_served_as_text(own, tmp_path):
     assert np.array_equal(library.predict(text), model.predict(X).astype(np.float32))
 
 
-def test_categories_that_are_the_same_as_text_are_refused(tmp_path):
+def test_categories_equal_as_text_are_refused(tmp_path):
     X = pd.DataFrame({"word": column(["1", 1, 2, 3])})
     model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
     with pytest.raises(ModelFileError, match="two are the same"):
@@ -155,7 +157,7 @@ def test_categories_that_are_the_same_as_text_are_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["xgboost", "harness"])
 @pytest.mark.parametrize("unit", ["ns", "s"])
-def test_dates_are_refused_whatever_they_count(unit, form, tmp_path):
+def test_dates_of_any_unit_are_refused(unit, form, tmp_path):
     X = pd.DataFrame({"day": column(pd.date_range("2020", periods=4, unit=unit))})
     model = NewtonBoostingRegressor(n_estimators=2).fit(X, codes()[1])
     with pytest.raises(ModelFileError, match="text or numbers"):
@@ -167,7 +169,7 @@ def test_dates_are_refused_whatever_they_count(unit, form, tmp_path):
 
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_frames_are_served_by_the_names_that_xgboost_wrote(kind, booster, tmp_path):
+def test_frames_are_predicted_by_the_names_in_xgboost_files(kind, booster, tmp_path):
     X = frame()
     library = theirs(X, booster=booster)
     library.save_model(tmp_path / "theirs.json")
@@ -178,15 +180,17 @@ def test_frames_are_served_by_the_names_that_xgboost_wrote(kind, booster, tmp_pa
     served = xgboost.XGBRegressor()
     served.load_model(tmp_path / "kept.json")
     kept, own = (kind().load_model(tmp_path / f"{name}.json") for name in ("kept", "own"))
-    wanted = library.predict(X)
-    for asked in (X, turned(X)):
+    expected = library.predict(X)
+    for requested in (X, with_reversed_categories(X)):
         for one in (model, served, kept, own):
-            np.testing.assert_allclose(one.predict(asked), wanted, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(one.predict(requested), expected, rtol=1e-6, atol=1e-6)
     numbers = X.assign(**{n: X[n].cat.codes.replace(-1, np.nan) for n in X if n != "x"})
-    assert np.array_equal(model.predict(turned(X)), model.ensemble_.predict(numbers.to_numpy()))
+    assert np.array_equal(
+        model.predict(with_reversed_categories(X)), model.ensemble_.predict(numbers.to_numpy())
+    )
 
 
-def test_what_xgboost_did_not_train_on_is_missing(tmp_path):
+def test_categories_unseen_by_xgboost_are_missing(tmp_path):
     X = frame()
     theirs(X).save_model(tmp_path / "model.json")
     model = NewtonBoostingRegressor().load_model(tmp_path / "model.json")
@@ -194,38 +198,41 @@ def test_what_xgboost_did_not_train_on_is_missing(tmp_path):
     assert np.array_equal(model.predict(new), model.predict(X.assign(word=np.nan)))
 
 
-def test_training_goes_on_with_the_codes_that_xgboost_wrote(tmp_path):
+def test_training_continues_with_xgboost_codes(tmp_path):
     X, y = frame(missing=0.0), codes()[1]
     library = theirs(X)
     library.save_model(tmp_path / "model.json")
     more = NewtonBoostingRegressor(n_estimators=3)
-    more.fit(turned(X), y, xgb_model=str(tmp_path / "model.json"))
+    more.fit(with_reversed_categories(X), y, xgb_model=str(tmp_path / "model.json"))
     assert more.categories_["word"].tolist() == WORDS
-    assert np.abs(more.predict(turned(X)) - y).max() < np.abs(library.predict(X) - y).max() + 0.05
+    assert (
+        np.abs(more.predict(with_reversed_categories(X)) - y).max()
+        < np.abs(library.predict(X) - y).max() + 0.05
+    )
 
 
 @pytest.mark.parametrize("kind", [NewtonBoostingRegressor, HistogramBoostingRegressor])
-def test_frames_whose_names_are_no_text_are_served_by_place(kind, tmp_path):
+def test_frames_with_non_string_names_are_matched_by_position(kind, tmp_path):
     X = pd.DataFrame({0: column([5, 0, -1, 3]), 1: np.zeros(400)})
     library = theirs(X)
     library.save_model(tmp_path / "model.json")  # it calls them "0" and "1"
     model = kind().load_model(tmp_path / "model.json")
     with pytest.warns(UserWarning, match="valid feature names"):
-        found = model.predict(X)
-    assert np.array_equal(found.astype(np.float32), library.predict(X))
+        predictions = model.predict(X)
+    assert np.array_equal(predictions.astype(np.float32), library.predict(X))
 
 
-def test_xgboost_goes_on_from_a_file_of_ours(tmp_path):
+def test_xgboost_continues_from_our_file(tmp_path):
     X, path = frame(), tmp_path / "model.json"
     model = NewtonBoostingRegressor(n_estimators=5).fit(X, codes()[1])
     model.save_model(path)
     more = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True, n_jobs=1)
-    more.fit(turned(X), codes()[1], xgb_model=str(path))
-    found = more.predict(X, iteration_range=(0, 5))
-    assert np.array_equal(found, model.predict(X).astype(np.float32))
+    more.fit(with_reversed_categories(X), codes()[1], xgb_model=str(path))
+    predictions = more.predict(X, iteration_range=(0, 5))
+    assert np.array_equal(predictions, model.predict(X).astype(np.float32))
     more.save_model(path)
     again = NewtonBoostingRegressor().load_model(path)
-    assert np.array_equal(again.predict(turned(X)), more.predict(X))
+    assert np.array_equal(again.predict(with_reversed_categories(X)), more.predict(X))
     assert again.categories_["short"].dtype == np.int16
 
 
@@ -237,12 +244,12 @@ def test_columns_without_names_have_categories_too(tmp_path):
     model = NewtonBoostingRegressor().load_model(path)
     assert list(model.categories_) == [0, 2, 3]
     with pytest.warns(UserWarning, match="fitted without feature names"):
-        found = model.predict(turned(X))
-    assert np.array_equal(found, library.predict(X))
+        predictions = model.predict(with_reversed_categories(X))
+    assert np.array_equal(predictions, library.predict(X))
 
 
-def test_names_that_xgboost_cuts_at_letters_are_not_believed(tmp_path):
-    own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which looks sound
+def test_names_truncated_by_xgboost_are_not_used(tmp_path):
+    own = ["automne", "hiver", "printemps", "été"]  # XGBoost 3.2 writes "ét", which appears valid
     X = pd.DataFrame({"season": column(own)})
     library = theirs(X)
     library.save_model(tmp_path / "model.json")
@@ -254,20 +261,20 @@ def test_names_that_xgboost_cuts_at_letters_are_not_believed(tmp_path):
     assert np.array_equal(model.predict(numbers).astype(np.float32), library.predict(X))
 
 
-def written_anew(path, change):
+def rewritten(path, change):
     """Change the document of a model file."""
     document = json.loads(path.read_text())
     change(document, document["learner"]["gradient_booster"]["model"]["cats"])
     path.write_text(json.dumps(document))
 
 
-def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
+def test_names_are_used_from_the_fixed_version_on(tmp_path):
     path, names = tmp_path / "model.json", ["z", "été", "", "ß"]
     words = pl.Series(np.array(names)[codes()[0]].tolist(), dtype=pl.Enum(names))
     X = pl.DataFrame({"word": words})
     library = theirs(X)
     library.save_model(path)
-    written_anew(path, lambda document, _: document.update(version=[3, 4, 0]))
+    rewritten(path, lambda document, _: document.update(version=[3, 4, 0]))
     model = NewtonBoostingRegressor().load_model(path)
     assert model.categories_["word"].tolist() == names
     assert np.array_equal(model.predict(X).astype(np.float32), library.predict(X))
@@ -275,7 +282,7 @@ def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
     def cut(_, cats):
         cats["enc"][0]["offsets"][1:3] = [2, 5]  # within a letter
 
-    written_anew(path, cut)
+    rewritten(path, cut)
     with pytest.raises(ValueError, match="does not name its categories"):
         NewtonBoostingRegressor().load_model(path).predict(X)
 
@@ -296,9 +303,9 @@ def test_names_are_believed_from_the_version_on_that_counts_bytes(tmp_path):
         lambda cats: cats.update(enc=3),
     ],
 )
-def test_a_section_that_does_not_fit_is_refused(broken, tmp_path):
+def test_invalid_section_is_refused(broken, tmp_path):
     path = tmp_path / "model.json"
     theirs(frame()).save_model(path)
-    written_anew(path, lambda _, cats: broken(cats))
+    rewritten(path, lambda _, cats: broken(cats))
     with pytest.raises(ModelFileError, match="cannot be read as a model"):
         NewtonBoostingRegressor().load_model(path)

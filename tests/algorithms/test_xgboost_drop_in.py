@@ -1,4 +1,4 @@
-"""Programs for XGBoost's scikit-learn estimators run on ours with one changed import."""
+"""Tests that programs for XGBoost's scikit-learn estimators run on ours with one changed import."""
 
 import inspect
 
@@ -27,7 +27,7 @@ def classifier(**params):
     return NewtonBoostingClassifier(**{"n_estimators": 8, "random_state": 0, **params})
 
 
-def test_every_argument_of_xgboosts_estimators_is_taken():
+def test_every_argument_of_xgboost_estimators_is_accepted():
     theirs = inspect.signature(xgboost.XGBModel.__init__).parameters
     known = {*constructor_defaults(NewtonBoostingClassifier), *XGBOOST.by_name}
     assert set(theirs) - {"self", "kwargs"} <= known
@@ -50,14 +50,14 @@ def test_every_row_has_one_meaning():
         ("seed", "random_state", 4),
     ],
 )
-def test_an_alias_means_what_the_name_means(alias, name, value):
+def test_alias_means_the_same_as_the_name(alias, name, value):
     by_alias = clone(classifier(**{alias: value})).fit(X, Y)
     by_name = classifier(**{name: value}).fit(X, Y)
     assert np.array_equal(by_alias.predict_proba(X), by_name.predict_proba(X))
     assert by_alias.get_params()[alias] == value
 
 
-def test_parameters_about_output_change_nothing():
+def test_output_parameters_do_not_change_the_model():
     quiet = classifier(
         verbosity=0, use_label_encoder=False, predictor="cpu_predictor", device="cpu", silent=True
     ).fit(X, Y)
@@ -74,18 +74,18 @@ def test_parameters_about_output_change_nothing():
         {"updater": "refresh"},
     ],
 )
-def test_what_cannot_be_had_is_refused_with_a_reason(params):
+def test_unsupported_parameters_are_refused_with_a_reason(params):
     ((name, _),) = params.items()
     with pytest.raises(ValueError, match=f"NewtonBoostingClassifier does not support {name}="):
         classifier(**params).fit(X, Y)
 
 
-def test_a_misspelt_parameter_gets_the_name_that_was_meant():
+def test_misspelt_parameter_suggests_the_right_name():
     with pytest.raises(TypeError, match="did you mean 'max_depth'"):
         NewtonBoostingRegressor(maxdepth=3)
 
 
-def test_xgboosts_own_callbacks_work(capsys):
+def test_xgboost_callbacks_work(capsys):
     callbacks = [
         xgboost.callback.EvaluationMonitor(period=2),
         xgboost.callback.EarlyStopping(rounds=3),
@@ -100,7 +100,7 @@ def test_xgboosts_own_callbacks_work(capsys):
     assert capsys.readouterr().out.startswith("[0]\tvalidation_0-logloss:")
 
 
-def test_early_stopping_that_saves_the_best_keeps_its_rounds_alone():
+def test_early_stopping_with_save_best_keeps_the_best_rounds_only():
     stop = xgboost.callback.EarlyStopping(rounds=3, save_best=True)
     model = classifier(n_estimators=60, callbacks=[stop])
     model.fit(X, Y, eval_set=[(X_VALID, Y_VALID)])
@@ -108,7 +108,7 @@ def test_early_stopping_that_saves_the_best_keeps_its_rounds_alone():
     assert stop.save_best
 
 
-def test_a_callback_can_end_training_before_and_after_a_round():
+def test_callback_can_end_training_before_and_after_a_round():
     class Stop(xgboost.callback.TrainingCallback):
         def __init__(self, at, *, early):
             self.at, self.early = at, early
@@ -132,18 +132,18 @@ def test_callbacks_are_refused_in_parity_mode():
 
 
 @pytest.mark.parametrize("given", ["estimator", "booster", "file"])
-def test_boosting_goes_on_from_xgboosts_models(given, tmp_path):
+def test_boosting_continues_from_xgboost_models(given, tmp_path):
     theirs = xgboost.XGBClassifier(n_estimators=5).fit(X, Y)
     path = tmp_path / "model.json"
     theirs.save_model(path)
     first = {"estimator": theirs, "booster": theirs.get_booster(), "file": path}[given]
     model = classifier(n_estimators=3).fit(X, Y, xgb_model=first)
     assert model.n_iter_ == 8
-    found = model.predict_proba(X, iteration_range=(0, 5))
-    np.testing.assert_allclose(found, theirs.predict_proba(X), rtol=1e-5)
+    probabilities = model.predict_proba(X, iteration_range=(0, 5))
+    np.testing.assert_allclose(probabilities, theirs.predict_proba(X), rtol=1e-5)
 
 
-def test_the_booster_has_xgboosts_forms(tmp_path):
+def test_booster_has_the_xgboost_formats(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = classifier().fit(frame, Y)
     ours, theirs = model.get_booster(), xgboost.Booster()
@@ -152,11 +152,11 @@ def test_the_booster_has_xgboosts_forms(tmp_path):
     assert ours.feature_names == theirs.feature_names == list("abcd")
     assert ours.num_boosted_rounds() == theirs.num_boosted_rounds() == 8
     for kind in ("weight", "gain", "total_cover"):
-        found, expected = (one.get_score(importance_type=kind) for one in (ours, theirs))
-        assert found == pytest.approx(expected, rel=1e-4)
-    found, expected = (one.trees_to_dataframe() for one in (ours, theirs))
-    assert list(found.columns) == list(expected.columns)
-    assert sorted(found["Feature"]) == sorted(expected["Feature"])
+        result, expected = (one.get_score(importance_type=kind) for one in (ours, theirs))
+        assert result == pytest.approx(expected, rel=1e-4)
+    result, expected = (one.trees_to_dataframe() for one in (ours, theirs))
+    assert list(result.columns) == list(expected.columns)
+    assert sorted(result["Feature"]) == sorted(expected["Feature"])
     lines, others = (one.get_dump()[0].splitlines() for one in (ours, theirs))
     assert len(lines) == len(others)
     assert ours.get_dump(dump_format="json", with_stats=True)[0].startswith("{")
@@ -165,7 +165,7 @@ def test_the_booster_has_xgboosts_forms(tmp_path):
     )
 
 
-def test_a_failed_fit_leaves_the_model():
+def test_failed_fit_keeps_the_model():
     model = classifier().fit(X, Y)
     before = model.predict_proba(X)
     model.set_params(eval_metric="nonsense")

@@ -1,4 +1,4 @@
-"""``parity="xgboost"``: the library's own trees, thresholds, default directions and leaves."""
+"""Tests of ``parity="xgboost"``: the trees, thresholds, default directions and leaves."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
 @pytest.mark.parametrize("number", range(5))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("method", METHODS)
-def test_random_boosters_are_xgboosts(method, objective, number):
+def test_random_boosters_equal_xgboost(method, objective, number):
     drawn = draw_configuration([7, number], method, objective, 2000)
     assert first_difference(*drawn) == "", drawn[-1]
 
@@ -28,13 +28,13 @@ def test_random_boosters_are_xgboosts(method, objective, number):
 @pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize("objective", OTHERS)
 @pytest.mark.parametrize("method", METHODS)
-def test_other_objectives_are_xgboosts(method, objective, number):
+def test_other_objectives_equal_xgboost(method, objective, number):
     drawn = draw_configuration([8, number], method, objective, 1000)
     assert first_difference(*drawn) == "", drawn[-1]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_real_tables_give_xgboosts_boosters(method):
+def test_real_tables_equal_xgboost(method):
     for load, objective in ((datasets.load_diabetes, 0), (datasets.load_iris, 2)):
         X, y = load(return_X_y=True)
         params = {"objective": OBJECTIVES[objective], "tree_method": method, "n_estimators": 10}
@@ -43,8 +43,8 @@ def test_real_tables_give_xgboosts_boosters(method):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("method", METHODS)
-def test_splits_that_only_rounding_makes_are_xgboosts(method, seed):
-    """Targets cancel but for the rounding of their sums, so the order of every sum decides."""
+def test_splits_caused_by_rounding_equal_xgboost(method, seed):
+    """Targets cancel up to rounding, so the order of every sum decides."""
     rng = np.random.default_rng(seed)
     half = rng.integers(0, 4, (150, 2))
     y = (np.exp(rng.normal(size=150) * 8) * 1e8).astype(np.float32)
@@ -58,7 +58,7 @@ def test_splits_that_only_rounding_makes_are_xgboosts(method, seed):
     assert rounds[0][0].n_leaves > 4
 
 
-def hole(X, share):
+def with_missing(X, share):
     """Return X with a share of its values missing."""
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
 
@@ -69,8 +69,8 @@ EDGES = {
     "one row": (lambda X, y: (X[:1], y[:1]), None, {}),
     "two rows": (lambda X, y: (X[:2], y[:2]), None, LOOSE),
     "all missing": (lambda X, y: (np.full_like(X, np.nan), y), None, LOOSE),
-    "hardly any missing": (lambda X, y: (hole(X, 0.01), y), None, LOOSE),
-    "hardly any present": (lambda X, y: (hole(X, 0.95), y), None, LOOSE),
+    "hardly any missing": (lambda X, y: (with_missing(X, 0.01), y), None, LOOSE),
+    "hardly any present": (lambda X, y: (with_missing(X, 0.95), y), None, LOOSE),
     "constant y": (lambda X, _: (X, np.ones(len(X))), None, {}),
     "constant X": (lambda X, y: (np.ones_like(X), y), None, {}),
     "neighbours": (lambda X, y: (2**31 + np.round(X * 300), y), None, {}),
@@ -94,7 +94,7 @@ EDGES = {
 
 @pytest.mark.parametrize("name", EDGES)
 @pytest.mark.parametrize("method", METHODS)
-def test_edges_are_xgboosts(method, name):
+def test_bin_edges_equal_xgboost(method, name):
     make, weight, params = EDGES[name]
     rng = np.random.default_rng(0)
     X, y = make(rng.normal(size=(200, 3)), rng.normal(size=200))
@@ -103,7 +103,7 @@ def test_edges_are_xgboosts(method, name):
 
 
 @pytest.mark.parametrize("policy", ["depthwise", "lossguide"])
-def test_levels_of_more_than_256_nodes_are_split_in_parts(policy):
+def test_levels_of_more_than_256_nodes_are_processed_in_parts(policy):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(6000, 3)).astype(np.float32), rng.normal(size=6000)
     params = {
@@ -119,14 +119,14 @@ def test_levels_of_more_than_256_nodes_are_split_in_parts(policy):
     assert first_difference(X, y, None, params) == ""
 
 
-def test_training_ends_where_it_is_told_to():
+def test_training_ends_at_the_given_limits():
     rounds, base = train({"n_estimators": 9}, stop=lambda trees: trees[0].nodes["value"][0] > -9)
     assert len(rounds) == 1
     assert base.dtype == np.float32
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"subsample": 0.5}, "subsample=0.5"),
         ({"colsample_bynode": 0.3}, "colsample_bynode=0.3"),
@@ -146,12 +146,12 @@ def test_training_ends_where_it_is_told_to():
         ({"prune": "post"}, "prune='post'"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(changes, said):
-    with pytest.raises(ValueError, match=said):
+def test_unsupported_parameters_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
         train(changes)
 
 
-def test_cuts_of_another_table_are_refused():
+def test_bin_edges_of_another_table_are_refused():
     with pytest.raises(ValueError, match="not those of 2 features"):
         train({"tree_method": "hist"}, cuts=([0, 3], [0.0, 1.0, 2.0]))
     with pytest.raises(ValueError, match="cuts are for tree_method='hist'"):

@@ -1,4 +1,4 @@
-"""The asv suite keeps the rules without which asv misleads."""
+"""Tests that the asv suite follows the rules that keep its results comparable."""
 
 import contextlib
 import inspect
@@ -39,12 +39,12 @@ def methods(case: type) -> list[str]:
     return [name for name in dir(case) if name.startswith(kinds)]
 
 
-def test_the_static_names_are_those_of_the_registry() -> None:
-    """asv would give one algorithm's times another's name, were the list made at run time."""
+def test_static_names_equal_the_registry() -> None:
+    """A list made at run time would give one algorithm's times another's name in asv."""
     assert load_registry(strangers=False).names("algorithm") == names.ALGORITHMS
 
 
-def test_the_data_is_what_the_names_promise() -> None:
+def test_data_matches_the_names() -> None:
     assert sorted(name for name, *_ in data.tables()) == names.DATASETS
 
 
@@ -60,7 +60,7 @@ def test_every_case_takes_enough_samples_and_has_a_version(case: type) -> None:
             assert "loss" in name, "asv takes lower for better"
 
 
-def test_threads_are_capped_before_numpy_is_loaded() -> None:
+def test_threads_are_limited_before_numpy_is_loaded() -> None:
     code = (
         "import os, sys, benchmarks; print(os.environ['OMP_NUM_THREADS'], 'numpy' in sys.modules)"
     )
@@ -85,12 +85,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
 
 @pytest.fixture
 def cache(made: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> dict:
-    """Return what asv hands to a case, in the folder that asv runs it in."""
+    """Return the facts that asv passes to a case, in the folder in which asv runs it."""
     monkeypatch.chdir(made[0])
     return made[1]
 
 
-def test_a_case_of_each_kind_runs(cache: dict) -> None:
+def test_case_of_each_kind_runs(cache: dict) -> None:
     for case, dataset in ((models.Fit(), "breast_cancer"), (models.Memory(), "diabetes")):
         case.setup(cache, "sklearn.decision_tree", dataset)
         for name in methods(type(case)):
@@ -101,7 +101,7 @@ def test_a_case_of_each_kind_runs(cache: dict) -> None:
     assert 0 < case.track_loss(cache, "sklearn.decision_tree", "diabetes") < 2
 
 
-def test_setting_up_again_costs_nothing(cache: dict) -> None:
+def test_repeated_setup_does_no_work(cache: dict) -> None:
     case = models.Predict()
     arguments = (cache, "sklearn.decision_tree", "breast_cancer")
     case.setup(*arguments)
@@ -110,14 +110,14 @@ def test_setting_up_again_costs_nothing(cache: dict) -> None:
     assert case.model is fitted
 
 
-def test_what_a_commit_lacks_is_skipped_not_failed(cache: dict) -> None:
+def test_algorithms_missing_in_a_commit_are_skipped_not_failed(cache: dict) -> None:
     with pytest.raises(NotImplementedError):
         models.Fit().setup(cache, "not-yet-written", "digits")
     with pytest.raises(NotImplementedError):
         startup.FirstFit().setup(cache, "not-yet-written")
 
 
-def test_training_and_test_rows_are_parted(cache: dict) -> None:
+def test_training_and_test_rows_do_not_overlap(cache: dict) -> None:
     whole = {name: len(y) for name, _, _, y in data.tables()}
     for name, rows in whole.items():
         X, y = data.read(name, "train")
@@ -134,7 +134,7 @@ def test_loss_is_lower_for_the_better_model() -> None:
     assert drive.loss(target + 0.1, target, 0) < drive.loss(np.zeros(3), target, 0)
 
 
-def test_the_raw_statements_run(cache: dict, capsys: pytest.CaptureFixture[str]) -> None:
+def test_raw_statements_run(cache: dict, capsys: pytest.CaptureFixture[str]) -> None:
     case, first = startup.Startup(), startup.FirstFit()
     statements = [
         case.timeraw_import(),
@@ -149,7 +149,7 @@ def test_the_raw_statements_run(cache: dict, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_the_very_first_fit_compiles_into_a_folder_of_its_own() -> None:
+def test_first_fit_compiles_into_its_own_folder() -> None:
     statement = inspect.cleandoc(startup.VeryFirstFit().timeraw_fit("decision_tree"))
     seen = statement.replace(
         "shutil.rmtree(folder)", "print(len(list(os.walk(folder)))); shutil.rmtree(folder)"
@@ -162,7 +162,7 @@ def test_the_very_first_fit_compiles_into_a_folder_of_its_own() -> None:
 
 @pytest.mark.slow
 def test_asv_runs_a_case_of_each_kind(tmp_path: Path) -> None:
-    """The whole suite is `make bench`; here one algorithm goes through asv itself."""
+    """The whole suite is `make bench`; here one algorithm runs through asv itself."""
     environment = os.environ | {"HOME": str(tmp_path)}
     command = [sys.executable, "-m", "asv"]
     subprocess.run([*command, "machine", "--yes"], cwd=ROOT, env=environment, check=True)
@@ -182,7 +182,7 @@ BORROW = (
 
 @pytest.fixture(scope="module")
 def small_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Clone the last two commits, with a configuration that installs the project alone."""
+    """Clone the last two commits, with a configuration that installs only the project."""
     clone = tmp_path_factory.mktemp("asv") / "clone"
     subprocess.run(["git", "clone", "--quiet", "--local", str(ROOT), str(clone)], check=True)
     config = read_config(clone / "asv.conf.json")
@@ -216,16 +216,16 @@ def asv(clone: Path, *words: str) -> str:
 
 
 @pytest.mark.slow
-def test_two_commits_of_a_fresh_clone_are_compared_and_published(small_clone: Path) -> None:
+def test_two_commits_of_a_new_clone_are_compared_and_published(small_clone: Path) -> None:
     """`asv continuous` and `asv publish`, as the workflows call them, over one quick case."""
     pytest.importorskip("virtualenv", reason="asv makes its environments with it")
     asv(small_clone, "machine", "--yes", "--machine", "ci")
     small = ("--bench", "Startup.timeraw_import", "-a", "rounds=1", "-a", "repeat=1")
-    told = asv(
+    message = asv(
         small_clone, "continuous", "--machine", "ci", "--factor", "100", *small, "HEAD~1", "HEAD"
     )
-    assert "startup.Startup.timeraw_import" in told
-    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED" in told
+    assert "startup.Startup.timeraw_import" in message
+    assert "BENCHMARKS NOT SIGNIFICANTLY CHANGED" in message
     asv(small_clone, "publish")
     pages = small_clone / ".asv" / "html"
     assert (pages / "index.html").is_file()

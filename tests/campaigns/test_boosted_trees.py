@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, beside scikit-learn's own.
+"""Comparison of random boosters, and boosters on real tables, with scikit-learn's.
 
 ``SOAK_BOOSTERS`` (60) random ones drawn from ``SOAK_SEED`` (1). Real tables are those of the folder
 that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each, of which at most
@@ -42,21 +42,23 @@ pytestmark = pytest.mark.slow
 
 
 def compare(loss, X, y, weight, params):
-    """Hold a booster in parity mode to scikit-learn's."""
+    """Compare a booster in parity mode with scikit-learn's."""
     regression = loss in REGRESSION
     ours = GradientBoostingRegressor if regression else GradientBoostingClassifier
     theirs = getattr(ensemble, ours.__name__)
     ours, theirs = ours(parity="scikit-learn", loss=loss, **params), theirs(loss=loss, **params)
     both = ours.fit(X, y, weight), theirs.fit(X, y, weight)
-    said = [model.predict(X) if regression else model.decision_function(X) for model in both]
+    messages = [model.predict(X) if regression else model.decision_function(X) for model in both]
     for a, b in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
         np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
-    np.testing.assert_allclose(*said, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(said[1]).max()))
+    np.testing.assert_allclose(
+        *messages, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(messages[1]).max())
+    )
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_random_boosters_are_scikit_learns(number):
+def test_random_boosters_equal_scikit_learn(number):
     rng = np.random.default_rng([SEED, number])
     n = int(rng.integers(20, 300))
     X = columns.table(rng, n, int(rng.integers(1, 6)))
@@ -69,8 +71,8 @@ def test_random_boosters_are_scikit_learns(number):
     compare(loss, X, y, weight, {"n_estimators": 6, "random_state": number, **params})
 
 
-def mirrored():
-    """Return the names of the tables that are small enough."""
+def mirror_table_names():
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
@@ -79,14 +81,14 @@ def mirrored():
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
-def test_real_tables_give_scikit_learns_boosters(name):
-    found = table_of(resolve(name, load_registry()))
-    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+def test_real_tables_boosters_equal_scikit_learn(name):
+    table = table_of(resolve(name, load_registry()))
+    X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = np.nan_to_num(X.to_numpy(np.float64), nan=-1.0)
     rows = np.random.default_rng(SEED).permutation(len(X))[:ROWS]
-    X, y = X[rows], np.asarray(found.y)[rows]
-    losses = ["log_loss"] if found.classes else REGRESSION
+    X, y = X[rows], np.asarray(table.y)[rows]
+    losses = ["log_loss"] if table.classes else REGRESSION
     for loss in losses:
         for params in ({}, {"subsample": 0.7, "max_features": "sqrt"}):
             compare(loss, X, y, None, {"n_estimators": 5, "random_state": SEED, **params})

@@ -1,8 +1,8 @@
-"""Kernels compiled with numba's check of every index, in tests of kernels, parity and prediction.
+"""Kernel, parity and prediction tests with numba's bounds check of every index.
 
-An index out of bounds raises IndexError there instead of reading or writing any memory. The kernels
-are kept in a folder of their own, which ``HARNESS_CHECKED_KERNELS`` names, so that another run need
-not compile them again.
+An index out of bounds raises IndexError instead of reading or writing any memory. The kernels are
+cached in a separate folder, which ``HARNESS_CHECKED_KERNELS`` names, so that another run does not
+compile them again.
 """
 
 import os
@@ -41,7 +41,7 @@ read(np.zeros(3), 3)
 
 
 def run_checked(folder, *command):
-    """Return a finished child of Python whose kernels check indices."""
+    """Run Python in a child process whose kernels check indices."""
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "HARNESS_KERNEL_CACHE": str(folder)}
     return subprocess.run(
         [sys.executable, *command],
@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_an_index_out_of_bounds_is_an_error_there(folder, tmp_path):
+def test_out_of_bounds_index_is_an_error_in_checked_kernels(folder, tmp_path):
     script = tmp_path / "beyond.py"
     script.write_text(BEYOND)
     done = run_checked(folder, str(script))

@@ -1,4 +1,4 @@
-"""A matrix of trials on a cluster whose workers are killed, through the command line and the store.
+"""Run of many trials on a cluster whose workers are killed, through command line and store.
 
 ``DASK_TRIALS`` (500) trials of the command itself, ``harness run --executor dask``; five workers
 are killed while they work, and the run itself once. At the end every trial is stored, done, and
@@ -60,12 +60,12 @@ class Campaign:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process):
-        told = process.communicate(timeout=300)
-        assert process.returncode == 0, told
+        output = process.communicate(timeout=300)
+        assert process.returncode == 0, output
         return self.outcomes()
 
     def done(self):
-        """Return when each trial that is done was begun: one whose workers were killed is not."""
+        """Return the start time of each trial that finished without losing its worker."""
         return {one.trial.id: one.started for one in self.outcomes() if one.status is Status.DONE}
 
     def outcomes(self):
@@ -80,7 +80,7 @@ def is_busy(dask_worker):
 
 
 def kill_one(client):
-    """Kill a worker that works, and wait until another one has taken its place."""
+    """Kill a busy worker, and wait until another one has replaced it."""
     address, pid = wait_until(lambda: busy_one(client), 60.0)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: address not in client.nthreads(), 60.0)
@@ -88,13 +88,13 @@ def kill_one(client):
 
 
 def busy_one(client):
-    """Return the address and the process of a worker that works, or None."""
-    told = client.run(is_busy, on_error="ignore")
-    return next(((address, pid) for address, (works, pid) in told.items() if works), None)
+    """Return the address and the process of a busy worker, or None."""
+    result = client.run(is_busy, on_error="ignore")
+    return next(((address, pid) for address, (works, pid) in result.items() if works), None)
 
 
 def stored_in(results):
-    """Return how many outcomes are stored."""
+    """Return the number of stored outcomes."""
     if not (results / DATABASE).exists():
         return 0
     with closing(sqlite3.connect(f"file:{results / DATABASE}?mode=ro", uri=True)) as rows:
@@ -105,7 +105,7 @@ def stored_in(results):
 
 
 @pytest.mark.slow
-def test_a_long_matrix_survives_five_workers_and_its_own_end(tmp_path):
+def test_long_run_survives_five_lost_workers_and_its_own_end(tmp_path):
     count = int(os.environ.get("DASK_TRIALS", "500"))
     text = EXPERIMENT.format(numbers=list(range(count)))
     known = {}
@@ -121,24 +121,24 @@ def test_a_long_matrix_survives_five_workers_and_its_own_end(tmp_path):
                 process.communicate()
                 known = campaign.done()
                 process = campaign.start()
-        found = campaign.finish(process)
-    assert len({outcome.trial.id for outcome in found}) == len(found) == count
-    assert Counter(outcome.status for outcome in found) == {Status.DONE: count}
+        result = campaign.finish(process)
+    assert len({outcome.trial.id for outcome in result}) == len(result) == count
+    assert Counter(outcome.status for outcome in result) == {Status.DONE: count}
     assert known.items() <= campaign.done().items()
     assert len(known) > count * KILLS // 2 // (KILLS + 3)
-    lost = [address for outcome in found for address in outcome.facts["dask"]["lost"]]
+    lost = [address for outcome in result for address in outcome.facts["dask"]["lost"]]
     assert 1 <= len(set(lost)) <= KILLS
     sys.stdout.write(f"{count} trials, {KILLS} workers killed, {len(lost)} trials done again\n")
 
 
 @pytest.mark.slow
-def test_a_run_and_a_duel_go_through_the_command_line(tmp_path):
+def test_run_and_duel_work_from_the_command_line(tmp_path):
     with cluster_of(1) as cluster:
         campaign = Campaign(tmp_path, cluster.scheduler_address, DUEL)
-        found = campaign.finish(campaign.start())
-    assert found
+        result = campaign.finish(campaign.start())
+    assert result
     with Store.open(campaign.results) as store:
         ((duel, _),) = store.duels()
-    for facts in (found[0].facts, duel.facts):
+    for facts in (result[0].facts, duel.facts):
         assert facts["dask"]["machine"] == machine.machine_id()
         assert facts["dask"]["worker"].startswith("tcp://")

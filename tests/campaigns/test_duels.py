@@ -1,9 +1,9 @@
-"""Hundreds of duels whose true ratio is known, while the load of the machine changes.
+"""Hundreds of duels with a known true ratio, under changing load of the machine.
 
 ``SOAK_DUELS`` (6; 200 in full) duels of an algorithm against itself, half as many against one that
 burns 10 % of each call's own time on top, and ``SOAK_REPLAYS`` (2000) replays of launches on the
-real schedule of looks, all drawn from ``SOAK_SEED`` (1). Where ``SOAK_DUEL_LOG`` names a file,
-each duel is appended to it as a line of JSON.
+real schedule of interim analyses, all drawn from ``SOAK_SEED`` (1). If ``SOAK_DUEL_LOG`` names a
+file, each duel is appended to it as a line of JSON.
 """
 
 import json
@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from duel_kit import EVERY_REAL, arena, changing_load, duel_of, until_decided
+from duel_kit import EVERY_REAL, changing_load, duel_of, duel_runner, until_decided
 from scipy.stats import binomtest
 
 from harness.analysis.interim_analysis import INTERIM_LAUNCHES, stop_reason
@@ -26,22 +26,22 @@ DUELS = int(os.environ.get("SOAK_DUELS", "6"))
 REPLAYS = int(os.environ.get("SOAK_REPLAYS", "2000"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 ALPHA = 0.01  # of a duel of 8 launches, whose 99 % interval is to hold the true ratio
-LOOKS_ALPHA = 0.05  # of a duel that is looked at four times
+LOOKS_ALPHA = 0.05  # of a duel with four interim analyses
 BURN = 0.1
 FEW_BLOCKS, MANY_BLOCKS = 2, 12  # a call is short beside the start of a launch
 SECONDS = 120  # in which a slowdown is to be found
-FOUND, COVERED = 0.8, 0.9  # shares of the duels
+FOUND, COVERED = 0.8, 0.9  # shares of duels
 ENOUGH = 50  # duels from which on a share is held against its limit as it is
 
 
 def campaign(folder, kind, number, the_duel):
-    """Fight duels under load and return their outcomes, in order."""
+    """Run duels under load and return their outcomes, in order."""
     outcomes, log = [], os.environ.get("SOAK_DUEL_LOG")
-    with changing_load(SEED), arena(folder) as fight:
+    with changing_load(SEED), duel_runner(folder) as run:
         for n in range(number):
             began = time.monotonic()
             real = n % EVERY_REAL == EVERY_REAL - 1
-            outcome = fight(the_duel, real=real)
+            outcome = run(the_duel, real=real)
             assert outcome.status is Status.DONE, outcome.failure
             outcome.facts["seconds"] = time.monotonic() - began
             outcomes.append(outcome)
@@ -56,27 +56,27 @@ def holds(interval, ratio):
 
 
 def share(count, n):
-    """Return a share in words, with its exact 95 % interval."""
+    """Return a sentence with a share and its exact 95 % interval."""
     low, high = bounds(count, n)
     return f"{count} of {n} ({count / n:.1%}, Clopper-Pearson {low:.1%} to {high:.1%})"
 
 
 def bounds(count, n):
-    found = binomtest(count, n).proportion_ci(0.95, "exact")
-    return found.low, found.high
+    result = binomtest(count, n).proportion_ci(0.95, "exact")
+    return result.low, result.high
 
 
 def reaches(count, n, limit):
-    """Say whether a share is as large as promised; few duels only have to be in keeping with it."""
+    """Return True if a share reaches its nominal value, or is consistent with it for few duels."""
     return count >= limit * n if n >= ENOUGH else bounds(count, n)[1] >= limit
 
 
-def tell(*lines):
+def print_results(*lines):
     print("", *lines, sep="\n", flush=True)  # noqa: T201 - the figures of the campaign
 
 
 def noise(outcomes):
-    """Return what a reader should know of the load that the duels met."""
+    """Return a summary of the load during the duels."""
     logs = [math.log(ratio_of(blocks)[0].value) for o in outcomes for blocks in by_launch(o)]
     logs.sort()
     low, high = logs[len(logs) // 20], logs[-1 - len(logs) // 20]
@@ -96,17 +96,17 @@ def by_launch(outcome):
 
 
 def replayed(the_duel, launches):
-    """Return whether a duel of these launches would have told one side to be the faster."""
+    """Return True if a duel of these launches would call one side faster."""
     blocks = [replace(b, launch=n) for n, blocks in enumerate(launches) for b in blocks]
-    for look in INTERIM_LAUNCHES:
-        reason = stop_reason(the_duel, [b for b in blocks if b.launch < look])
+    for n_launches in INTERIM_LAUNCHES:
+        reason = stop_reason(the_duel, [b for b in blocks if b.launch < n_launches])
         if reason.startswith("stopped"):
             return True
     return False
 
 
 @pytest.mark.slow
-def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
+def test_algorithm_is_not_reported_faster_than_itself(tmp_path):
     outcomes = campaign(tmp_path, "self", DUELS, duel_of(0, 0, blocks=FEW_BLOCKS))
     n = len(outcomes)
     alarms = sum(not holds(ratio_of(o.blocks, 1 - ALPHA)[0], 1) for o in outcomes)
@@ -122,7 +122,7 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
     )
     places = [chance.randrange(len(launches)) for _ in range(REPLAYS)]
     in_a_row = sum(replayed(looked, round_again[at : at + INTERIM_LAUNCHES[-1]]) for at in places)
-    tell(
+    print_results(
         f"a duel against itself: {noise(outcomes)}",
         f"false alarms at alpha {ALPHA:g}: {share(alarms, n)}",
         f"95 % intervals that miss 1: {share(reported, n)}",
@@ -136,20 +136,20 @@ def test_an_algorithm_is_not_told_to_be_faster_than_itself(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
+def test_slowdown_is_found_and_its_ratio_covered(tmp_path):
     rule = until_decided(INTERIM_LAUNCHES)
     the_duel = duel_of(0, BURN, launches=INTERIM_LAUNCHES[-1], blocks=MANY_BLOCKS, stop=rule)
     outcomes = campaign(tmp_path, "planted", max(1, DUELS // 2), the_duel)
     n = len(outcomes)
     ratios = [speeds_of(outcome)[0].ratio for outcome in outcomes]
-    found = [r.low > 1 for r in ratios]
+    results = [r.low > 1 for r in ratios]
     in_time = sum(
-        yes and o.facts["seconds"] <= SECONDS for yes, o in zip(found, outcomes, strict=True)
+        yes and o.facts["seconds"] <= SECONDS for yes, o in zip(results, outcomes, strict=True)
     )
     covered = sum(holds(r, 1 + BURN) for r in ratios)
     eight = [[b for b in o.blocks if b.launch < INTERIM_LAUNCHES[0]] for o in outcomes]
     first = [ratio_of(blocks)[0] for blocks in eight]
-    tell(
+    print_results(
         f"a slowdown of {BURN:.0%}: {noise(outcomes)}",
         f"found within {SECONDS} s: {share(in_time, n)}",
         f"ended after {', '.join(f'{k} launches: {ended(outcomes, k)}' for k in INTERIM_LAUNCHES)}",
@@ -161,5 +161,5 @@ def test_a_slowdown_is_found_and_its_ratio_covered(tmp_path):
 
 
 def ended(outcomes, launches):
-    """Return how many duels ended after so many launches."""
+    """Return the number of duels that ended after each number of launches."""
     return sum(len(o.facts["launches"]) == launches for o in outcomes)

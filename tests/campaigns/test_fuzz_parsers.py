@@ -1,6 +1,6 @@
-"""Random damage to what is parsed beside data: experiments, outcome files, replies, model files.
+"""Random damage to parsed input other than data: experiments, outcomes, replies, model files.
 
-Answers of OpenML, pins and results of asv are among them, see ``fuzzed_files``. ``FUZZ_SECONDS``
+Answers of OpenML, pins and results of asv are among them, see ``damaged_files``. ``FUZZ_SECONDS``
 (60) are shared by the kinds, ``FUZZ_EACH`` is of each of them; a fast part of each is in the
 ordinary suite. The parsers of data are in ``tests/harness/data/test_fuzz.py``, the store
 in ``tests/harness/store``.
@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-import fuzzed_files
+import damaged_files
 import hypothesis
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -55,7 +55,7 @@ fragments = st.sampled_from(
 
 @st.composite
 def spliced(draw, texts):
-    """Draw a text of ours with a few pieces cut out and others put in."""
+    """Draw a valid text with a few pieces removed and others inserted."""
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
@@ -66,7 +66,7 @@ def spliced(draw, texts):
 
 @st.composite
 def changed(draw, whole):
-    """Draw JSON of ours with a value put in anywhere, as bytes that may be cut."""
+    """Draw valid JSON with one value replaced, as bytes that may be truncated."""
     copy = json.loads(json.dumps(whole))
     place = copy
     while True:
@@ -107,8 +107,8 @@ def read_reply(content, folder):
     try:
         while channel.hear():
             with contextlib.suppress(GarbledError):
-                found = channel.reply()
-                assert found is None or isinstance(found["ok"], bool)
+                result = channel.reply()
+                assert result is None or isinstance(result["ok"], bool)
     except EOFError:
         pass
     finally:
@@ -127,7 +127,7 @@ KINDS = {
         read_reply,
         lines | st.binary(max_size=200) | st.tuples(lines, lines).map(b"".join),
     ),
-    **fuzzed_files.KINDS,
+    **damaged_files.KINDS,
 }
 FEW = {"answers of OpenML": 40, "results of asv": 60}  # examples at a time, of slow ones
 RELAXED = {
@@ -156,13 +156,13 @@ def attempt(kind, folder, examples, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damage_is_read_or_refused(kind, tmp_path):
+def test_damaged_input_is_read_or_refused(kind, tmp_path):
     attempt(kind, tmp_path, FEW.get(kind, 150), seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_long_campaign_of_damage_finds_nothing(kind, tmp_path):
+def test_long_damage_campaign_finds_no_failure(kind, tmp_path):
     share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(KINDS)
     until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))
     size = FEW.get(kind, 300)

@@ -1,9 +1,9 @@
-"""Gates on real measurements: what is planted is caught, and an unchanged branch never fails.
+"""Gates on real measurements: planted faults are found, and an unchanged branch never fails.
 
 ``SOAK_GATES`` (1; 50 in full) gates of a branch in which only a comment changed, in a short form:
-the project is a stranger's with one small plugin, and a launch of a duel forks a worker that has
-imported what workers import (see ``duel_kit``; in one gate of ten they start as everywhere else).
-All else is what the command does. Each planted fault goes through the command itself, one of them
+the project has one small plugin, and a launch of a duel forks a worker that has
+imported the modules of a worker (see ``duel_kit``; one gate of ten starts real workers).
+Everything else is done by the command. Each planted fault goes through the command, one of them
 in a clone of this repository. Where ``SOAK_GATES_LOG`` names a file, each gate is appended to it
 as a line of JSON.
 """
@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from duel_kit import EVERY_REAL, forker
+from duel_kit import EVERY_REAL, fork_server
 from scratch_project import clone_with, git, new_project, plant
 
 import harness
@@ -36,19 +36,19 @@ MODULES = (*DATA, "harness.executors.local", "harness.plugins.metrics")
 
 
 def gate(folder, *more):
-    """Run a gate as a person does; return its exit code and its decisions."""
+    """Run the gate command; return its exit code and its decisions."""
     command = [sys.executable, "-m", "harness", "gate", *more, "--json"]
     variables = {**os.environ, "HARNESS_RESULTS": str(folder.parent / "results")}
-    if not (folder / "harness").is_dir():  # a stranger's project is gated by this harness
+    if not (folder / "harness").is_dir():  # a plugin project is gated by this harness
         variables["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, env=variables,
         check=False,
     )  # fmt: skip
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     print(done.stderr)  # noqa: T201 - the story of the campaign
-    return done.returncode, told["decisions"]
+    return done.returncode, result["decisions"]
 
 
 def gate_ridge(folder, experiment):
@@ -56,7 +56,7 @@ def gate_ridge(folder, experiment):
 
 
 def failed(decisions):
-    """Return the kinds and phases of what failed."""
+    """Return the kinds and phases of failed decisions."""
     return {(d["gate"]["kind"], d["gate"]["phase"]) for d in decisions if d["state"] == "fail"}
 
 
@@ -77,7 +77,7 @@ def project(tmp_path):
         ("crash", "short.toml", {("speed", "train"), ("accuracy", "train")}),
     ],
 )
-def test_a_planted_fault_is_caught(project, fault, experiment, kinds):
+def test_planted_fault_is_found(project, fault, experiment, kinds):
     plant(project, fault)
     code, decisions = gate_ridge(project, experiment)
     assert code == 1, decisions
@@ -86,7 +86,7 @@ def test_a_planted_fault_is_caught(project, fault, experiment, kinds):
 
 
 @pytest.mark.slow
-def test_a_plugin_that_no_longer_loads_is_an_error(project):
+def test_plugin_that_no_longer_loads_is_an_error(project):
     plant(project, "import")
     done = subprocess.run(
         [sys.executable, "-m", "harness", "gate", "--against", "main", "--plugin", "ridge.py"],
@@ -101,27 +101,27 @@ def test_a_plugin_that_no_longer_loads_is_an_error(project):
 
 
 @pytest.mark.slow
-def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
+def test_unchanged_branch_never_fails(project, tmp_path, monkeypatch):
     plant(project, "comment")
     monkeypatch.chdir(project)
     registry = load_registry([project / "ridge.py"], modules=MODULES)
     experiment = load_experiment(str(project / "short.toml"))
     states = Counter()
-    with forker(*DATA) as fork:
+    with fork_server(*DATA) as fork:
         for n in range(GATES):
             real = n % EVERY_REAL == EVERY_REAL - 1
             monkeypatch.setattr(
                 "harness.runs.execute.run_duel", with_workers_of(None if real else fork)
             )
-            asked = GateRequest(
+            requested = GateRequest(
                 "main",
                 experiment=experiment,
                 plugin_files=(str(project / "ridge.py"),),
                 results=tmp_path / f"results-{n}",  # so that nothing is known
             )
             began = time.monotonic()
-            answer = compare_with_revision(asked, registry, Progress())
-            told(answer, time.monotonic() - began, real=real)
+            answer = compare_with_revision(requested, registry, Progress())
+            log_gate(answer, time.monotonic() - began, real=real)
             states[answer.state] += 1
             assert len(answer.decisions) == 5
             assert not [d for d in answer.decisions if d.state == "fail"]
@@ -129,20 +129,20 @@ def test_an_unchanged_branch_is_never_failed(project, tmp_path, monkeypatch):
 
 
 def with_workers_of(fork):
-    """Return what fights a duel with forked workers, or with those that the supervisor starts."""
+    """Return a function that runs a duel with forked workers, or with those of the supervisor."""
 
-    def fight(duel, open_session, **fields):
+    def run(duel, open_session, **fields):
         return duelling.run_duel(duel, fork or open_session, **fields)
 
-    return fight
+    return run
 
 
-def told(answer, seconds, *, real):
-    """Keep what one gate of the campaign said."""
+def log_gate(answer, seconds, *, real):
+    """Log the result of one gate of the campaign."""
     if not LOG:
         return
-    found = {f"{d.gate.kind} of {d.gate.phase}": [d.state, d.reason] for d in answer.decisions}
-    line = {"state": answer.state, "seconds": round(seconds, 1), "real": real, "decisions": found}
+    results = {f"{d.gate.kind} of {d.gate.phase}": [d.state, d.reason] for d in answer.decisions}
+    line = {"state": answer.state, "seconds": round(seconds, 1), "real": real, "decisions": results}
     with Path(LOG).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
@@ -151,7 +151,7 @@ def told(answer, seconds, *, real):
 
 
 @pytest.mark.slow
-def test_a_slowdown_of_our_own_tree_is_caught_in_a_clone(tmp_path):
+def test_slowdown_of_our_tree_is_found_in_a_clone(tmp_path):
     clone = clone_with(ROOT, tmp_path / "clone", "slow tree")
     code, decisions = gate(clone, "own.toml", "--against", "HEAD", "-a", "decision_tree")
     assert code == 1, decisions

@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, beside HistGradientBoosting's, to the bit.
+"""Bitwise comparison of random boosters, and boosters on real tables, with HistGradientBoosting.
 
 ``SOAK_HGB_TREES`` (60) random ones drawn from ``SOAK_SEED`` (1). Real tables are those of the
 folder that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each; at most
@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 import pytest
-from mirrored import mirrored, read_table
+from mirror_tables import mirror_table_names, read_table
 from parity_hgb import check_case, check_predictions, difference, fit_both
 
 COUNT = int(os.environ.get("SOAK_HGB_TREES", "60"))
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, GROUP))
-def test_random_boosters_are_the_librarys(first):
+def test_random_boosters_equal_the_library(first):
     for number in range(first, min(first + GROUP, COUNT)):
         check_case([SEED, number], OBJECTIVES[number % len(OBJECTIVES)])
 
 
-@pytest.mark.parametrize("name", mirrored())
-def test_real_tables_give_the_librarys_boosters(name):
+@pytest.mark.parametrize("name", mirror_table_names())
+def test_real_tables_boosters_equal_the_library(name):
     X, y, categorical, is_classes = read_table(name, ROWS, SEED)
     objective = "regression" if not is_classes else OBJECTIVES[1 + (len(np.unique(y)) > 2)]
     few = [f for f in categorical if len(np.unique(X[:, f])) < 255]

@@ -1,8 +1,8 @@
-"""Real runs of the command line, killed at random moments, again and again.
+"""Real runs of the command line, killed repeatedly at random moments.
 
 ``SOAK_KILLS`` (100) kills drawn from ``SOAK_SEED`` (1), each in a stage drawn at random as far as
 the run comes to it: starting, compiling, trials, comparing trees, duels, writing the report. What
-must hold at the end of each run is the promise of a store that one can trust: exactly the planned
+must hold at the end of each run is the guarantee of the store: exactly the planned
 outcomes, duels and comparisons, each stored once, nothing run again that was stored, nothing
 half-written, a whole report, no process and no file left over.
 """
@@ -21,7 +21,7 @@ from contextlib import closing
 import psutil
 import pytest
 from jobs import wait_until
-from sieges import SIDE_BY_SIDE, STAGES, Campaign, is_ours, key_of, stage_of, workers_of
+from kill_campaign import SIDE_BY_SIDE, STAGES, Campaign, is_in_ledger, key_of, stage_of, workers_of
 
 from harness.core.model import FAILURES, Status
 from harness.store import DATABASE, Store
@@ -35,14 +35,14 @@ OLD = 2 * 86_400.0  # seconds after which what a killed process left is swept
 
 
 @pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
-    """A shell starts what it puts into the background deaf to Ctrl-C, and children inherit it."""
+def _restore_ctrl_c():
+    """Restore the default of SIGINT, which background processes of a shell ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def wait_for_a_moment(process, chance, kills):
-    """Let a random time pass in a random stage, or before it where it is long in coming."""
+    """Wait for a random time in a random stage, or less if the stage takes long to come."""
     aim, patience = chance.randrange(len(STAGES)), chance.expovariate(1 / PATIENCE)
     until = None
     while process.poll() is None and (stage := stage_of(process)) < aim:
@@ -55,8 +55,8 @@ def wait_for_a_moment(process, chance, kills):
         process.wait(chance.expovariate(1 / MOMENT) if kills > 0 else 600)
 
 
-def strike(process, kind, chance):
-    """Kill; return whether somebody was hit."""
+def kill_one(process, kind, chance):
+    """Kill a process; return True if one was killed."""
     if kind in ("worker", "both"):
         workers = workers_of(process)
         if not workers:
@@ -69,9 +69,9 @@ def strike(process, kind, chance):
 
 
 def ended(process, kind):
-    """Wait for the end of a run that was told to end, and hold what it says against its promise."""
+    """Wait for the end of a terminated run, and check its message."""
     process.communicate(timeout=60)
-    err = process.told.read_text()
+    err = process.log.read_text()
     if kind in ("SIGKILL", "both"):
         assert process.returncode in (-signal.SIGKILL, 3)
     elif process.returncode != 3:  # 3: it had just ended by itself
@@ -83,8 +83,8 @@ def ended(process, kind):
             assert "in started" not in err, err
 
 
-def run_under_fire(campaign, chance, kills):
-    """Run until the end, killing on the way; return what the run that came through printed."""
+def run_with_kills(campaign, chance, kills):
+    """Run until the end with kills on the way; return the output of the run that completed."""
     while True:
         process = campaign.start()
         while True:
@@ -92,7 +92,7 @@ def run_under_fire(campaign, chance, kills):
             if process.poll() is not None:
                 break
             kind, stage = chance.choice(KINDS), STAGES[stage_of(process)]
-            if not strike(process, kind, chance):
+            if not kill_one(process, kind, chance):
                 continue
             kills -= 1
             campaign.kills[kind] += 1
@@ -102,19 +102,19 @@ def run_under_fire(campaign, chance, kills):
                 ended(process, kind)
                 break
         campaign.note()
-        if not process.stdout.closed:  # nobody killed it
+        if not process.stdout.closed:  # it was not killed
             return finished(process)
 
 
 def finished(process):
-    """Return what a run that nobody killed printed at its end."""
+    """Return the output of a run that was not killed."""
     out, _ = process.communicate(timeout=600)
-    assert process.returncode == 3, process.told.read_text()
+    assert process.returncode == 3, process.log.read_text()
     return json.loads(out)
 
 
-def check_whole(campaign, told):
-    """Check that store and reports are whole, and that nothing else is in the results folder."""
+def check_whole(campaign, message):
+    """Check that store and reports are complete, and that the results folder holds nothing else."""
     with Store.open(campaign.results) as store:
         named = {sha for o, _ in store.outcomes() for sha in o.arrays.values()}
         for sha256 in named:
@@ -125,8 +125,8 @@ def check_whole(campaign, told):
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
     pages = list(campaign.results.glob("report-*.html"))
-    assert str(campaign.results / f"report-{told['run']}.html") == told["report"]
-    assert campaign.results / f"report-{told['run']}.html" in pages
+    assert str(campaign.results / f"report-{message['run']}.html") == message["report"]
+    assert campaign.results / f"report-{message['run']}.html" in pages
     for page in pages:  # those of runs that were killed soon after, too
         assert page.read_text().rstrip().endswith("</html>"), page
     left = {path.name for path in campaign.results.iterdir()}
@@ -138,7 +138,7 @@ def check_whole(campaign, told):
 
 
 def check_outcomes(campaign):
-    """Check that all that was planned has one end; return what a kill of ours ended of it."""
+    """Check that everything planned has one outcome; return the outcomes caused by our kills."""
     outcomes = campaign.outcomes()
     assert len(outcomes) == len(campaign.planned)
     assert {o.trial.id for o in outcomes} == campaign.planned
@@ -157,51 +157,51 @@ def check_outcomes(campaign):
 
 
 def stored(campaign):
-    """Return how many ends of trials, duels and comparisons the store holds, of all runs."""
+    """Return the number of outcomes of trials, duels and comparisons in the store, of all runs."""
     with closing(sqlite3.connect(campaign.results / DATABASE)) as database:
         tables = ("outcome", "duel_outcome", "parity_outcome")
         counts = [f"SELECT count(*) FROM {table}" for table in tables]
         return [database.execute(count).fetchone()[0] for count in counts]
 
 
-def besiege(folder, chance, kills):
-    """Take one experiment through its kills to its end, and check all of it."""
+def run_campaign(folder, chance, kills):
+    """Run one experiment through its kills to its end, and check all of it."""
     campaign = Campaign(folder, kernels=folder.parent / "kernels")  # the first compiles them
-    told = run_under_fire(campaign, chance, kills)
+    message = run_with_kills(campaign, chance, kills)
     killed, broken = check_outcomes(campaign)
     planned = [len(campaign.planned), len(campaign.duels), len(campaign.comparisons)]
-    assert sum(told["outcomes"].values()) == planned[0]
+    assert sum(message["outcomes"].values()) == planned[0]
     assert stored(campaign) == planned, "each is stored once"
     hits = campaign.kills["worker"] + campaign.kills["both"]
     assert len(killed) + len(broken) <= hits
     executions = campaign.executions()
     assert {key: executions[key] for key in campaign.noted} == campaign.noted, "run twice"
-    never = {key_of(o) for o in campaign.outcomes() if is_ours(o)} - set(executions)
-    assert never <= {key_of(o) for o in killed if is_ours(o)}, "stored, though never run"
+    never = {key_of(o) for o in campaign.outcomes() if is_in_ledger(o)} - set(executions)
+    assert never <= {key_of(o) for o in killed if is_in_ledger(o)}, "stored, though never run"
     extra = executions.total() - len(executions)
     assert extra <= SIDE_BY_SIDE * (campaign.kills.total() - campaign.kills["worker"])
-    check_whole(campaign, told)
+    check_whole(campaign, message)
 
     for half in campaign.results.glob(".report-*.tmp"):
         os.utime(half, (time.time() - OLD,) * 2)
-    told = finished(campaign.start("--retry-failed"))
+    message = finished(campaign.start("--retry-failed"))
     assert check_outcomes(campaign) == ([], [])
     assert campaign.executions().total() <= executions.total() + len(killed) + 4
     assert sum(stored(campaign)[1:]) == sum(planned[1:]) + len(broken)
-    check_whole(campaign, told)
+    check_whole(campaign, message)
     assert not list(campaign.results.glob(".report-*.tmp"))
     return campaign, executions.total(), extra, len(killed) + len(broken)
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_ends_as_planned(tmp_path):
+def test_run_killed_at_random_moments_ends_as_planned(tmp_path):
     chance = random.Random(int(os.environ.get("SOAK_SEED", "1")))
-    wanted = int(os.environ.get("SOAK_KILLS", "100"))
+    expected = int(os.environ.get("SOAK_KILLS", "100"))
     began, kills, hit, number = time.monotonic(), Counter(), Counter(), 0
-    while kills.total() < wanted:
+    while kills.total() < expected:
         folder = tmp_path / str(number := number + 1)
         folder.mkdir()
-        campaign, executions, extra, killed = besiege(folder, chance, wanted - kills.total())
+        campaign, executions, extra, killed = run_campaign(folder, chance, expected - kills.total())
         kills += campaign.kills
         hit += campaign.hit
         print(  # noqa: T201 - the figures of the campaign
@@ -211,37 +211,37 @@ def test_a_run_killed_at_random_moments_ends_as_planned(tmp_path):
         )
     seconds = time.monotonic() - began
     print(f"{kills.total()} kills in {seconds:.0f} s: {dict(kills)}, {dict(hit)}")  # noqa: T201
-    if wanted >= MANY:
-        short = {"start", "parity"}  # over within a second: whether they are hit is luck
+    if expected >= MANY:
+        short = {"start", "parity"}  # over within a second: kills hit them by chance only
         assert set(hit) >= set(STAGES) - short, "a stage had no kill"
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_share_the_work(tmp_path):
+def test_two_concurrent_runs_share_the_work(tmp_path):
     campaign = Campaign(tmp_path, numbers=40)
-    told = [finished(process) for process in [campaign.start(), campaign.start()]]
+    messages = [finished(process) for process in [campaign.start(), campaign.start()]]
     everything = sum(map(len, (campaign.planned, campaign.duels, campaign.comparisons)))
-    assert sorted(t["reused"] for t in told) == [0, everything]
+    assert sorted(t["reused"] for t in messages) == [0, everything]
     assert check_outcomes(campaign) == ([], [])
     assert set(campaign.executions().values()) == {1}
-    for one in told:
+    for one in messages:
         check_whole(campaign, one)
 
 
 @pytest.mark.slow
-def test_a_waiting_run_takes_over_from_one_that_is_killed(tmp_path):
+def test_waiting_run_takes_over_from_a_killed_one(tmp_path):
     campaign = Campaign(tmp_path, numbers=40)
     first = campaign.start()
     wait_until(lambda: campaign.executions().total() > 5, 120)
     second = campaign.start()
-    wait_until(lambda: "waiting" in second.told.read_text(), 60)
+    wait_until(lambda: "waiting" in second.log.read_text(), 60)
     campaign.note()
     first.kill()
     first.communicate()
-    told = finished(second)
-    assert told["reused"] >= len(campaign.noted) > 0
+    message = finished(second)
+    assert message["reused"] >= len(campaign.noted) > 0
     assert check_outcomes(campaign) == ([], [])
     executions = campaign.executions()
     assert {key: executions[key] for key in campaign.noted} == campaign.noted
     assert executions.total() <= len(executions) + SIDE_BY_SIDE
-    check_whole(campaign, told)
+    check_whole(campaign, message)

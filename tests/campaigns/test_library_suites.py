@@ -1,10 +1,10 @@
-"""The scikit-learn tests of LightGBM and XGBoost, with our classes in place of theirs.
+"""Run of the scikit-learn tests of LightGBM and XGBoost on our classes.
 
 ``LIBRARY_TESTS`` names a folder with a checkout of each library's repository, ``LightGBM`` and
 ``xgboost``, at the tag of the version that is installed; their tests are not ours to ship. A case
 counts where it creates one of the library's classifiers or regressors and the library itself
-passes it. Cases of ranking and scikit-learn's own checks of estimators do not count. What fails
-must be exactly what ``tests/helpers/library_failures.py`` lists, with the reason of each.
+passes it. Cases of ranking and scikit-learn's own checks of estimators do not count. The failures
+must be exactly those that ``tests/helpers/library_failures.py`` lists with their reasons.
 """
 
 import os
@@ -41,13 +41,13 @@ pytestmark = [
 
 
 def run_suite(library, folder, *, ours):
-    """Return what became of each case, name → (outcome, how many estimators it created)."""
+    """Return the result of each case, name → (outcome, number of estimators it created)."""
     checkout, tests, files = FILES[library]
-    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
-    env |= {"REBOUND_LIBRARY": library, "REBOUND_OURS": "1" if ours else "0"}
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
+    env |= {"REPLACE_CLASSES_LIBRARY": library, "REPLACE_CLASSES_OURS": "1" if ours else "0"}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
     report = folder / f"{'ours' if ours else 'theirs'}.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "rebound_libraries"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "replace_library_classes"]
     command += ["-p", "no:cacheprovider", "-k", CHOSEN, f"--junitxml={report}"]
     command += [f"{tests}/{file}.py" for file in files]
     done = subprocess.run(
@@ -64,16 +64,16 @@ def run_suite(library, folder, *, ours):
 
 
 def read_outcomes(report):
-    """Return what a report of pytest says of each case: (outcome, estimators, rankers)."""
-    found = {}
+    """Return each case of a pytest report: (outcome, estimators, rankers)."""
+    results = {}
     for case in ET.parse(report).iter("testcase"):
         parts = {part.tag for part in case}
         made = {one.attrib["name"]: int(one.attrib["value"]) for one in case.iter("property")}
         outcome = "failed" if parts & {"failure", "error"} else "passed"
         outcome = "skipped" if "skipped" in parts else outcome
         name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"
-        found[without_names(name)] = outcome, made.get("made", 0), made.get("ranker", 0)
-    return found
+        results[without_names(name)] = outcome, made.get("made", 0), made.get("ranker", 0)
+    return results
 
 
 def without_names(case):
@@ -93,14 +93,14 @@ def counted(theirs):
 
 
 def is_meant(case, key):
-    """Return whether a key of the list means a case: its function, and words of its parameters."""
+    """Return True if a key of the list matches a case: its function, and parameter words."""
     function, *words = key.split()
     name, _, parameters = case.rpartition("::")[2].partition("[")
     return name == function and all(word in parameters for word in words)
 
 
 @pytest.mark.parametrize("library", FILES)
-def test_what_fails_is_what_is_listed_with_its_reason(library, tmp_path, capsys):
+def test_failures_equal_the_listed_ones(library, tmp_path, capsys):
     theirs = run_suite(library, tmp_path, ours=False)
     ours = run_suite(library, tmp_path, ours=True)
     cases = counted(theirs)
@@ -110,5 +110,5 @@ def test_what_fails_is_what_is_listed_with_its_reason(library, tmp_path, capsys)
     assert cases
     reasons = FAILURES[library]
     listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
-    assert [key for key, found in listed.items() if not found] == [], "no case is meant by these"
+    assert [key for key, result in listed.items() if not result] == [], "no case is meant by these"
     assert failed == set().union(*listed.values())

@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, beside LightGBM's own, compared to the bit.
+"""Bitwise comparison of random boosters, and boosters on real tables, with LightGBM.
 
 ``SOAK_LIGHTGBM_TREES`` (70) random ones drawn from ``SOAK_SEED`` (1). Real tables are those of the
 folder that ``HARNESS_MIRROR`` names, up to ``SOAK_MIRROR_BYTES`` (200 000) each; at most
@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 import pytest
-from mirrored import mirrored, read_table
+from mirror_tables import mirror_table_names, read_table
 from parity_lightgbm import CLASSES, check_case, check_predictions, difference, fit_both
 
 COUNT = int(os.environ.get("SOAK_LIGHTGBM_TREES", "70"))
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, GROUP))
-def test_random_boosters_are_lightgbms(first):
+def test_random_boosters_equal_lightgbm(first):
     for number in range(first, min(first + GROUP, COUNT)):
         check_case([SEED, number], OBJECTIVES[number % len(OBJECTIVES)])
 
 
-@pytest.mark.parametrize("name", mirrored())
-def test_real_tables_give_lightgbms_boosters(name):
+@pytest.mark.parametrize("name", mirror_table_names())
+def test_real_tables_boosters_equal_lightgbm(name):
     X, y, categorical, is_classes = read_table(name, ROWS, SEED)
     few = len(np.unique(y)) == 2
     objectives = [CLASSES[0]] if few else CLASSES[1:]

@@ -1,11 +1,11 @@
-"""scikit-learn's own tests of its ensembles and trees, with our classes in place of its own.
+"""Run of scikit-learn's own tests of ensembles and trees on our classes.
 
-Tests of classes that have no twin here, such as extremely randomised trees, run and count too.
+Tests of classes without a counterpart here, such as extremely randomised trees, count too.
 Those of HistGradientBoosting run on our histogram booster under its names (``hgb_names.py``), as
 it is ("hist:") and with ``parity="scikit-learn"`` ("parity:"); a test that makes no estimator, and
 so the library's files on binning, histograms, splitting, growing and its predictors, says nothing
 of ours and does not count. Each file runs in a process of its own. What fails must be exactly what
-``tests/helpers/rebound_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
+``tests/helpers/sklearn_failures.py`` lists, with the reason of each. ``SKLEARN_FILES`` names the
 files, such as "test_forest test_tree", or "all"; without it those of ``QUICK`` run.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from rebound_failures import FAILURES
+from sklearn_failures import FAILURES
 
 HELPERS = Path(__file__).resolve().parents[1] / "helpers"
 HOMES = {
@@ -50,12 +50,12 @@ pytestmark = pytest.mark.slow
 
 
 def run_file(name, folder):
-    """Return what became of each test of a file, by its id; see `outcome_of`."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("REBOUND")}
+    """Return the result of each test of a file, by its id; see `outcome_of`."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("REPLACE_CLASSES")}
     mode, _, file = name.rpartition(":")
     if mode == "parity":
-        env["REBOUND_PARITY"] = "1"
-    plugin = "rebound_hgb" if mode else "rebound"
+        env["REPLACE_CLASSES_PARITY"] = "1"
+    plugin = "replace_hgb_classes" if mode else "replace_sklearn_classes"
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HELPERS), env.get("PYTHONPATH")]))
     # Their threads spin while others work: a file took ten times as long.
     env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -76,33 +76,33 @@ def run_file(name, folder):
 
 
 def outcome_of(case):
-    """Return what became of one test: passed, failed, skipped, or foreign: it has none of ours."""
-    told = {part.tag for part in case}
-    if told & {"failure", "error"}:
+    """Return the result of a test: passed, failed, skipped, or foreign (without our estimators)."""
+    messages = {part.tag for part in case}
+    if messages & {"failure", "error"}:
         return "failed"
-    if "skipped" in told:
+    if "skipped" in messages:
         return "skipped"
     made = {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
     return "foreign" if made.get("made") == "0" else "passed"
 
 
 def is_meant(case, key):
-    """Say whether a key of the list means a test: its name, and words of its parameters."""
+    """Return True if a key of the list matches a test: its name, and words of its parameters."""
     name, *words = key.split()
-    found, _, parameters = case.partition("[")
-    return found == name and all(word in parameters for word in words)
+    result, _, parameters = case.partition("[")
+    return result == name and all(word in parameters for word in words)
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_what_fails_is_what_is_listed_with_its_reason(name, tmp_path, capsys):
-    found, reasons = run_file(name, tmp_path), FAILURES[name]
-    failed = {case for case, outcome in found.items() if outcome == "failed"}
-    count = Counter(found.values())
+def test_failures_equal_the_listed_ones(name, tmp_path, capsys):
+    result, reasons = run_file(name, tmp_path), FAILURES[name]
+    failed = {case for case, outcome in result.items() if outcome == "failed"}
+    count = Counter(result.values())
     with capsys.disabled():
-        told = f"{count['passed']} of {count['passed'] + len(failed)} passed"
+        message = f"{count['passed']} of {count['passed'] + len(failed)} passed"
         rest = ", ".join(f"{count[kind]} {kind}" for kind in ("skipped", "foreign") if count[kind])
-        sys.stdout.write(f"\n{name}: {', '.join(filter(None, [told, rest]))}\n")
-    assert found
-    told = {key: {case for case in found if is_meant(case, key)} for key in reasons}
-    assert [key for key, cases in told.items() if not cases] == [], "no test is meant by these"
-    assert failed == set().union(*told.values())
+        sys.stdout.write(f"\n{name}: {', '.join(filter(None, [message, rest]))}\n")
+    assert result
+    message = {key: {case for case in result if is_meant(case, key)} for key in reasons}
+    assert [key for key, cases in message.items() if not cases] == [], "no test is meant by these"
+    assert failed == set().union(*message.values())

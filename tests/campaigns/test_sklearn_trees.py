@@ -1,4 +1,4 @@
-"""Thousands of random trees and bags, and trees on real tables, beside scikit-learn's own.
+"""Comparison of thousands of random trees and bags, and trees on real tables, with scikit-learn.
 
 ``SOAK_SKLEARN_TREES`` (1500) random trees of up to 2000 rows, and a tenth as many bags, drawn from
 ``SOAK_SEED`` (1). Real tables are those of the folder that ``HARNESS_MIRROR`` names, up to
@@ -57,7 +57,7 @@ pytestmark = pytest.mark.slow
     n=st.integers(2, 300) | st.integers(300, 2000),
 )
 @MANY
-def test_random_trees_are_scikit_learns(seed, how, limits, weights, n):
+def test_random_trees_equal_scikit_learn(seed, how, limits, weights, n):
     check_tree(seed, *how, limits, weights, n)
 
 
@@ -69,12 +69,12 @@ def test_random_trees_are_scikit_learns(seed, how, limits, weights, n):
     weighted=st.booleans(),
 )
 @settings(MANY, max_examples=max(TREES // 10, 1))
-def test_random_bags_are_scikit_learns(seed, kind, draws, weighted):
+def test_random_bagging_equals_scikit_learn(seed, kind, draws, weighted):
     check_bag(seed, kind, draws, weighted)
 
 
-def mirrored():
-    """Return the names of the tables that are small enough."""
+def mirror_table_names():
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
@@ -83,17 +83,17 @@ def mirrored():
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
-def test_real_tables_give_scikit_learns_trees(name):
-    found = table_of(resolve(name, load_registry()))
-    X = found.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+def test_real_tables_trees_equal_scikit_learn(name):
+    table = table_of(resolve(name, load_registry()))
+    X = table.X.apply(lambda c: c.cat.codes if isinstance(c.dtype, pd.CategoricalDtype) else c)
     X = X.to_numpy(np.float64)
-    kind = DecisionTreeClassifier if found.classes else DecisionTreeRegressor
+    kind = DecisionTreeClassifier if table.classes else DecisionTreeRegressor
     weights = (None, np.random.default_rng(SEED).uniform(0.1, 2, len(X)))
     for criterion in CRITERIA[kind]:
-        if criterion == "poisson" and (found.y < 0).any():
+        if criterion == "poisson" and (table.y < 0).any():
             continue
         for limits in ({}, {"max_features": "sqrt", "min_samples_leaf": 3}, {"max_leaf_nodes": 60}):
             for weight in weights:
                 both = {"criterion": criterion, "random_state": SEED, **limits}
-                assert difference(*fit_both(kind, X, found.y, weight, **both)) == ""
+                assert difference(*fit_both(kind, X, table.y, weight, **both)) == ""

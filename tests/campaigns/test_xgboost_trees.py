@@ -1,4 +1,4 @@
-"""Random boosters, and boosters on real tables, node for node beside XGBoost's own.
+"""Node-by-node comparison of random boosters, and boosters on real tables, with XGBoost.
 
 ``SOAK_XGBOOST_TREES`` (40) random trainings of 200 to 20 000 rows, drawn from ``SOAK_SEED`` (1);
 each has four rounds of one tree a score. Real tables are those of the folder that
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_random_boosters_are_xgboosts(number):
+def test_random_boosters_equal_xgboost(number):
     method = METHODS[number % len(METHODS)]
     chosen = number // len(METHODS)
     objective = OBJECTIVES[chosen % 3] if chosen % 4 else OTHERS[chosen // 4 % len(OTHERS)]
@@ -39,8 +39,8 @@ def test_random_boosters_are_xgboosts(number):
     assert first_difference(*drawn) == "", drawn[-1]
 
 
-def mirrored():
-    """Return the names of the tables that are small enough."""
+def mirror_table_names():
+    """Return the names of the tables below the size limit."""
     if not MIRROR:
         return []
     content = json.loads(Path(MIRROR, "MANIFEST.json").read_text())
@@ -49,7 +49,7 @@ def mirrored():
 
 
 def numbers_of(X):
-    """Return a table as float32: categories as codes, what a sparse one does not hold as NaN."""
+    """Return a table as float32: categories as codes, absent entries as NaN."""
     if sparse.issparse(X):
         dense, entries = np.full(X.shape, np.nan, np.float32), X.tocoo()
         dense[entries.row, entries.col] = entries.data
@@ -60,14 +60,14 @@ def numbers_of(X):
 
 
 @pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no folder of tables")
-@pytest.mark.parametrize("name", mirrored() or ["none"])
-def test_real_tables_give_xgboosts_boosters(name):
-    found = table_of(resolve(name, load_registry()))
-    n, d = found.X.shape
+@pytest.mark.parametrize("name", mirror_table_names() or ["none"])
+def test_real_tables_boosters_equal_xgboost(name):
+    table = table_of(resolve(name, load_registry()))
+    n, d = table.X.shape
     rows = np.random.default_rng(SEED).permutation(n)[: min(MOST_ROWS, MOST_VALUES // d)]
-    X = numbers_of(found.X[rows] if sparse.issparse(found.X) else found.X.iloc[rows])
-    y = np.asarray(found.y, np.float64)[rows]
-    n_classes = len(found.classes or ())
+    X = numbers_of(table.X[rows] if sparse.issparse(table.X) else table.X.iloc[rows])
+    y = np.asarray(table.y, np.float64)[rows]
+    n_classes = len(table.classes or ())
     objective = OBJECTIVES[min(max(n_classes - 1, 0), 2)]
     for method in METHODS:
         params = {"objective": objective, "tree_method": method, "n_estimators": 5}

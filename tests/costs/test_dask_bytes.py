@@ -1,4 +1,4 @@
-"""The bytes of two ranks are counted for ours and for both libraries, and set side by side."""
+"""Tests of the byte counts of two ranks, ours and both libraries."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
 SMALL = "--rows 2e3 --columns 6 --bins 15 --leaves 7"
 
 
-def test_the_bytes_of_the_loopback_device_are_read_and_of_no_other(tmp_path):
+def test_only_bytes_of_the_loopback_device_are_read(tmp_path):
     counters = tmp_path / "dev"
     counters.write_text(
         "Inter-|   Receive                  |  Transmit\n"
@@ -28,18 +28,18 @@ def test_the_bytes_of_the_loopback_device_are_read_and_of_no_other(tmp_path):
         "  eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n"
         "    lo: 10 2 0 0 0 0 0 0 77 4 0 0 0 0 0 0\n"
     )
-    assert wire.crossed(counters) == 77
+    assert wire.bytes_sent(counters) == 77
 
 
-def test_the_ranks_share_all_rows_of_the_shape_that_was_asked_for():
+def test_ranks_share_all_rows_of_the_given_shape():
     shape = cost.Shape(101, 3, 15, 7, 2)
-    halves = [counting.half_of(shape, rank) for rank in range(2)]
+    halves = [counting.rows_of_rank(shape, rank) for rank in range(2)]
     X, y = cost.table_of(101, 3)
     np.testing.assert_array_equal(np.concatenate([X for X, _ in halves]), X)
     np.testing.assert_array_equal(np.concatenate([y for _, y in halves]), y)
 
 
-def test_a_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
+def test_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
     sent = [0]
     monkeypatch.setattr(counting, "crossed", lambda: sent[0])
 
@@ -49,7 +49,7 @@ def test_a_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch
     assert counting.bytes_of(train) == 7
 
 
-def test_all_three_are_counted_in_a_network_of_their_own():
+def test_all_three_libraries_are_counted_in_a_network_namespace():
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is not installed, so there is no network of its own")
@@ -57,12 +57,12 @@ def test_all_three_are_counted_in_a_network_of_their_own():
     tried = subprocess.run([*command, "sh", "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
         pytest.skip(f"no network of its own may be made here: {tried.stderr.strip()}")
-    asked = [sys.executable, "-m", "costs.dask_bytes", *SMALL.split()]
-    told = subprocess.run(
-        [*command, "sh", *asked], capture_output=True, text=True, cwd=ROOT, check=False
+    requested = [sys.executable, "-m", "costs.dask_bytes", *SMALL.split()]
+    completed = subprocess.run(
+        [*command, "sh", *requested], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert told.returncode == 0, told.stderr
-    first, *lines = told.stdout.splitlines()
+    assert completed.returncode == 0, completed.stderr
+    first, *lines = completed.stdout.splitlines()
     assert first.startswith("Shape(rows=2000, columns=6, bins=15, leaves=7, ranks=2)")
     sent = {words[0]: float(words[1]) for words in map(str.split, lines)}
     assert list(sent) == ["ours", "lightgbm", "xgboost"]

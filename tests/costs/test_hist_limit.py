@@ -1,4 +1,4 @@
-"""What is said about the distance to the limit: updates are counted, and all is told."""
+"""Tests of the comparison with the histogram limit: counted updates and the printed table."""
 
 import os
 import re
@@ -16,7 +16,7 @@ with mock.patch.dict(os.environ), mock.patch.object(sys, "path", [str(ROOT), *sy
     hist_limit = import_module("costs.hist_limit")
 
 
-def test_updates_are_the_root_and_the_smaller_side_of_each_split():
+def test_updates_cover_the_root_and_the_smaller_side_of_each_split():
     X, y = hist_limit.make_table(500, 3)
     model = HistogramBoostingClassifier(n_estimators=2, num_leaves=7).fit(X, y)
     expected = 0
@@ -32,12 +32,12 @@ def test_updates_are_the_root_and_the_smaller_side_of_each_split():
     assert hist_limit.count_updates(model.ensemble_) == 3 * expected / 2
 
 
-def test_the_kernel_sums_every_row():
+def test_kernel_sums_every_row():
     kernel = hist_limit.Kernel(1000, 70, 2)  # more columns than a tile
     assert kernel.seconds() > 0.0
 
 
-def test_the_table_and_what_moves_are_told(capsys):
+def test_table_and_partition_costs_are_printed(capsys):
     small = ["--trees", "3", "--rounds", "1", "--leaves", "5", "--columns", "4"]
     hist_limit.main(["--rows", "3000", "6000", *small])
     lines = capsys.readouterr().out.splitlines()
@@ -46,6 +46,8 @@ def test_the_table_and_what_moves_are_told(capsys):
     assert [(int(r[0]), int(r[1])) for r in rows] == [(3000, 1), (3000, 2), (6000, 1), (6000, 2)]
     for row in rows:
         assert float(row[3]) * 1e6 < int(row[0]) * 4 * 5
-    told = "\n".join(lines[5:])
-    assert len(re.findall(r"^\d+ rows, 1 to 2 threads: training", told, re.MULTILINE)) == 2
-    assert len(re.findall(r"^[12] threads, 3000 to 6000 rows: an update", told, re.MULTILINE)) == 2
+    message = "\n".join(lines[5:])
+    assert len(re.findall(r"^\d+ rows, 1 to 2 threads: training", message, re.MULTILINE)) == 2
+    assert (
+        len(re.findall(r"^[12] threads, 3000 to 6000 rows: an update", message, re.MULTILINE)) == 2
+    )

@@ -1,4 +1,4 @@
-"""Hashes of models: the same for the same model, another one for another model."""
+"""Tests of model hashes: equal for equal models, different for different models."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ FOREST = Configuration("RandomForest", "binary", "float64", {"n_estimators": 2})
 BOOSTER = Configuration("HistogramBoosting", "regression", "frame", {"n_estimators": 2})
 
 
-def test_a_model_that_is_fitted_twice_has_the_same_hashes():
+def test_model_fitted_twice_has_equal_hashes():
     for configuration in (FOREST, BOOSTER):
         first = model_hashes.hash_model(configuration)
         assert model_hashes.hash_model(configuration) == first
@@ -30,7 +30,7 @@ def test_another_seed_gives_other_hashes():
         assert predictions != other_predictions
 
 
-def test_configurations_have_names_of_their_own_and_cover_every_estimator():
+def test_configuration_names_are_unique_and_cover_every_estimator():
     configurations = hashed_models.all_configurations()
     assert len({one.name for one in configurations}) == len(configurations) >= 150
     stems = {"DecisionTree", "Bagging", "RandomForest", "AdaBoost", "GradientBoosting"}
@@ -38,7 +38,7 @@ def test_configurations_have_names_of_their_own_and_cover_every_estimator():
     assert {one.estimator for one in configurations} == stems
 
 
-def test_a_check_names_what_differs(tmp_path, capsys, monkeypatch):
+def test_check_names_the_differences(tmp_path, capsys, monkeypatch):
     file = tmp_path / "hashes.txt"
     monkeypatch.setattr(model_hashes, "all_configurations", lambda: [FOREST, BOOSTER])
     assert model_hashes.main(["--write", str(file)]) == 0

@@ -1,4 +1,4 @@
-"""Every run that a page tells a reader to start can be planned as it stands there."""
+"""Tests that every run command on a page can be planned."""
 
 import re
 import shlex
@@ -16,19 +16,19 @@ INSTALLED = {"examples.md"}  # its plugin is: tests/test_installed.py runs its c
 
 def commands():
     """Return each command with its page, as a shell would split it."""
-    found = []
+    results = []
     for page in pages():
         text = (DOCS / page).read_text().replace("\\\n", " ")
         shown = "\n".join([*blocks(text, "sh"), *blocks(text, "text")])
         for line in RUN.findall(shown) if str(page) not in INSTALLED else ():
             words = shlex.split(line, comments=True)
-            found.append(pytest.param(words, id=f"{page} {' '.join(words)[:60]}"))
-    return found
+            results.append(pytest.param(words, id=f"{page} {' '.join(words)[:60]}"))
+    return results
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a reader's folder, with the files that the pages tell of."""
+    """Create a reader's folder with the files that the pages mention."""
     (source,) = blocks((DOCS / "ten-minutes.md").read_text(), "python")
     (tmp_path / "histogram_bayes.py").write_text(source)
     (tutorial,) = blocks((DOCS / "tutorial.md").read_text(), "toml")
@@ -42,11 +42,11 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [*commands(), pytest.param(["run", "forests.toml"], id="file")])
-def test_it_can_be_planned(folder, words, monkeypatch, capsys):
+def test_experiments_can_be_planned(folder, words, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["harness", *words, "--dry-run"])
     assert main() == 0, capsys.readouterr().err
     assert capsys.readouterr().out
 
 
-def test_the_pages_tell_of_runs():
+def test_pages_mention_runs():
     assert len(commands()) > 6

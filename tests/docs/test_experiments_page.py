@@ -1,4 +1,4 @@
-"""The page of experiments lists the keys that there are, with their defaults."""
+"""Tests that the page of experiments lists the existing keys with their defaults."""
 
 import json
 import re
@@ -29,17 +29,17 @@ WORDS = {"timeout": '"10m"', "name": None, "limit": None}  # written as people d
 
 def section(title):
     body = rf"^## {re.escape(title)}$\n(.*?)(?=^## |\Z)"
-    (found,) = re.findall(body, PAGE, re.DOTALL | re.MULTILINE)
-    return found
+    (result,) = re.findall(body, PAGE, re.DOTALL | re.MULTILINE)
+    return result
 
 
 def keys(title):
-    """Return the keys of a section's table with what it says of their defaults."""
+    """Return the keys of a section's table with the defaults it states."""
     return dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", section(title), re.MULTILINE))
 
 
 @pytest.mark.parametrize("title", TABLES)
-def test_every_key_stands_in_its_table_with_its_default(title):
+def test_every_key_is_in_its_table_with_its_default(title):
     tables = {
         "training",
         "tuning",
@@ -56,24 +56,24 @@ def test_every_key_stands_in_its_table_with_its_default(title):
         for name, field in TABLES[title].model_fields.items()
         if not (TABLES[title] is Experiment and name in tables)
     }
-    told = keys(title)
-    assert list(told) == list(fields)
+    message = keys(title)
+    assert list(message) == list(fields)
     for name, field in fields.items():
         if field.is_required():
-            assert told[name] in ("needed", "the file's name"), name
+            assert message[name] in ("needed", "the file's name"), name
         elif name in WORDS:
-            assert WORDS[name] in (None, told[name].strip("`"))
+            assert WORDS[name] in (None, message[name].strip("`"))
         else:
             default = "" if field.default is None else json.dumps(field.default)
-            assert told[name].strip("`") == default, name
+            assert message[name].strip("`") == default, name
 
 
-def test_every_shipped_experiment_is_told():
-    told = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
-    assert set(told) == {name.partition("/")[0] for name in shipped_experiments()}
+def test_every_shipped_experiment_is_described():
+    matches = re.findall(r"^\| `(\w+)` \|", section("What is shipped"), re.MULTILINE)
+    assert set(matches) == {name.partition("/")[0] for name in shipped_experiments()}
 
 
-def test_the_schema_is_printed_and_says_what_a_file_may_hold():
+def test_schema_is_printed_and_complete():
     schema = json.loads(CliRunner().invoke(command, ["--schema"]).stdout)
     assert set(schema["properties"]) == set(Experiment.model_fields)
     assert schema["additionalProperties"] is False

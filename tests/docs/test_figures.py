@@ -1,4 +1,4 @@
-"""The tables of the algorithms' pages are made from what runs stored, and say what that was."""
+"""Tests of the tables on the algorithms' pages, which are made from stored runs."""
 
 import importlib.util
 import math
@@ -28,27 +28,27 @@ def test_every_algorithm_has_its_table_on_one_page():
 
 
 @pytest.mark.parametrize("name", ["speed", "parity"])
-def test_the_experiments_name_what_there_is(name):
+def test_experiments_name_existing_algorithms(name):
     experiment = load_experiment(str(DOCS / f"figures/{name}.toml"))
     known = load_registry(strangers=False).names("algorithm")
-    asked = {a if isinstance(a, str) else a.name for a in experiment.algorithms}
-    assert asked <= set(known)
-    assert set(write.PAGES) <= asked
+    requested = {a if isinstance(a, str) else a.name for a in experiment.algorithms}
+    assert requested <= set(known)
+    assert set(write.PAGES) <= requested
 
 
-def test_a_ratio_shows_its_bounds_and_none_where_there_are_none():
+def test_ratio_shows_its_bounds_if_it_has_any():
     assert write.ratio(Interval(1.5, 2.0, 3.0, n=8)) == "2.00 (1.50 to 3.00)"
     assert write.ratio(Interval(0.0, 2.0, math.inf, level=1.0, n=1)) == "2.00"
     assert write.ratio(None) == write.NONE
 
 
-def test_a_verdict_is_told_in_shares_of_the_gap():
+def test_verdict_is_given_in_shares_of_the_gap():
     difference = Interval(-0.01, 0.0, 0.02, n=5)
     one = Accuracy("a", "b", "iris", "log_loss", "inconclusive", difference, 0.01, gap=0.5)
     assert write.accuracy_row(one) == ["iris", "b", "inconclusive", "-2.00 % to +4.00 %"]
 
 
-def test_a_contaminated_duel_has_a_star():
+def test_contaminated_duel_has_a_star():
     def speed(phase, *notes):
         ratio = Interval(1.0, 2.0, 3.0, n=8)
         return Speed("a", "b", "iris", phase, ratio, "launch", (1, 2), memory=ratio, notes=notes)
@@ -60,20 +60,20 @@ def test_a_contaminated_duel_has_a_star():
         assert doubted[0] == "iris *"
 
 
-def test_a_rung_tells_its_mode_and_why_nothing_was_compared():
+def test_parity_level_gives_its_mode_and_why_nothing_was_compared():
     params = ({"parity": "xgboost"}, {})
     one = Parity("a", "b", "iris", params, "native", "raw", "", "L3", {}, None, reason="no trees")
     assert write.parity_row(one) == ["xgboost", "b", "iris", "none", "no trees"]
 
 
-def test_cells_of_a_table_stay_cells():
+def test_table_cells_are_escaped():
     assert write.table(["x"], [["a | b"]]).splitlines()[-1] == "| a \\| b |"
     with pytest.raises(write.IncompleteError, match="would have no rows"):
         write.table(["x"], [])
 
 
 @pytest.mark.parametrize(("gap", "high"), [(0.0, 0.02), (0.5, math.inf)])
-def test_a_verdict_without_a_gap_or_bounds_has_no_shares(gap, high):
+def test_verdict_without_a_gap_or_bounds_has_no_shares(gap, high):
     difference = Interval(-0.01, 0.0, high, n=5)
     one = Accuracy("a", "b", "iris", "log_loss", "inconclusive", difference, 0.01, gap=gap)
     assert write.accuracy_row(one) == ["iris", "b", "inconclusive", write.NONE]
@@ -112,7 +112,7 @@ BUILTIN = [
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory):
-    """An experiment's file, called speed, and the registry of what it names."""
+    """Return the file of an experiment called speed, and a registry of its names."""
     folder = tmp_path_factory.mktemp("kit")
     (folder / "both.py").write_text(PLUGIN)
     for name in ("speed", "parity"):
@@ -121,7 +121,7 @@ def kit(tmp_path_factory):
 
 
 def stored(results, experiment, registry, status="done", lacking="", **settings):
-    """Store a run in which all is done but one kind of thing on the larger dataset."""
+    """Store a run in which one kind of measurement is missing on the larger dataset."""
     request = Request(load_experiment(experiment, changes=settings))
     plan = plan_request(request, registry)
     with Store.open(results, write=True) as store:
@@ -138,13 +138,13 @@ def stored(results, experiment, registry, status="done", lacking="", **settings)
                 store.record_duel(run, DuelOutcome(duel, Status.TIMEOUT if ended else Status.DONE))
         for match in planned_matches(request, registry, plan):
             if (lacking, match.a.dataset.name) != ("comparison", LARGE):
-                found = {"splits": {}, "comparison": None, "split": "", "reason": "made up"}
-                store.record_parity(run, match.what, Status.SKIPPED, found)
+                result = {"splits": {}, "comparison": None, "split": "", "reason": "made up"}
+                store.record_parity(run, match.what, Status.SKIPPED, result)
         store.finish_run(run, status)
     return run
 
 
-def test_tables_are_of_the_newest_finished_run(tmp_path, kit):
+def test_tables_come_from_the_newest_finished_run(tmp_path, kit):
     with Store.open(tmp_path, write=True):
         pass
     with pytest.raises(write.IncompleteError, match="no finished run of speed in"):
@@ -159,7 +159,7 @@ def test_tables_are_of_the_newest_finished_run(tmp_path, kit):
 
 
 @pytest.mark.parametrize(
-    ("lacking", "told"),
+    ("lacking", "message"),
     [
         ("trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
         ("end of a trial", ["2 of 2 trials of ours on", "2 of 2 trials of lib on"]),
@@ -168,18 +168,18 @@ def test_tables_are_of_the_newest_finished_run(tmp_path, kit):
         ("comparison", ["the comparison of ours in default mode with lib on"]),
     ],
 )
-def test_what_a_finished_run_lacks_is_named(tmp_path, kit, lacking, told):
+def test_missing_parts_of_a_finished_run_are_named(tmp_path, kit, lacking, message):
     stored(tmp_path, *kit)
     run = stored(tmp_path, *kit, lacking=lacking)
     with pytest.raises(write.IncompleteError) as caught:
         write.newest(tmp_path, *kit)
     first, *lines = str(caught.value).splitlines()
     assert first == f"no table was written: run {run} of speed lacks"
-    assert lines == [f"  {line} {LARGE}" for line in told]
+    assert lines == [f"  {line} {LARGE}" for line in message]
 
 
 @pytest.mark.parametrize(
-    ("narrowed", "told"),
+    ("narrowed", "message"),
     [
         ({"datasets": [SMALL]}, f"2 of 2 trials of ours on {LARGE}"),
         ({"duels.datasets": [SMALL]}, f"the duel of ours with lib on {LARGE}"),
@@ -187,11 +187,11 @@ def test_what_a_finished_run_lacks_is_named(tmp_path, kit, lacking, told):
         ({"splits.folds": 3}, f"2 of 2 trials of ours on {SMALL}"),
     ],
 )
-def test_a_narrowed_run_is_held_to_the_whole_experiment(tmp_path, kit, narrowed, told):
+def test_narrowed_run_is_checked_against_the_whole_experiment(tmp_path, kit, narrowed, message):
     stored(tmp_path, *kit, **narrowed)
     with pytest.raises(write.IncompleteError) as caught:
         write.newest(tmp_path, *kit)
-    assert f"  {told}" in str(caught.value).splitlines()
+    assert f"  {message}" in str(caught.value).splitlines()
 
 
 def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):
@@ -207,7 +207,7 @@ def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):
     assert not tables.exists()
     stored(results, experiment.replace("speed", "parity"), registry)
     texts = {"ours": "of ours"}
-    monkeypatch.setattr(write, "page", lambda *told: texts[told[0]])
+    monkeypatch.setattr(write, "page", lambda *args: texts[args[0]])
     with pytest.raises(KeyError):
         write.write(results, tables)
     assert not tables.exists()
@@ -219,14 +219,14 @@ def test_tables_are_written_all_or_none(tmp_path, kit, monkeypatch):
     }
 
 
-def test_a_page_that_would_lack_a_table_is_not_written(tmp_path, kit):
+def test_page_that_would_lack_a_table_is_not_written(tmp_path, kit):
     stored(tmp_path, *kit)
     seen = write.newest(tmp_path, *kit)
     with pytest.raises(write.IncompleteError, match="would have no rows"):
         write.page("unheard of", seen, seen)
 
 
-def test_the_command_says_why_in_words(tmp_path, monkeypatch):
+def test_command_gives_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(write.sys, "argv", ["write.py", str(tmp_path / "nowhere")])
     monkeypatch.setattr(write, "load_registry", lambda **_: None)
     with pytest.raises(SystemExit, match="nowhere"):

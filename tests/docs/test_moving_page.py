@@ -1,4 +1,4 @@
-"""The code on the page about moving from other libraries runs as it stands."""
+"""Tests that the code on the page about moving from other libraries runs."""
 
 import pytest
 from pages import DOCS, blocks
@@ -7,7 +7,7 @@ CODE = blocks((DOCS / "moving.md").read_text(), "python")
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-def test_the_blocks_run_from_top_to_bottom(capsys):
+def test_blocks_run_from_top_to_bottom(capsys):
     names = {}
     for block in CODE:
         exec(compile(block, "docs/moving.md", "exec"), names)

@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom, and shows what it says."""
+"""Tests that the notebook runs from top to bottom and displays its results."""
 
 import ast
 import json
@@ -14,14 +14,14 @@ def sources(kind):
 
 
 def run_cell(source, names):
-    """Run a cell's lines; return the value of the last one where it is an expression."""
+    """Run a cell's lines; return the value of the last line if it is an expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     exec(compile(ast.Module(body, []), "cell", "exec"), names)
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
 
 
-def test_it_is_kept_without_outputs():
+def test_notebook_is_stored_without_outputs():
     for cell in NOTEBOOK["cells"]:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
@@ -34,7 +34,7 @@ def test_every_cell_is_python():
 
 
 @pytest.mark.slow
-def test_it_runs_and_every_result_shows_itself(tmp_path, monkeypatch):
+def test_notebook_runs_and_every_result_is_displayed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
     names = {}

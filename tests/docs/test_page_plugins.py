@@ -1,4 +1,4 @@
-"""The plugins that the pages show keep every promise that `harness plugin check` asks of them."""
+"""Tests that the plugins on the pages pass `harness plugin check`."""
 
 import re
 
@@ -12,12 +12,12 @@ PLUGINS = {"random-stumps": ROOT / "README.md", "shallow-lightgbm": DOCS / "plug
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_every_promise_is_kept(tmp_path, name):
+def test_every_statement_holds(tmp_path, name):
     page = PLUGINS[name].read_text()
     (saved,) = set(re.findall(rf"plugin check {name} --plugin (\S+)", page))
     file = tmp_path / saved
     file.write_text(blocks(page, "python")[0])
     registry = load_registry([file], modules=[])
-    found = [check.run(subject) for check, subject in cases(registry, name)]
-    assert [one for one in found if one.state == "failed"] == []
-    assert [one.state for one in found].count("ok") > 12
+    results = [check.run(subject) for check, subject in cases(registry, name)]
+    assert [one for one in results if one.state == "failed"] == []
+    assert [one.state for one in results].count("ok") > 12

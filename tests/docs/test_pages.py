@@ -1,4 +1,4 @@
-"""The pages form one site: each can be reached, each link leads somewhere, code shown exists."""
+"""Tests of the documentation pages: all are reachable, all links work, included code exists."""
 
 import ast
 import importlib.util
@@ -24,8 +24,8 @@ def headings(text):
 
 
 def test_every_page_is_in_exactly_one_toctree():
-    found = [page for parent in PAGES for page in listed(parent)]
-    assert sorted(found) == [page for page in PAGES if str(page) != "index.md"]
+    results = [page for parent in PAGES for page in listed(parent)]
+    assert sorted(results) == [page for page in PAGES if str(page) != "index.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -45,7 +45,7 @@ def test_every_link_leads_to_a_page_and_a_heading(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_what_is_included_is_there(page):
+def test_included_files_exist(page):
     for path, options in INCLUDED.findall((DOCS / page).read_text()):
         file = ((DOCS / page).parent / path).resolve()
         assert file.is_file(), path
@@ -56,7 +56,7 @@ def test_what_is_included_is_there(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_formulas_come_in_pairs_of_signs(page):
+def test_formula_delimiters_are_paired(page):
     text = re.sub(r"`[^`\n]*`", "", without_blocks((DOCS / page).read_text()))
     assert text.count("$") % 2 == 0
 
@@ -69,19 +69,19 @@ def test_every_command_is_on_the_page_of_commands():
     spec.loader.exec_module(module)
     from harness.cli import COMMANDS, harness
 
-    told = dict(module.every_command(harness, "harness"))
-    assert {f"harness {name}" for name in COMMANDS} < set(told)
-    assert "harness plugin check" in told
-    assert all(text.startswith(f"Usage: {name}") for name, text in told.items())
+    help_texts = dict(module.every_command(harness, "harness"))
+    assert {f"harness {name}" for name in COMMANDS} < set(help_texts)
+    assert "harness plugin check" in help_texts
+    assert all(text.startswith(f"Usage: {name}") for name, text in help_texts.items())
 
 
-def test_the_pages_name_the_version_that_is_installed():
+def test_pages_name_the_installed_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert f'version = "{version("tree-harness")}"' in text
 
 
-def told(text):
-    """Return the commands that a page shows in its shell blocks, and between backticks."""
+def shown_commands(text):
+    """Return the commands that a page shows in shell blocks and between backticks."""
     shown = COMMAND.findall("\n".join(blocks(text.replace("\\\n", " "), "sh")))
     return [*shown, *(" ".join(line.split()) for line in INLINE.findall(without_blocks(text)))]
 
@@ -90,7 +90,7 @@ def told(text):
 def test_every_command_on_the_page_has_these_options(page):
     from harness.cli import harness
 
-    for line in told((DOCS / page).read_text()):
+    for line in shown_commands((DOCS / page).read_text()):
         words = shlex.split(line, comments=True)
         command = harness
         while isinstance(command, click.Group) and words:
@@ -98,5 +98,5 @@ def test_every_command_on_the_page_has_these_options(page):
             command = command.get_command(click.Context(command), name)
             assert command is not None, f"`harness {line}`: there is no {name}"
         known = {opt for p in command.params for opt in (*p.opts, *p.secondary_opts)} | {"--help"}
-        asked = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert asked <= known, line
+        requested = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert requested <= known, line

@@ -1,4 +1,4 @@
-"""The code on the page about Python runs as it stands; only what a reader would wait for is cut."""
+"""Tests that the code on the page about Python runs; slow calls are shortened."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ from pages import DOCS, blocks
 import harness
 
 CODE = blocks((DOCS / "python.md").read_text(), "python")
-# What is asked for beside what the page asks for, so that minutes become seconds.
+# Additional arguments that shorten the calls on the page from minutes to seconds.
 SHORT = {
     "run": {
         "algorithms": ["decision_tree"],
@@ -31,14 +31,14 @@ def calls():
 
 
 @pytest.mark.parametrize("call", list(calls()))
-def test_each_call_fits_its_function(call):
+def test_each_call_matches_its_function(call):
     function = getattr(harness, call.func.attr)
     named = {keyword.arg: None for keyword in call.keywords}
     inspect.signature(function).bind(*call.args, **named)
 
 
 def shortened(name):
-    """Return a function of harness that does what it is asked for, and less of it."""
+    """Return a function of harness with the same result type and less work."""
     real = getattr(harness, name)
 
     def ask(*given, **named):
@@ -51,7 +51,7 @@ def shortened(name):
 
 
 @pytest.mark.slow
-def test_the_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
+def test_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_RESULTS", str(tmp_path / "results"))
     monkeypatch.chdir(tmp_path)
     for name in SHORT:

@@ -1,4 +1,4 @@
-"""The site builds without a warning, and is read without scripts of others or a network."""
+"""Tests that the site builds without warnings and needs no network or foreign scripts."""
 
 import re
 import subprocess
@@ -27,15 +27,15 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-def test_every_page_is_there(site):
+def test_every_page_exists(site):
     for page in pages():
         assert (site / page.with_suffix(".html")).is_file(), page
 
 
-def test_no_page_fetches_anything(site):
+def test_no_page_loads_anything(site):
     for page in site.rglob("*.html"):
-        found = FOREIGN.findall(page.read_text(encoding="utf-8"))
-        assert found == [], page.name
+        matches = FOREIGN.findall(page.read_text(encoding="utf-8"))
+        assert matches == [], page.name
 
 
 def test_formulas_are_mathml_and_code_is_the_source(site):
@@ -45,7 +45,7 @@ def test_formulas_are_mathml_and_code_is_the_source(site):
     assert "inner_kernel" in page
 
 
-def test_every_command_tells_its_help(site):
+def test_help_of_every_command_is_shown(site):
     page = (site / "commands.html").read_text(encoding="utf-8")
     for name in ("run", "duel", "parity", "gate", "plugin-check"):
         assert f'id="harness-{name}"' in page

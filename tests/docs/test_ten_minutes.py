@@ -1,4 +1,4 @@
-"""The algorithm of the ten minutes is as short as promised, and keeps what the contract asks."""
+"""Tests that the algorithm of the ten-minute guide is short and follows the contract."""
 
 import pytest
 from pages import DOCS, blocks
@@ -11,11 +11,11 @@ PAGE = (DOCS / "ten-minutes.md").read_text()
 (SOURCE,) = blocks(PAGE, "python")
 
 
-def test_it_is_fewer_than_forty_lines():
+def test_page_has_fewer_than_forty_lines():
     assert len([line for line in SOURCE.splitlines() if line.strip()]) < 40
 
 
-def test_every_promise_is_kept(tmp_path):
+def test_every_statement_holds(tmp_path):
     file = tmp_path / "histogram_bayes.py"
     file.write_text(SOURCE)
     registry = load_registry([file], modules=[])
@@ -29,7 +29,7 @@ def test_every_promise_is_kept(tmp_path):
     assert held > 20
 
 
-def test_what_the_page_says_of_the_line_to_take_out_is_so(tmp_path):
+def test_removed_line_has_the_described_effect(tmp_path):
     line = "        check_classification_targets(y)\n"
     assert SOURCE.count(line) == 1
     file = tmp_path / "histogram_bayes.py"

@@ -1,4 +1,4 @@
-"""Runs, duels and comparisons from Python, with real workers and a stranger's algorithms."""
+"""Tests of runs, duels and comparisons from Python, with real workers and a plugin's algorithms."""
 
 import textwrap
 
@@ -38,13 +38,13 @@ PLUGIN = textwrap.dedent(
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     return folder
 
 
 @pytest.fixture(scope="module")
 def options(place):
-    return {"plugins": [place / "stranger.py"], "results": place / "results"}
+    return {"plugins": [place / "plugin.py"], "results": place / "results"}
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +67,13 @@ def run(options, frame):
     )
 
 
-def test_a_run_of_a_table_in_memory(run, options, capfd):
+def test_run_of_a_table_in_memory(run, options, capfd):
     assert capfd.readouterr() == ("", "")  # no terminal, no noise
-    found = run.to_frame()
-    (name,) = set(found["dataset"])
+    result = run.to_frame()
+    (name,) = set(result["dataset"])
     assert name.startswith("table-")
-    assert set(found["algorithm"]) == {"mean", "prior", "fails"}
-    assert found[found["algorithm"] == "mean"]["status"].tolist() == ["done", "done"]
+    assert set(result["algorithm"]) == {"mean", "prior", "fails"}
+    assert result[result["algorithm"] == "mean"]["status"].tolist() == ["done", "done"]
     assert run.tally.ends["trial"] == {Status.DONE: 4, Status.FAILED: 2}
     judged = {v.dataset: v for v in run.verdicts}
     assert judged[name].verdict == "equivalent"
@@ -84,13 +84,13 @@ def test_a_run_of_a_table_in_memory(run, options, capfd):
     assert run.run in repr(run)
 
 
-def test_the_command_line_finds_what_python_has_stored(run, options, capsys):
+def test_command_line_finds_results_stored_from_python(run, options, capsys):
     arguments = ["list", "runs", "--results", str(options["results"])]
     command_line.main(arguments, standalone_mode=False)
     assert run.run in capsys.readouterr().out
 
 
-def test_a_run_shows_itself_in_a_notebook_escaped_and_in_its_colours(run, options, frame):
+def test_run_has_an_escaped_and_coloured_notebook_display(run, options, frame):
     html = run._repr_html_()
     assert "≈ equivalent" in html
     assert f"run {run.run}: 4 trials done, 2 failed" in html
@@ -110,42 +110,42 @@ def test_a_run_shows_itself_in_a_notebook_escaped_and_in_its_colours(run, option
     assert len(list((options["results"] / "tables").iterdir())) == 1
 
 
-def test_a_duel_of_arrays(options):
+def test_duel_of_arrays(options):
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    found = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
-    assert (found.status, found.failure) == (Status.DONE, None)
-    table = found.to_frame().set_index("phase")
+    result = harness.duel("mean", "prior", (X, y), launches=1, blocks=6, **options)
+    assert (result.status, result.failure) == (Status.DONE, None)
+    table = result.to_frame().set_index("phase")
     assert {"native", "fit", "train", "predict"} <= set(table.index)
     assert (table["low"] <= table["ratio"]).all()
-    assert [v.phase for v in found.verdicts] == list(table.index)
-    assert "mean (A) against prior (B) on table-" in found._repr_html_()
+    assert [v.phase for v in result.verdicts] == list(table.index)
+    assert "mean (A) against prior (B) on table-" in result._repr_html_()
     with Store.open(options["results"]) as store:
-        assert len(store.duels(found.run)) == 1
-    assert found.report().is_file()
+        assert len(store.duels(result.run)) == 1
+    assert result.report().is_file()
 
 
-def test_a_duel_that_fails_says_which_side(options):
-    found = harness.duel("mean", "fails", "diabetes", launches=1, **options)
-    assert found.status is Status.FAILED
-    assert "side b (fails)" in found.failure.message
-    assert "&lt;b&gt;this was planted&lt;/b&gt;" in found._repr_html_()
-    assert found.to_frame().empty
+def test_failing_duel_names_the_side(options):
+    result = harness.duel("mean", "fails", "diabetes", launches=1, **options)
+    assert result.status is Status.FAILED
+    assert "side b (fails)" in result.failure.message
+    assert "&lt;b&gt;this was planted&lt;/b&gt;" in result._repr_html_()
+    assert result.to_frame().empty
 
 
 def test_parity_on_names_and_tables(options):
     plain = {"max_depth": 2}
-    found = harness.parity(
+    result = harness.parity(
         "sklearn.decision_tree", "sklearn.decision_tree", datasets=["iris"], folds=2,
         both_params=plain, **options
     )  # fmt: skip
-    assert found.reaches("L3")
-    assert found.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
-    assert "the same bits from raw data" in found._repr_html_()
+    assert result.reaches("L3")
+    assert result.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
+    assert "the same bits from raw data" in result._repr_html_()
     with pytest.raises(ConfigError, match="answers to no reference"):
         harness.parity("fails", **options)
 
 
-def test_mistakes_are_told_in_one_line(options, frame):
+def test_mistakes_are_reported_in_one_line(options, frame):
     with pytest.raises(harness.HarnessError, match="did you mean 'quick'"):
         harness.run("quik", **options)
     with pytest.raises(harness.HarnessError, match="did you mean 'iris'"):
@@ -165,7 +165,7 @@ def test_mistakes_are_told_in_one_line(options, frame):
         (pd.DataFrame({"a": [{1: 2}, {}], "y": [1, 2]}), "Parquet|nested"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path, data, message):
+def test_input_that_is_no_table_is_refused(tmp_path, data, message):
     with pytest.raises(DataError, match=message):
         dataset_from_given(data, tmp_path, target="y")
 

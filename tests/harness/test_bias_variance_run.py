@@ -1,4 +1,4 @@
-"""Error parted over the training sets of a run: from the splits to the stored answer."""
+"""Tests of the bias-variance diagnostic of a run: from the splits to the stored result."""
 
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from harness.runs.run import Request, run_experiment
 from harness.store import Store
 
 PLUGINS = [
-    Path(__file__).resolve().parents[1] / "plugins" / f"{n}.py" for n in ("constant", "crowd")
+    Path(__file__).resolve().parents[1] / "plugins" / f"{n}.py"
+    for n in ("constant", "stump_ensemble")
 ]
 NAME = "friedman1:rows=160,seed=3"
 SETS = {"training_sets": 4, "training_rows": [10, 40]}
@@ -50,49 +51,49 @@ def run(registry, folder, **keys):
 
 @pytest.fixture(scope="module")
 def view(registry, tmp_path_factory):
-    grid = [{"name": "constant", "grid": {"factor": [0.5, 1.0]}}, "crowd"]
+    grid = [{"name": "constant", "grid": {"factor": [0.5, 1.0]}}, "stumps"]
     folder = tmp_path_factory.mktemp("parted")
     return run(registry, folder, algorithms=grid, datasets=[NAME, "square"], splits=SETS)
 
 
-def test_every_size_of_every_model_is_parted(view):
-    told = [(d.algorithm, d.params.get("factor"), d.about, d.reason) for d in view.diagnostics]
-    assert told == [
+def test_every_size_of_every_model_is_decomposed(view):
+    messages = [(d.algorithm, d.params.get("factor"), d.about, d.reason) for d in view.diagnostics]
+    assert messages == [
         *[("constant", factor, size, "") for factor in (0.5, 1.0) for size in ("10", "40")],
-        *[("crowd", None, size, "") for size in ("10", "40")],
+        *[("stumps", None, size, "") for size in ("10", "40")],
     ]
 
 
-def test_the_parts_are_those_of_models_known_by_heart(view, registry):
+def test_parts_equal_those_of_known_models(view, registry):
     table = table_of(resolve(NAME, registry))
     f = table_of(resolve(f"{NAME},noise=0", registry)).y
     (cell,) = [c for c in view.cells if c.params.get("factor") == 0.5]
-    for told in (d for d in view.diagnostics if d.params.get("factor") == 0.5):
+    for message in (d for d in view.diagnostics if d.params.get("factor") == 0.5):
         splits = [
-            o.trial.split for o in cell.outcomes if o.trial.split.train_rows == int(told.about)
+            o.trial.split for o in cell.outcomes if o.trial.split.train_rows == int(message.about)
         ]
         parts = [split_rows(split, table, Task.REGRESSION) for split in splits]
         (test,) = {tuple(rows) for _, rows in parts}
-        said = [np.full(len(test), 0.5 * table.y[train].mean()) for train, _ in parts]
+        messages = [np.full(len(test), 0.5 * table.y[train].mean()) for train, _ in parts]
         rows = list(test)
-        plain = squared_parts(said, table.y[rows], f[rows], np.ones(len(rows)))
-        found = {name: part["value"] for name, part in told.found["parts"].items()}
-        assert found == {name: pytest.approx(value, rel=1e-9) for name, value in plain.items()}
-        assert (told.found["sets"], told.found["rows"]) == (4, 40)
+        plain = squared_parts(messages, table.y[rows], f[rows], np.ones(len(rows)))
+        results = {name: part["value"] for name, part in message.found["parts"].items()}
+        assert results == {name: pytest.approx(value, rel=1e-9) for name, value in plain.items()}
+        assert (message.found["sets"], message.found["rows"]) == (4, 40)
         # 4 × 10 rows fit into the 120 that are left, 4 × 40 do not
-        assert told.found["apart"] == (told.about == "10")
+        assert message.found["apart"] == (message.about == "10")
 
 
-def test_classes_are_parted_by_their_main_prediction(view):
-    told = [d for d in view.diagnostics if d.algorithm == "crowd"]
-    assert {d.found["kind"] for d in told} == {"0-1"}
-    value = {name: part["value"] for name, part in told[0].found["parts"].items()}
+def test_classes_are_decomposed_by_their_main_prediction(view):
+    messages = [d for d in view.diagnostics if d.algorithm == "stumps"]
+    assert {d.found["kind"] for d in messages} == {"0-1"}
+    value = {name: part["value"] for name, part in messages[0].found["parts"].items()}
     assert value["error"] == pytest.approx(
         value["bias"] + value["unbiased_variance"] - value["biased_variance"]
     )
 
 
-def test_folds_cannot_be_parted_and_it_says_so(registry, tmp_path):
-    found = run(registry, tmp_path, algorithms=["crowd"], datasets=["square"])
-    (told,) = found.diagnostics
-    assert told.reason == "it takes repeated training sets: [splits] training_sets"
+def test_folds_cannot_be_decomposed_and_the_reason_is_given(registry, tmp_path):
+    result = run(registry, tmp_path, algorithms=["stumps"], datasets=["square"])
+    (message,) = result.diagnostics
+    assert message.reason == "it takes repeated training sets: [splits] training_sets"

@@ -1,4 +1,4 @@
-"""A time budget reduces splits, then rows, and never a parameter."""
+"""Tests that a time budget reduces splits, then rows, and never a parameter."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ ROWS = (4_000, 16_000)
 
 
 def experiment(**run):
-    asked = {"name": "own", "datasets": ["mine"], "tracks": ["default"], "run": run}
-    return parse_experiment(asked, "own")
+    requested = {"name": "own", "datasets": ["mine"], "tracks": ["default"], "run": run}
+    return parse_experiment(requested, "own")
 
 
 def costs(**seconds):
     return {(name, "mine"): Cost(ROWS, pair) for name, pair in seconds.items()}
 
 
-def test_a_cost_is_a_line_through_two_samples():
+def test_cost_is_a_line_through_two_samples():
     cost = Cost((1000, 4000), (1.0, 2.0))
     assert (cost.at(500), cost.at(2500)) == (1.0, 1.5)
     assert cost.at(7000) == pytest.approx(1.0 + 1.15 * 2.0), "a little more than in proportion"
@@ -42,7 +42,7 @@ def test_a_cost_is_a_line_through_two_samples():
     assert slow.at(4000) == pytest.approx(1.15 * 4), "the larger sample took too long"
 
 
-def test_rows_stay_where_the_fewest_splits_fit():
+def test_rows_are_kept_if_the_fewest_splits_fit():
     fitted, left_out = fit_experiment(
         experiment(budget="10m"), costs(a=(0.1, 0.4), b=(0.1, 0.4)), SIZES, 0.0, 2
     )
@@ -50,9 +50,9 @@ def test_rows_stay_where_the_fewest_splits_fit():
     assert left_out == {}
 
 
-def test_rows_are_reduced_where_they_do_not():
-    asked = experiment(budget="60s")
-    fitted, left_out = fit_experiment(asked, costs(a=(1.0, 4.0), b=(1.0, 4.0)), SIZES, 0.0, 2)
+def test_rows_are_reduced_if_they_do_not():
+    requested = experiment(budget="60s")
+    fitted, left_out = fit_experiment(requested, costs(a=(1.0, 4.0), b=(1.0, 4.0)), SIZES, 0.0, 2)
     rows = fitted.splits.most_train_rows
     assert rows is not None
     assert ROWS[1] < rows < 90_000
@@ -60,37 +60,41 @@ def test_rows_are_reduced_where_they_do_not():
         3 * Cost(ROWS, (1.0, 4.0)).at(rows) <= 0.85 * 60 < 3 * Cost(ROWS, (1.0, 4.0)).at(2 * rows)
     )
     assert left_out == {}
-    assert fitted.model_copy(update={"splits": asked.splits}) == asked, "nothing else changes"
+    assert fitted.model_copy(update={"splits": requested.splits}) == requested, (
+        "nothing else changes"
+    )
 
 
-def test_the_slowest_is_left_out_where_all_would_train_on_few_rows():
-    told = costs(slow=(30.0, 120.0), a=(0.1, 0.4), b=(0.1, 0.4))
-    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+def test_slowest_is_left_out_if_all_would_train_on_few_rows():
+    message = costs(slow=(30.0, 120.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), message, SIZES, 0.0, 2)
     assert list(left_out) == ["slow"]
     assert "would take about" in left_out["slow"]
     assert fitted.algorithms == ["a", "b"]
-    kept, none = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2, may_leave_out=False)
+    kept, none = fit_experiment(
+        experiment(budget="60s"), message, SIZES, 0.0, 2, may_leave_out=False
+    )
     assert none == {}
     assert kept.splits.most_train_rows is not None
 
 
 def test_rows_are_reduced_before_an_algorithm_is_left_out():
-    told = costs(slow=(5.0, 20.0), a=(0.1, 0.4), b=(0.1, 0.4))
-    fitted, left_out = fit_experiment(experiment(budget="60s"), told, SIZES, 0.0, 2)
+    message = costs(slow=(5.0, 20.0), a=(0.1, 0.4), b=(0.1, 0.4))
+    fitted, left_out = fit_experiment(experiment(budget="60s"), message, SIZES, 0.0, 2)
     assert left_out == {}
     assert fitted.splits.most_train_rows is not None
 
 
-def test_one_that_a_sample_was_too_large_for_is_left_out():
-    told = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
-    _, left_out = fit_experiment(experiment(budget="10m"), told, SIZES, 0.0, 2)
+def test_algorithm_too_slow_for_a_sample_is_left_out():
+    message = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
+    _, left_out = fit_experiment(experiment(budget="10m"), message, SIZES, 0.0, 2)
     assert left_out == {"slow": "one fit on 4,000 rows took longer than 1 min 40 s"}
 
 
-def test_a_tuned_run_tries_as_many_configurations_as_there_is_time_for():
-    asked = experiment(budget="10m").model_copy(update={"tracks": ["tuned"]})
-    many, _ = fit_experiment(asked, costs(a=(0.01, 0.04)), SIZES, 0.0, 2)
-    few, _ = fit_experiment(asked, costs(a=(0.2, 0.8)), SIZES, 0.0, 2)
+def test_tuned_run_tries_as_many_configurations_as_time_allows():
+    requested = experiment(budget="10m").model_copy(update={"tracks": ["tuned"]})
+    many, _ = fit_experiment(requested, costs(a=(0.01, 0.04)), SIZES, 0.0, 2)
+    few, _ = fit_experiment(requested, costs(a=(0.2, 0.8)), SIZES, 0.0, 2)
     assert many.tuning.configurations > few.tuning.configurations >= 5
 
 
@@ -101,21 +105,23 @@ def test_small_tables_need_no_samples():
 
 def test_rounds_have_every_algorithm_on_one_split():
     modules = ["harness.data.providers.generators", "algorithms.reference.sklearn"]
-    asked = {
+    requested = {
         "name": "own",
         "algorithms": ["sklearn.decision_tree", "sklearn.bagging"],
         "datasets": ["friedman1:rows=200"],
         "splits": {"folds": 4},
     }
-    plan = make_plan(parse_experiment(asked, "own"), load_registry(modules=modules), Surroundings())
+    plan = make_plan(
+        parse_experiment(requested, "own"), load_registry(modules=modules), Surroundings()
+    )
     rounds = rounds_of(plan)
     assert [[len(job.trials) for job in jobs] for jobs in rounds] == [[1, 1]] * 4
     labels = [{t.split.label for job in jobs for t in job.trials} for jobs in rounds]
-    assert all(len(found) == 1 for found in labels)
+    assert all(len(result) == 1 for result in labels)
     assert len(set.union(*labels)) == 4
 
 
-def test_a_limit_of_rows_is_part_of_the_splits():
+def test_limit_of_rows_is_part_of_the_splits():
     assert with_rows(experiment(), 500).splits.most_train_rows == 500
 
 
@@ -129,7 +135,7 @@ def test_compiling_does_not_count():
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("message", "words"),
     [
         ({}, "Everything fitted into the time budget of 10 min 0 s."),
         ({"splits": 4}, "To fit into the time budget of 10 min 0 s, 4 of 10 splits were run."),
@@ -143,6 +149,6 @@ def test_compiling_does_not_count():
         ({"left_out": {"x": "it is slow"}}, "x was left out: it is slow."),
     ],
 )
-def test_what_was_reduced_is_said(told, words):
+def test_reductions_are_reported(message, words):
     usual = {"splits": 10, "planned": 10, "most_train_rows": 0, "left_out": {}, "seconds": 600.0}
-    assert words_of({**usual, **told}) == words
+    assert words_of({**usual, **message}) == words

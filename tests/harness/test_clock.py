@@ -1,4 +1,4 @@
-"""The clock on the wall may jump, back or ahead: nothing that matters looks at it."""
+"""Tests that a wall clock that jumps has no effect."""
 
 import itertools
 import time
@@ -13,13 +13,13 @@ from harness.store import Store
 
 @pytest.fixture
 def _jumping(monkeypatch):
-    """Make the clock jump by a day at each look, ahead and back again."""
+    """Make the clock jump by a day at each call, forward and back."""
     real, jumps = time.time, itertools.cycle([86_400.0, -86_400.0])
     monkeypatch.setattr(time, "time", lambda: real() + next(jumps))
 
 
 @pytest.mark.usefixtures("_jumping")
-def test_limits_do_not_look_at_the_clock_on_the_wall(tmp_path):
+def test_limits_do_not_use_the_wall_clock(tmp_path):
     with Supervisor(tmp_path) as supervisor:
         outcomes = list(supervisor.supervise(job({}, {"fit": "sleep", "seconds": 9.0}, timeout=5)))
     assert [o.status for o in outcomes] == [Status.DONE, Status.TIMEOUT]

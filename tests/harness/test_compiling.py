@@ -1,4 +1,4 @@
-"""Which algorithms are compiled side by side: those that share little code."""
+"""Tests of compiling algorithms in parallel: those that share little code."""
 
 from dataclasses import replace
 
@@ -22,16 +22,16 @@ def names(lanes):
     return [[lane_job.algorithm for lane_job in lane] for lane in lanes]
 
 
-def test_algorithms_on_one_grower_stand_in_one_lane_and_another_in_its_own():
-    wanted = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
-    lanes = lanes_of([named(f"algorithms.{name}") for name in wanted])
+def test_algorithms_sharing_a_grower_compile_in_sequence_and_others_in_parallel():
+    expected = ["bagging", "histogram_boosting", "decision_tree", "random_forest"]
+    lanes = lanes_of([named(f"algorithms.{name}") for name in expected])
     assert sorted(names(lanes)) == [
         ["bagging", "decision_tree", "random_forest"],
         ["histogram_boosting"],
     ]
 
 
-def test_a_plugin_that_joins_two_lanes_makes_them_one(tmp_path):
+def test_plugin_joining_two_compile_groups_merges_them(tmp_path):
     for name, imports in {"a": "", "b": "", "both": "from pack import a, b"}.items():
         (tmp_path / "pack").mkdir(exist_ok=True)
         (tmp_path / "pack" / f"{name}.py").write_text(imports)
@@ -41,8 +41,8 @@ def test_a_plugin_that_joins_two_lanes_makes_them_one(tmp_path):
     assert len(lanes_of(files)) == 1
 
 
-class Told:
-    """A supervisor that only notes what it is asked to compile."""
+class RecordingSupervisor:
+    """A fake supervisor that records the requested compilations."""
 
     def __init__(self):
         self.warmed = []
@@ -62,11 +62,13 @@ def test_every_algorithm_is_compiled_once():
     registry = load_registry(())
     scratch = [n for n, e in registry.entries["algorithm"].items() if e.value.origin == "scratch"]
     jobs = [named(registry.entries["algorithm"][name].plugin) for name in scratch]
-    told = Told()
-    found = [compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], told, registry)]
-    assert sorted(found) == sorted(told.warmed) == sorted(scratch)
-    assert not told.closed
-    assert list(compile_kernels([], told, registry)) == []
+    message = RecordingSupervisor()
+    results = [
+        compiled.algorithm for compiled in compile_kernels([*jobs, *jobs], message, registry)
+    ]
+    assert sorted(results) == sorted(message.warmed) == sorted(scratch)
+    assert not message.closed
+    assert list(compile_kernels([], message, registry)) == []
 
 
 @pytest.mark.parametrize(
@@ -80,25 +82,25 @@ def test_every_algorithm_is_compiled_once():
         (["my own file.csv"], {"categorical", "sparse", "large"}),
     ],
 )
-def test_kernels_for_kinds_of_tables_are_compiled_where_a_dataset_may_have_them(datasets, expected):
+def test_kernels_are_compiled_for_table_kinds_that_a_dataset_may_have(datasets, expected):
     ours = named("algorithms.decision_tree")
     jobs = [replace(ours, dataset=DatasetRef(name, "0")) for name in datasets]
-    told = Told()
-    list(compile_kernels(jobs, told, load_registry(())))
-    assert told.kinds == [expected]
+    message = RecordingSupervisor()
+    list(compile_kernels(jobs, message, load_registry(())))
+    assert message.kinds == [expected]
 
 
-def test_who_stops_listening_ends_what_is_compiled():
-    told = Told()
-    compiling = compile_kernels([named("algorithms.bagging")], told, load_registry(()))
+def test_closing_the_progress_ends_compilation():
+    message = RecordingSupervisor()
+    compiling = compile_kernels([named("algorithms.bagging")], message, load_registry(()))
     next(compiling)
     with pytest.raises(KeyboardInterrupt):
         compiling.throw(KeyboardInterrupt())
-    assert told.closed
+    assert message.closed
 
 
-def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
-    class Slow(Told):
+def test_compile_time_is_recorded_and_a_view_has_the_latest():
+    class Slow(RecordingSupervisor):
         def warm(self, warmed, kinds):
             super().warm(warmed, kinds)
             return Compiled(warmed.algorithm, 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)
@@ -109,7 +111,7 @@ def test_what_compiling_took_is_noted_and_a_view_has_the_latest_of_it():
     compile_and_tell(jobs, Slow(), load_registry(()), Progress(), noted.append)
     [data] = noted  # a reference compiles nothing
     older = {**data, "seconds": 99.0}
-    told = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
-    events = [{"kind": kind, "data": data} for kind, data in told]
+    messages = [("compiled", older), ("diagnostic", {}), ("compiled", data)]
+    events = [{"kind": kind, "data": data} for kind, data in messages]
     expected = FirstUse("bagging", 8.5, ("no luck",), 120, 2, "base", 7.5, 0.25)
     assert first_uses_of(events) == (expected,)

@@ -25,7 +25,7 @@ def test_every_shipped_experiment_is_valid():
         assert load_experiment(name).name == name.rpartition("/")[2]
 
 
-def test_the_first_reports_say_what_is_the_same_and_one_experiment_asks_everything():
+def test_first_reports_name_common_settings_and_one_experiment_runs_everything():
     quick, standard, diagnose = map(load_experiment, ("quick", "standard", "diagnose"))
     for experiment in (quick, standard):
         assert set(experiment.parity.datasets) <= set(experiment.datasets)
@@ -36,7 +36,7 @@ def test_the_first_reports_say_what_is_the_same_and_one_experiment_asks_everythi
     assert diagnose.splits.training_sets
 
 
-def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):
+def test_series_is_a_folder_of_experiments_shipped_or_user_made(tmp_path):
     assert experiments_of("quick") == ["quick"]
     shipped = experiments_of("speed")
     assert len(shipped) >= 10
@@ -49,24 +49,24 @@ def test_a_series_is_a_folder_of_experiments_shipped_or_your_own(tmp_path):
     assert experiments_of("no such thing") == ["no such thing"]
 
 
-def test_second_order_boosting_is_raced_by_each_method_against_the_librarys_own():
-    fought = set()
+def test_newton_boosting_is_compared_by_each_method_with_the_same_of_the_library():
+    planned = set()
     for name in experiments_of("newton_speed"):
-        found = load_experiment(name)
-        ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in found.algorithms)
+        result = load_experiment(name)
+        ours, theirs = (Choice(name=c) if isinstance(c, str) else c for c in result.algorithms)
         method = ours.params["tree_method"]
-        assert found.duels.pairs == found.verdicts.pairs == [("newton_boosting", theirs.name)]
+        assert result.duels.pairs == result.verdicts.pairs == [("newton_boosting", theirs.name)]
         assert theirs.name == f"xgboost.{method}"
         assert theirs.params == {k: v for k, v in ours.params.items() if k != "tree_method"}
-        assert found.duels.datasets == found.datasets
-        assert found.duels.threads == found.run.threads == 2
-        size = (found.capacity.get("leaves"), found.capacity.get("depth"))
-        fought.add((method, *found.datasets, *size))
+        assert result.duels.datasets == result.datasets
+        assert result.duels.threads == result.run.threads == 2
+        size = (result.capacity.get("leaves"), result.capacity.get("depth"))
+        planned.add((method, *result.datasets, *size))
     higgs = [f"higgs_like:rows={rows}" for rows in (133_334, 1_333_334)]
     both = {(method, data) for method in ("exact", "approx", "hist") for data in higgs}
     deep = {"exact": (None, 8), "approx": (255, None), "hist": (255, None)}
-    wanted = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
-    assert fought == wanted | {("hist", "onehot_sparse:rows=666667", None, 6)}
+    expected = {(*pair, *size) for pair in both for size in ((None, 6), deep[pair[0]])}
+    assert planned == expected | {("hist", "onehot_sparse:rows=666667", None, 6)}
 
 
 RIVALS = {  # of the histogram booster in every race
@@ -93,7 +93,7 @@ TRAINED = {
 
 
 @pytest.mark.parametrize("name", experiments_of("speed"))
-def test_every_race_meets_every_rival_at_one_size_on_as_many_rows_as_it_says(name):
+def test_every_speed_experiment_compares_every_rival_on_the_stated_rows(name):
     experiment = load_experiment(name)
     [(data, on)] = zip(experiment.datasets, experiment.duels.datasets, strict=True)
     assert data == on
@@ -101,8 +101,8 @@ def test_every_race_meets_every_rival_at_one_size_on_as_many_rows_as_it_says(nam
     assert pairs == experiment.verdicts.pairs
     assert {rival for _, rival in pairs} == RIVALS
     assert {ours for ours, _ in pairs} == {"histogram_boosting"}
-    asked = {"trees", "leaves", "rate", "bins", "l2", "min_samples", "min_hessian"}
-    assert set(experiment.capacity) == asked
+    requested = {"trees", "leaves", "rate", "bins", "l2", "min_samples", "min_hessian"}
+    assert set(experiment.capacity) == requested
     rows = int(re.search(r"rows=(\d+)", data)[1])
     trained = trained_rows(rows, experiment.splits.folds)
     assert trained == TRAINED[experiment.name]
@@ -110,13 +110,13 @@ def test_every_race_meets_every_rival_at_one_size_on_as_many_rows_as_it_says(nam
 
 
 def trained_rows(rows, folds):
-    """Return how many rows train, as the default splits part a table."""
+    """Return the number of training rows of a table with the default splits."""
     if rows >= HOLDOUT_ROWS:
         return rows - math.ceil(rows * TEST_SHARE)
     return rows - rows // folds
 
 
-def test_accuracy_is_asked_on_every_set_that_comes_along():
+def test_accuracy_is_measured_on_every_shipped_dataset():
     experiment = load_experiment("accuracy")
     registry = load_registry(strangers=False)
     suites = {"bundled", "generated"}
@@ -131,7 +131,7 @@ def test_accuracy_is_asked_on_every_set_that_comes_along():
     assert experiment.capacity["min_hessian"] == 1.0
 
 
-def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):
+def test_all_four_mistakes_are_reported_at_once_with_suggestions(tmp_path):
     path = write(
         tmp_path,
         'datasets = ["iris"]\nalgoritms = ["x"]\n'
@@ -147,7 +147,7 @@ def test_all_four_mistakes_are_told_at_once_with_what_was_meant(tmp_path):
     assert "splits.folds: " in text
 
 
-def test_a_key_like_no_other_lists_the_known_ones(tmp_path):
+def test_unknown_key_without_a_similar_one_lists_the_known_keys(tmp_path):
     path = write(tmp_path, 'datasets = ["iris"]\n[run]\nzzz = 1\n')
     known = "known here: budget, jobs, memory, seeds, threads, timeout"
     with pytest.raises(ConfigError, match=known):
@@ -158,7 +158,7 @@ def test_a_key_like_no_other_lists_the_known_ones(tmp_path):
     ("text", "message"),
     [("datasets = [", "is not TOML"), ("\xff", "is not TOML"), ("", "datasets: Field required")],
 )
-def test_a_file_that_cannot_be_used_says_why(tmp_path, text, message):
+def test_unusable_file_gives_the_reason(tmp_path, text, message):
     path = tmp_path / "x.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=message):
@@ -172,7 +172,7 @@ def test_training_sets_need_a_number_and_a_size(tmp_path, half):
         load_experiment(path)
 
 
-def test_names_that_do_not_exist():
+def test_unknown_names():
     with pytest.raises(ConfigError, match="did you mean 'quick'"):
         load_experiment("quik")
     with pytest.raises(ConfigError, match=r"no experiment file nowhere/x\.toml"):
@@ -188,12 +188,12 @@ def test_overrides_are_toml_values_or_text():
 
 
 @pytest.mark.parametrize("text", ["run.threads", "=3", "name.x=1"])
-def test_an_override_that_is_not_one(text):
+def test_invalid_override(text):
     with pytest.raises(ConfigError):
         load_experiment("quick", overrides=[text])
 
 
-def test_a_choice_has_params_and_a_grid():
+def test_choice_has_params_and_a_grid():
     experiment = parse_experiment(
         {
             "name": "x",

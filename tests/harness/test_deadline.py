@@ -1,4 +1,4 @@
-"""A run whose time is over begins nothing more, and keeps what was done."""
+"""Tests that a run past its deadline starts nothing more and keeps its results."""
 
 import math
 import threading
@@ -29,7 +29,7 @@ ASKED = {
 
 @pytest.fixture
 def execution(tmp_path, monkeypatch):
-    """Return what carries out two jobs of three trials, and a duel, in this process."""
+    """Return an execution of two jobs of three trials, and a duel, in this process."""
     registry = load_registry(modules=MODULES)
     plan = make_plan(parse_experiment(ASKED, "late"), registry, Surroundings())
     with Store.open(tmp_path, write=True) as store:
@@ -44,7 +44,7 @@ def execution(tmp_path, monkeypatch):
 
 
 def supervised(monkeypatch, seconds):
-    """Let every trial end at once, and the clock go on by so much."""
+    """Make every trial end at once and advance the clock."""
     clock = [0.0]
 
     def supervise(_, job):
@@ -52,52 +52,52 @@ def supervised(monkeypatch, seconds):
             clock[0] += seconds
             yield Outcome(trial, Status.DONE)
 
-    def fight(duel, _, *, deadline):
+    def run(duel, _, *, deadline):
         pytest.fail("there was no time for a duel")
 
     monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
 
 @pytest.mark.parametrize(("deadline", "done"), [(0.0, 0), (0.5, 1), (1.5, 2)])
-def test_nothing_begins_after_the_deadline(execution, monkeypatch, deadline, done):
+def test_nothing_starts_after_the_deadline(execution, monkeypatch, deadline, done):
     supervised(monkeypatch, 1.0)
     assert execution(deadline).ends.get("trial", {}).get(Status.DONE, 0) == done
 
 
-def test_without_a_deadline_all_is_done(execution, monkeypatch):
+def test_without_a_deadline_everything_runs(execution, monkeypatch):
     supervised(monkeypatch, 1.0)
-    fought = []
+    deadlines = []
 
-    def fight(duel, _, *, deadline):
-        fought.append(deadline)
+    def run(duel, _, *, deadline):
+        deadlines.append(deadline)
         raise RuntimeError("seen")
 
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
-    assert fought == [math.inf]
+    assert deadlines == [math.inf]
 
 
-def test_duels_have_the_memory_that_workers_of_trials_held(execution, monkeypatch):
+def test_duels_get_the_memory_of_idle_trial_workers(execution, monkeypatch):
     kept = mock.Mock(alive=True, **{"resident_bytes.return_value": 0})
 
     def supervise(supervisor, job):
         supervisor.pool.give_back(job, kept)
         yield from (Outcome(trial, Status.DONE) for trial in job.trials)
 
-    def fight(duel, open_session, **_):
+    def run(duel, open_session, **_):
         assert kept.stop.called
         raise RuntimeError("seen")
 
     monkeypatch.setattr("harness.execution.supervisor.Supervisor.supervise", supervise)
-    monkeypatch.setattr("harness.runs.execute.run_duel", fight)
+    monkeypatch.setattr("harness.runs.execute.run_duel", run)
     with pytest.raises(RuntimeError, match="seen"):
         execution(math.inf)
 
 
-def test_trials_under_way_at_the_deadline_are_stored_and_no_other_begins(execution, monkeypatch):
+def test_trials_running_at_the_deadline_are_stored_and_no_other_starts(execution, monkeypatch):
     begun, clock = [], [0.0]
     both = threading.Barrier(2)
 

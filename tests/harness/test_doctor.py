@@ -1,4 +1,4 @@
-"""Each check names what is wrong and what to do; a sound machine gets no advice."""
+"""Tests that each check names the problem and the remedy, and passes on a healthy machine."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def by_name(checks: object) -> dict[str, Check]:
     return {check.name: check for check in checks}
 
 
-def test_a_quiet_machine_gets_no_advice() -> None:
+def test_quiet_machine_gets_no_advice() -> None:
     checks = list(doctor.timing(QUIET))
     assert {c.state for c in checks} == {"ok"}
     assert all(not c.advice for c in checks)
@@ -42,39 +42,41 @@ def test_a_quiet_machine_gets_no_advice() -> None:
         ({"load": [3.0, 1.0, 1.0]}, "load"),
     ],
 )
-def test_what_makes_times_noisy_is_a_warning_with_advice(fact: dict, check: str) -> None:
-    found = by_name(doctor.timing(QUIET | fact))
-    assert found[check].state == "warn"
-    assert found[check].advice
-    assert [c.name for c in found.values() if c.state == "warn"] == [check]
+def test_noise_sources_give_a_warning_with_advice(fact: dict, check: str) -> None:
+    result = by_name(doctor.timing(QUIET | fact))
+    assert result[check].state == "warn"
+    assert result[check].advice
+    assert [c.name for c in result.values() if c.state == "warn"] == [check]
 
 
-def test_what_a_system_does_not_tell_is_no_warning() -> None:
+def test_unknown_system_facts_give_no_warning() -> None:
     unknown = QUIET | {"governor": "", "turbo": None, "virtualised": None}
     assert {c.state for c in doctor.timing(unknown)} == {"ok"}
 
 
-def test_the_fingerprint_has_every_fact_that_is_judged() -> None:
+def test_fingerprint_has_every_judged_fact() -> None:
     assert {*QUIET} <= {*machine.fingerprint()}
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint", "state", "said"),
+    ("name", "complaint", "state", "message"),
     [
         ("no-such-library", "", "fail", "not installed"),
         ("lightgbm", "OSError: libgomp.so.1: cannot open", "fail", "libgomp1"),
         ("numpy", "", "ok", "."),
     ],
 )
-def test_a_library_is_judged_by_version_and_import(
-    name: str, complaint: str, state: str, said: str
+def test_library_is_judged_by_version_and_import(
+    name: str, complaint: str, state: str, message: str
 ) -> None:
     check = doctor.library(name, complaint)
     assert check.state == state
-    assert said in check.message + check.advice
+    assert message in check.message + check.advice
 
 
-def test_another_series_than_parity_follows_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_series_unsupported_by_parity_gives_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(doctor, "version", lambda _: "3.20.1")
     check = doctor.library("xgboost", "")
     assert check.state == "warn"
@@ -83,7 +85,7 @@ def test_another_series_than_parity_follows_is_a_warning(monkeypatch: pytest.Mon
     assert doctor.library("xgboost", "").state == "ok"
 
 
-def test_the_followed_series_are_those_that_are_required() -> None:
+def test_supported_parity_series_equal_the_requirements() -> None:
     lines = (Path(doctor.__file__).parent.parent / "pyproject.toml").read_text().splitlines()
     required = {line.strip().strip('",').partition(">=") for line in lines if ">=" in line}
     series = {name: rest for name, _, rest in required}
@@ -91,7 +93,7 @@ def test_the_followed_series_are_those_that_are_required() -> None:
         assert series[name].startswith(f"{followed}.") or series[name].startswith(f"{followed},")
 
 
-def test_without_openmp_the_threading_layer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threading_layer_without_openmp_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "ask", lambda code: ("", "ImportError: no such pool"))
     check = doctor.threading_layer()
     assert check.state == "warn"
@@ -101,19 +103,17 @@ def test_without_openmp_the_threading_layer_is_named(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("text", "expected"), [("150000 100000\n", 1.5), ("max 100000\n", None), ("", None)]
 )
-def test_the_quota_of_a_container_is_read(
-    text: str, expected: float | None, tmp_path: Path
-) -> None:
+def test_container_quota_is_read(text: str, expected: float | None, tmp_path: Path) -> None:
     file = tmp_path / "cpu.max"
     file.write_text(text)
     assert doctor.cpu_quota(file) == expected
 
 
-def test_no_quota_where_there_is_no_control_group(tmp_path: Path) -> None:
+def test_without_a_control_group_there_is_no_quota(tmp_path: Path) -> None:
     assert doctor.cpu_quota(tmp_path / "absent") is None
 
 
-def test_a_quota_below_the_processors_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quota_below_the_processors_gives_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "cpu_quota", lambda: 0.5)
     assert doctor.processors().state == "warn"
     monkeypatch.setattr(doctor, "cpu_quota", lambda: None)
@@ -130,7 +130,7 @@ def test_broken_plugins_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "their.plugin: KeyError: 1" in check.message
 
 
-def test_a_broken_contract_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_contract_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise PluginError("two plugins register 'x'")
 
@@ -138,13 +138,13 @@ def test_a_broken_contract_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None
     assert doctor.plugins() == Check("plugins", "fail", "two plugins register 'x'")
 
 
-def test_a_damaged_store_is_a_failure(tmp_path: Path) -> None:
+def test_damaged_store_is_a_failure(tmp_path: Path) -> None:
     assert doctor.store(tmp_path).state == "ok"
     (tmp_path / DATABASE).write_bytes(b"this is no database, but long enough to be read as one" * 9)
     assert doctor.store(tmp_path).state == "fail"
 
 
-def test_ask_returns_what_is_printed_or_the_last_complaint() -> None:
+def test_ask_returns_the_output_or_the_last_error_line() -> None:
     assert doctor.ask("print(6 * 7)") == ("42", "")
     assert doctor.ask("raise ValueError('why')") == ("", "ValueError: why")
     assert doctor.ask("import sys; sys.exit(9)") == ("", "ended with 9")
@@ -154,7 +154,7 @@ def test_python_is_named() -> None:
     assert sys.executable in doctor.python().message
 
 
-def test_the_kernel_cache_is_named_by_its_digest(
+def test_kernel_cache_is_named_by_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
@@ -164,9 +164,7 @@ def test_the_kernel_cache_is_named_by_its_digest(
     assert str(folder) in check.message
 
 
-def test_a_cache_that_cannot_be_written_is_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_cache_gives_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a file"
     file.touch()
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(file))
@@ -176,7 +174,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
 
 
 @pytest.mark.parametrize(
-    ("warm", "cpu", "notes", "states", "told"),
+    ("warm", "cpu", "notes", "states", "message"),
     [
         (0.9, 59.0, (), ["ok", "ok"], ""),
         (1.1, 59.0, (), ["warn", "ok"], "is the machine busy?"),
@@ -184,11 +182,11 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
         (0.9, 61.0, (), ["ok", "warn"], "the aim is 60"),
     ],
 )
-def test_first_calls_and_compiling_have_their_limits(monkeypatch, warm, cpu, notes, states, told):
+def test_first_calls_and_compiling_have_limits(monkeypatch, warm, cpu, notes, states, message):
     call = FirstCall("bagging", cpu, 12, warm, notes)
     monkeypatch.setattr("harness.runs.overhead.measure_first_calls", lambda entries: [call])
     first, all_kernels = doctor.first_calls()
     assert [first.state, all_kernels.state] == states
     assert first.name == "first call of bagging"
-    assert told in first.advice + all_kernels.advice
+    assert message in first.advice + all_kernels.advice
     assert f"{cpu:.0f} CPU seconds" in all_kernels.message

@@ -1,4 +1,4 @@
-"""The duel's driver against fake sessions: order, warmth, repeats, failures, and what it notes."""
+"""Tests of the duel driver with fake sessions: order, warm-up, repeats, failures, facts."""
 
 import dataclasses
 import threading
@@ -49,10 +49,10 @@ def duel(**fields):
 
 
 class FakeWorker:
-    """Answers like a worker; the wall time of a call is what ``seconds`` says."""
+    """A fake worker session; the wall time of a call is that of ``seconds``."""
 
-    def __init__(self, arena, job):
-        self.arena = arena
+    def __init__(self, fake_duel, job):
+        self.fake_duel = fake_duel
         self.job = job
         self.facts = {}
         self.seen = set()
@@ -60,22 +60,27 @@ class FakeWorker:
 
     def hello(self, job, timeout):
         assert job is self.job
-        self.arena.log.append((job.algorithm, "hello", timeout, {}))
+        self.fake_duel.log.append((job.algorithm, "hello", timeout, {}))
         self.facts = {"v": 1, "ok": True, "versions": {"numpy": "2"}, "samples": []}
 
     def ask(self, do, timeout, **fields):
         name = self.job.algorithm
-        self.arena.log.append((name, do, timeout, fields))
-        calls = sum(entry[:2] == (name, do) for entry in self.arena.log)
-        if error := self.arena.faults.get((name, do, calls)):
+        self.fake_duel.log.append((name, do, timeout, fields))
+        calls = sum(entry[:2] == (name, do) for entry in self.fake_duel.log)
+        if error := self.fake_duel.faults.get((name, do, calls)):
             raise error
         if do == "load":
             return {"ok": True, "rows": 150, "samples": []}
         if do == "prepare":
-            return {"ok": True, "train_rows": self.arena.rows[name], "test_rows": 30, "samples": []}
+            return {
+                "ok": True,
+                "train_rows": self.fake_duel.rows[name],
+                "test_rows": 30,
+                "samples": [],
+            }
         cold = do not in self.seen
         self.seen.add(do)
-        wall = self.arena.seconds[name]
+        wall = self.fake_duel.seconds[name]
         peak = {"ours": 100, "theirs": 300}[name]
         sample = to_json(Sample(do, wall, wall, peak, cold))
         return {"ok": True, "samples": [sample] * fields.get("repeats", 1)}
@@ -87,8 +92,8 @@ class FakeWorker:
         self.stopped = True
 
 
-class Arena:
-    """Opens fake workers and remembers what was asked of whom."""
+class FakeDuel:
+    """Fake workers for a duel and a log of their requests."""
 
     def __init__(self, ours=0.25, theirs=0.5, faults=None):
         self.log = []
@@ -101,7 +106,7 @@ class Arena:
         self.workers.append(FakeWorker(self, job))
         return self.workers[-1]
 
-    def fight(self, the_duel=None, **fields):
+    def run(self, the_duel=None, **fields):
         return run_duel(the_duel or duel(), self.open, settle=0, **fields)
 
     def calls(self, phase):
@@ -109,86 +114,84 @@ class Arena:
 
 
 def test_calls_interleave_within_and_across_blocks():
-    arena = Arena()
-    found = arena.fight(duel(launches=1))
+    fake_duel = FakeDuel()
+    result = fake_duel.run(duel(launches=1))
     warm = "AABB"
-    assert arena.calls("fit") == warm + "ABBA" + "BAAB"
-    assert [b.order for b in found.blocks if b.phase == "fit"] == ["ABBA", "BAAB"]
-    # All phases of a block come before the next block: a slow drift meets them alike.
-    assert [b.phase for b in found.blocks] == [*PHASES, *PHASES]
-    assert found.status is Status.DONE
-    assert found.failure is None
+    assert fake_duel.calls("fit") == warm + "ABBA" + "BAAB"
+    assert [b.order for b in result.blocks if b.phase == "fit"] == ["ABBA", "BAAB"]
+    # All phases of a block come before the next block: a slow drift affects them equally.
+    assert [b.phase for b in result.blocks] == [*PHASES, *PHASES]
+    assert result.status is Status.DONE
+    assert result.failure is None
 
 
-def test_launches_are_fresh_processes_and_alternate_who_starts():
-    arena = Arena()
-    found = arena.fight()
-    assert [w.job.algorithm for w in arena.workers] == ["ours", "theirs", "theirs", "ours"]
-    assert all(w.closed for w in arena.workers)
-    assert [launch["first"] for launch in found.facts["launches"]] == ["a", "b"]
-    first = {b.launch: b.order for b in reversed(found.blocks)}
+def test_launches_use_new_processes_and_alternate_the_first_side():
+    fake_duel = FakeDuel()
+    result = fake_duel.run()
+    assert [w.job.algorithm for w in fake_duel.workers] == ["ours", "theirs", "theirs", "ours"]
+    assert all(w.closed for w in fake_duel.workers)
+    assert [launch["first"] for launch in result.facts["launches"]] == ["a", "b"]
+    first = {b.launch: b.order for b in reversed(result.blocks)}
     assert first == {0: "ABBA", 1: "BAAB"}
-    assert len(found.blocks) == 2 * 2 * len(PHASES)
+    assert len(result.blocks) == 2 * 2 * len(PHASES)
 
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(0.5, 2), (1.5, 1)])
-def test_a_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
-    arena = Arena(ours=seconds, theirs=seconds)
-    arena.fight(duel(launches=1, blocks=1))
-    fits = [do for who, do, *_ in arena.log if (who, do) == ("ours", "fit")]
+def test_short_phase_is_warmed_up_twice_and_a_long_one_once(seconds, rounds):
+    fake_duel = FakeDuel(ours=seconds, theirs=seconds)
+    fake_duel.run(duel(launches=1, blocks=1))
+    fits = [do for who, do, *_ in fake_duel.log if (who, do) == ("ours", "fit")]
     assert len(fits) == rounds + 2
 
 
 @pytest.mark.parametrize(("ours", "theirs", "order"), [(5, 40, "ABA"), (50, 40, "BAB")])
-def test_the_slower_of_very_long_calls_is_made_once_a_block_between_two_of_the_other(
-    ours, theirs, order
-):
-    arena = Arena(ours=float(ours), theirs=float(theirs))
-    found = arena.fight(duel(launches=2, blocks=2))
-    timed = "".join(block.order for block in found.blocks if block.phase == "fit")
+def test_slower_of_very_long_calls_runs_once_a_block_between_two_of_the_other(ours, theirs, order):
+    fake_duel = FakeDuel(ours=float(ours), theirs=float(theirs))
+    result = fake_duel.run(duel(launches=2, blocks=2))
+    timed = "".join(block.order for block in result.blocks if block.phase == "fit")
     assert timed == order * 4
-    assert arena.calls("fit") == "AB" + order * 2 + "BA" + order * 2
-    assert {(len(b.a), len(b.b)) for b in found.blocks} == {(order.count("A"), order.count("B"))}
-    train = next(speed for speed in speeds_of(found) if speed.phase == "train")
+    assert fake_duel.calls("fit") == "AB" + order * 2 + "BA" + order * 2
+    assert {(len(b.a), len(b.b)) for b in result.blocks} == {(order.count("A"), order.count("B"))}
+    train = next(speed for speed in speeds_of(result) if speed.phase == "train")
     assert train.ratio.value == pytest.approx(theirs / ours)
-    assert duel_outcome_from_json(to_json(found)) == found
+    assert duel_outcome_from_json(to_json(result)) == result
 
 
-def test_no_launch_begins_after_the_deadline(monkeypatch):
-    arena = Arena()
+def test_no_launch_starts_after_the_deadline(monkeypatch):
+    fake_duel = FakeDuel()
     clock = iter([0.0, 1.0, 2.0])
     monkeypatch.setattr(driver.time, "monotonic", lambda: next(clock))
     with pytest.raises(driver.OverdueError, match="ours and theirs on iris after 1 launches"):
-        arena.fight(duel(launches=3), deadline=1.0)
-    assert len(arena.workers) == 2
+        fake_duel.run(duel(launches=3), deadline=1.0)
+    assert len(fake_duel.workers) == 2
 
 
-def test_the_warm_round_is_kept_apart_from_the_blocks():
-    found = Arena().fight()
-    assert not any(s.cold for b in found.blocks for s in (*b.a, *b.b))
-    cold = found.facts["launches"][0]["a"]["cold"]
+def test_warm_up_round_is_separate_from_the_blocks():
+    result = FakeDuel().run()
+    assert not any(s.cold for b in result.blocks for s in (*b.a, *b.b))
+    cold = result.facts["launches"][0]["a"]["cold"]
     assert [s["phase"] for s in cold] == list(PHASES)
     assert all(s["cold"] for s in cold)
 
 
 def test_short_calls_are_repeated_and_long_ones_are_not():
-    arena = Arena(ours=0.0005, theirs=0.5)
-    found = arena.fight(duel(launches=1, blocks=1))
-    repeats = {side: found.facts["launches"][0][side]["repeats"] for side in "ab"}
+    fake_duel = FakeDuel(ours=0.0005, theirs=0.5)
+    result = fake_duel.run(duel(launches=1, blocks=1))
+    repeats = {side: result.facts["launches"][0][side]["repeats"] for side in "ab"}
     assert repeats["a"]["fit"] == 20
     assert repeats["a"]["predict_one"] == 1  # 20 rows of 0.5 ms each are long enough
     assert set(repeats["b"].values()) == {1}
-    timed = [fields for n, do, _, fields in arena.log if (n, do) == ("ours", "fit")][2:]
+    timed = [fields for n, do, _, fields in fake_duel.log if (n, do) == ("ours", "fit")][2:]
     assert timed == [{"repeats": 20}] * 2
-    fixed = [fields for _, do, _, fields in arena.log if do == "predict_one"]
+    fixed = [fields for _, do, _, fields in fake_duel.log if do == "predict_one"]
     assert {f["rows"] for f in fixed} == {duel_side.ROWS}
-    assert found.blocks[1].a[0].wall == pytest.approx(0.0005)
+    assert result.blocks[1].a[0].wall == pytest.approx(0.0005)
 
 
-def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
-    arena = Arena()
-    arena.fight()
-    limits = {do: timeout for _, do, timeout, _ in arena.log}
+def test_calls_have_the_timeout_of_the_job_and_preparation_has_its_own():
+    fake_duel = FakeDuel()
+    fake_duel.run()
+    limits = {do: timeout for _, do, timeout, _ in fake_duel.log}
     ready = duel_side.READY_TIMEOUT
     assert limits == {"hello": ready, "load": ready} | dict.fromkeys(
         ("prepare", "pin", "first_call", *PHASES), 7.0
@@ -203,135 +206,137 @@ def test_calls_have_the_timeout_of_the_job_and_getting_ready_has_its_own():
         (DiedError(Failure("SIGSEGV", "the worker was ended by SIGSEGV")), Status.CRASHED),
     ],
 )
-def test_a_side_that_fails_ends_the_duel_and_whole_blocks_stay(error, status):
+def test_failing_side_ends_the_duel_and_complete_blocks_stay(error, status):
     # The sixth fit of theirs is in the second block of the first launch.
-    arena = Arena(faults={("theirs", "fit", 6): error})
-    found = arena.fight()
-    assert found.status is status
-    assert found.failure.kind == error.failure.kind
-    assert found.failure.message == f"side b (theirs): {error.failure.message}"
-    assert found.failure.detail == error.failure.detail
-    assert found.facts["failed_side"] == "b"
-    assert found.facts["limits"] == {"timeout": 7.0, "memory": 0}
-    assert [b.phase for b in found.blocks] == [*PHASES, "native"]
-    assert all(w.closed for w in arena.workers)
-    assert any("ended early: side b" in note for s in speeds_of(found) for note in s.notes)
+    fake_duel = FakeDuel(faults={("theirs", "fit", 6): error})
+    result = fake_duel.run()
+    assert result.status is status
+    assert result.failure.kind == error.failure.kind
+    assert result.failure.message == f"side b (theirs): {error.failure.message}"
+    assert result.failure.detail == error.failure.detail
+    assert result.facts["failed_side"] == "b"
+    assert result.facts["limits"] == {"timeout": 7.0, "memory": 0}
+    assert [b.phase for b in result.blocks] == [*PHASES, "native"]
+    assert all(w.closed for w in fake_duel.workers)
+    assert any("ended early: side b" in note for s in speeds_of(result) for note in s.notes)
 
 
 @pytest.mark.parametrize("do", ["load", "prepare"])
-def test_a_side_that_cannot_get_ready_is_named(do):
+def test_side_that_cannot_prepare_is_named(do):
     refused = RefusedError(Failure("DataError", "no such column"))
-    arena = Arena(faults={("ours", do, 1): refused})
-    found = arena.fight()
-    assert (found.status, found.blocks) == (Status.FAILED, ())
-    assert found.failure.message == "side a (ours): no such column"
-    assert speeds_of(found) == ()
+    fake_duel = FakeDuel(faults={("ours", do, 1): refused})
+    result = fake_duel.run()
+    assert (result.status, result.blocks) == (Status.FAILED, ())
+    assert result.failure.message == "side a (ours): no such column"
+    assert speeds_of(result) == ()
 
 
 @pytest.mark.parametrize(("failing", "slow"), [("ours", "theirs"), ("theirs", "ours")])
-def test_where_a_side_cannot_get_ready_the_other_is_stopped(failing, slow):
-    arena = Arena(faults={(failing, "load", 1): RefusedError(Failure("DataError", "no rows"))})
+def test_other_side_is_stopped_if_one_cannot_prepare(failing, slow):
+    fake_duel = FakeDuel(
+        faults={(failing, "load", 1): RefusedError(Failure("DataError", "no rows"))}
+    )
     stopped, waited = threading.Event(), []
 
     def opened(the_job):
-        worker = arena.open(the_job)
+        worker = fake_duel.open(the_job)
         if the_job.algorithm == slow:
             worker.hello = lambda *_: waited.append(stopped.wait(10))
             worker.stop = stopped.set
         return worker
 
-    found = run_duel(duel(), opened, settle=0)
+    outcome = run_duel(duel(), opened, settle=0)
     assert waited == [True]
-    assert found.failure.message.endswith(f"({failing}): no rows")
+    assert outcome.failure.message.endswith(f"({failing}): no rows")
 
 
-def test_a_worker_that_does_not_start_is_an_outcome():
+def test_worker_that_does_not_start_is_an_outcome():
     def broken(_job):
         raise DiedError(Failure("OSError", "cannot start /no/python"))
 
-    found = run_duel(duel(), broken, settle=0)
-    assert found.status is Status.CRASHED
-    assert "side a (ours): cannot start" in found.failure.message
+    outcome = run_duel(duel(), broken, settle=0)
+    assert outcome.status is Status.CRASHED
+    assert "side a (ours): cannot start" in outcome.failure.message
 
 
 def test_different_rows_are_no_duel():
-    arena = Arena()
-    arena.rows["theirs"] = 100
-    found = arena.fight()
-    assert found.status is Status.FAILED
-    assert "[100, 30]" in found.failure.message
-    assert found.blocks == ()
+    fake_duel = FakeDuel()
+    fake_duel.rows["theirs"] = 100
+    result = fake_duel.run()
+    assert result.status is Status.FAILED
+    assert "[100, 30]" in result.failure.message
+    assert result.blocks == ()
 
 
-def test_an_interruption_closes_both_workers():
-    arena = Arena(faults={("theirs", "fit", 3): KeyboardInterrupt()})
+def test_interruption_closes_both_workers():
+    fake_duel = FakeDuel(faults={("theirs", "fit", 3): KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
-        arena.fight()
-    assert [w.closed for w in arena.workers] == [True, True]
+        fake_duel.run()
+    assert [w.closed for w in fake_duel.workers] == [True, True]
 
 
 def test_progress_counts_blocks_of_a_phase():
-    told = []
-    Arena().fight(progress=lambda done, total: told.append((done, total)))
-    assert told == [(i + 1, 16) for i in range(16)]
+    messages = []
+    FakeDuel().run(progress=lambda done, total: messages.append((done, total)))
+    assert messages == [(i + 1, 16) for i in range(16)]
 
 
 def test_sides_may_come_from_two_source_trees():
     there = Environment("base", "/elsewhere/python", "/elsewhere")
     mixed = dataclasses.replace(duel(), b=job("ours", there))
-    arena = Arena()
+    fake_duel = FakeDuel()
     opened = []
 
     def spy(the_job):
         opened.append(the_job.environment.name)
-        return arena.open(the_job)
+        return fake_duel.open(the_job)
 
-    found = run_duel(mixed, spy, settle=0)
+    outcome = run_duel(mixed, spy, settle=0)
     assert opened == ["here", "base", "base", "here"]
-    assert speeds_of(found)[0].environments == ("here", "base")
+    assert speeds_of(outcome)[0].environments == ("here", "base")
 
 
-def test_there_is_a_rest_before_each_call(monkeypatch):
+def test_pause_precedes_each_call(monkeypatch):
     slept = []
     monkeypatch.setattr(driver.time, "sleep", slept.append)
-    run_duel(duel(launches=1, blocks=1, phases=("fit",)), Arena().open, settle=0.5)
+    run_duel(duel(launches=1, blocks=1, phases=("fit",)), FakeDuel().open, settle=0.5)
     assert slept == [0.5] * 4
 
 
-def test_outcomes_survive_json_and_carry_the_facts_of_both_sides():
-    found = Arena().fight()
-    assert duel_outcome_from_json(to_json(found)) == found
-    assert found.facts["a"]["versions"] == {"numpy": "2"}
-    assert found.facts["b"]["train_rows"] == 120
-    assert set(found.facts["spin"]) == set(driver.SPIN_VARIABLES)
-    assert [len(launch["load"]) for launch in found.facts["launches"]] == [2, 2]
-    assert found.started <= found.ended
+def test_outcomes_survive_json_and_have_the_facts_of_both_sides():
+    result = FakeDuel().run()
+    assert duel_outcome_from_json(to_json(result)) == result
+    assert result.facts["a"]["versions"] == {"numpy": "2"}
+    assert result.facts["b"]["train_rows"] == 120
+    assert set(result.facts["spin"]) == set(driver.SPIN_VARIABLES)
+    assert [len(launch["load"]) for launch in result.facts["launches"]] == [2, 2]
+    assert result.started <= result.ended
 
 
-def test_the_speed_that_was_planted_comes_out():
-    speeds = {s.phase: s for s in speeds_of(Arena(ours=1.0, theirs=2.0).fight())}
+def test_simulated_speed_ratio_is_measured():
+    speeds = {s.phase: s for s in speeds_of(FakeDuel(ours=1.0, theirs=2.0).run())}
     assert set(speeds) == {*PHASES, "train"}
     assert all(s.ratio.value == pytest.approx(2.0) for s in speeds.values())
     assert speeds["fit"].memory_ratio == pytest.approx(3.0)
 
 
-# ------------------------------------------------------------------ looks
+# ------------------------------------------------------------------ interim analyses
 
 
-def test_a_duel_with_a_rule_ends_at_the_first_look_that_has_what_was_asked_for():
+def test_duel_with_a_stop_rule_ends_at_the_first_sufficient_interim_analysis():
     rule = StopRule((2, 3, 8, 12), "fit", claim=1.0)
-    arena = Arena()
-    found = arena.fight(duel(launches=12, blocks=1, stop=rule))
-    # Two and three launches have no interval at that level: the third look is the first to decide.
-    assert len(found.facts["launches"]) == 8
-    assert "holds" in found.facts["stopped"]
-    assert found.status is Status.DONE
-    assert duel_outcome_from_json(to_json(found)).duel.stop == rule
+    fake_duel = FakeDuel()
+    result = fake_duel.run(duel(launches=12, blocks=1, stop=rule))
+    # Two and three launches have no interval at that level: the third analysis decides first.
+    assert len(result.facts["launches"]) == 8
+    assert "holds" in result.facts["stopped"]
+    assert result.status is Status.DONE
+    assert duel_outcome_from_json(to_json(result)).duel.stop == rule
 
 
-def test_a_duel_that_reaches_nothing_says_what_at_its_last_look():
-    arena = Arena(ours=1.0, theirs=1.0)
-    found = arena.fight(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
-    assert len(found.facts["launches"]) == 3
-    assert "not reached in 3 launches" in found.facts["stopped"]
-    assert all(found.facts["stopped"] in speed.notes for speed in speeds_of(found))
+def test_duel_that_reaches_no_precision_says_so_at_its_last_interim_analysis():
+    fake_duel = FakeDuel(ours=1.0, theirs=1.0)
+    result = fake_duel.run(duel(launches=3, blocks=1, stop=StopRule((2, 3), "fit", 0.01)))
+    assert len(result.facts["launches"]) == 3
+    assert "not reached in 3 launches" in result.facts["stopped"]
+    assert all(result.facts["stopped"] in speed.notes for speed in speeds_of(result))

@@ -1,4 +1,4 @@
-"""What a run counts, and how it says so."""
+"""Tests of the counts and messages of a run."""
 
 from types import SimpleNamespace
 
@@ -16,33 +16,33 @@ def tally(*ends):
     return made
 
 
-def test_trials_duels_and_comparisons_are_told_apart():
-    found = tally(
+def test_trials_duels_and_comparisons_are_distinguished():
+    result = tally(
         ("trial", Status.DONE),
         ("trial", Status.DONE, "reused"),
         ("trial", Status.OUT_OF_MEMORY, "reused"),
         ("duel", Status.DONE),
         ("comparison", Status.SKIPPED),
     )
-    assert found.sentence() == (
+    assert result.sentence() == (
         "2 trials done, 1 out of memory; 1 duel done; 1 comparison skipped; 2 of them known from "
         "earlier runs (1 failed then; --retry-failed runs them again)"
     )
 
 
 @pytest.mark.parametrize(("executor", "lines"), [("local", 1), ("dask", 0)])
-def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, lines):
+def test_more_threads_than_can_run_are_reported_for_local_trials(executor, lines):
     plan = Plan(jobs=(SimpleNamespace(threads=2), SimpleNamespace(threads=4096)))
-    told = []
-    progress = SimpleNamespace(message=told.append)
+    messages = []
+    progress = SimpleNamespace(message=messages.append)
     Execution(None, "r", None, progress, Options(executor))._warn_threads(plan)
-    assert len(told) == lines
-    assert all("4,096 threads are asked for" in line for line in told)
+    assert len(messages) == lines
+    assert all("4,096 threads are asked for" in line for line in messages)
     Execution(None, "r", None, progress, Options())._warn_threads(Plan())
-    assert len(told) == lines
+    assert len(messages) == lines
 
 
-def test_nothing_is_told_too():
+def test_empty_plan_is_reported_too():
     assert tally().sentence() == "nothing was measured"
 
 
@@ -55,5 +55,5 @@ def test_nothing_is_told_too():
         ([("trial", Status.DONE), ("comparison", Status.CRASHED)], 3),
     ],
 )
-def test_the_exit_code_is_about_all_of_them(ends, code):
+def test_exit_code_covers_all_of_them(ends, code):
     assert tally(*ends).exit_code == code

@@ -1,4 +1,4 @@
-"""The words for why a trial runs again, or does not."""
+"""Tests of the explanations why a trial runs again or is reused."""
 
 import dataclasses
 
@@ -62,7 +62,7 @@ def changed(**ingredients):
     return dataclasses.replace(TRIAL, id="2" * 16, ingredients=now)
 
 
-def test_a_duel_is_known_stale_or_failed(store):
+def test_duel_is_known_stale_or_failed(store):
     def side(name, **ingredients):
         now = {**INGREDIENTS, **ingredients}
         trial = dataclasses.replace(TRIAL, algorithm=name, cell=name, timed=True, ingredients=now)
@@ -92,30 +92,30 @@ def test_a_duel_is_known_stale_or_failed(store):
         explain_duel(store, "e")
 
 
-def test_the_head_names_the_trial(store):
+def test_head_names_the_trial(store):
     head = explain(store, "", TRIAL)[0]
     assert head == (f"bagging on wine, kfold5-s0-r0-f0, seed 3 (trial {TRIAL.id}, cell {CELL})")
 
 
-def test_a_cell_that_was_never_measured_is_new(store):
+def test_cell_never_measured_is_new(store):
     assert explain(store, "", TRIAL)[1:] == ["new: no trial of this cell was ever measured here"]
 
 
-def test_a_known_trial_says_when_and_in_which_run(store):
+def test_known_trial_gives_time_and_run(store):
     run = measure(store)
     when = f"measured on 2026-11-21 09:42 in run {run}"
-    said = f"known: {when}, so it is reused; add --fresh to run it again"
-    assert explain(store, "", TRIAL)[1:] == [said]
-    assert explain(store, TRIAL.id[:4])[1:] == [said]
-    assert explain(store, CELL)[1:] == [said]
+    message = f"known: {when}, so it is reused; add --fresh to run it again"
+    assert explain(store, "", TRIAL)[1:] == [message]
+    assert explain(store, TRIAL.id[:4])[1:] == [message]
+    assert explain(store, CELL)[1:] == [message]
 
 
-def test_a_skipped_trial_says_why(store):
+def test_skipped_trial_gives_the_reason(store):
     measure(store, status=Status.SKIPPED, reason="takes no missing values")
     assert "known: skipped (takes no missing values)" in explain(store, CELL)[1]
 
 
-def test_a_failure_says_how_to_retry_it(store):
+def test_failure_gives_the_retry_command(store):
     run = measure(store, status=Status.TIMEOUT, failure=Failure("timeout", "60 s were up"))
     assert explain(store, "", TRIAL)[1:] == [
         f"failed last time (timeout: 60 s were up), measured on 2026-11-21 09:42 in run {run}",
@@ -123,7 +123,7 @@ def test_a_failure_says_how_to_retry_it(store):
     ]
 
 
-def test_a_trial_that_never_began_runs_again(store):
+def test_trial_that_never_started_runs_again(store):
     measure(store, status=Status.FAILED, facts={"failed_in": "start"})
     assert explain(store, CELL)[-1] == "it never began, so it runs again"
 
@@ -136,7 +136,7 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "message"),
     [
         (
             {"code": "ffff000011112222"},
@@ -155,22 +155,22 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
         ({}, "the way ids are made changed"),
     ],
 )
-def test_each_change_is_said_in_words(store, now, said):
+def test_each_change_is_described(store, now, message):
     run = measure(store)
     assert explain(store, "", changed(**now))[1:] == [
         "stale, so it runs again",
         f"last measured on 2026-11-21 09:42 in run {run} (done); since then:",
-        said,
+        message,
     ]
 
 
-def test_several_changes_are_all_said_against_the_newest_measurement(store):
+def test_several_changes_are_all_compared_with_the_newest_measurement(store):
     measure(store)
     measure(store, changed(code="b" * 16))
-    wanted = dataclasses.replace(
+    expected = dataclasses.replace(
         changed(code="c" * 16, versions={"numba": "0.69.0", "numpy": "2.4.1"}), id="3" * 16
     )
-    assert explain(store, "", dataclasses.replace(wanted, timed=True))[3:] == [
+    assert explain(store, "", dataclasses.replace(expected, timed=True))[3:] == [
         "a timed trial is wanted",
         f"the code of algorithms.bagging changed (digest {'b' * 12} → {'c' * 12})",
         "numba 0.68.0 → 0.69.0",
@@ -178,13 +178,13 @@ def test_several_changes_are_all_said_against_the_newest_measurement(store):
     ]
 
 
-def test_a_planned_trial_that_was_never_run_is_new(store):
+def test_planned_trial_that_never_ran_is_new(store):
     run = store.begin_run("quick", {}, "", {}, [])
     store.plan_trials(run, [TRIAL])
     assert explain(store, CELL)[1].startswith("new")
 
 
-def test_a_removed_run_is_said(store):
+def test_removed_run_is_reported(store):
     measure(store)
     kept = store.begin_run("other", {}, "", {}, [])
     store.attach(kept, TRIAL.id)
@@ -193,7 +193,7 @@ def test_a_removed_run_is_said(store):
     assert "in a run that was removed since" in explain(store, CELL)[1]
 
 
-def test_a_name_that_is_unknown_or_not_clear_is_an_error(store):
+def test_unknown_or_ambiguous_name_is_an_error(store):
     measure(store)
     measure(store, dataclasses.replace(TRIAL, id="1" * 15 + "2", cell="e" * 16))
     for name in ("9", ""):
@@ -203,6 +203,6 @@ def test_a_name_that_is_unknown_or_not_clear_is_an_error(store):
         explain(store, "1111")
 
 
-def test_what_a_store_says_cannot_steer_the_terminal(store):
+def test_stored_text_cannot_control_the_terminal(store):
     measure(store, status=Status.FAILED, failure=Failure("E", "red \x1b[31m\nnew line"))
     assert all(line.isprintable() for line in explain(store, CELL))

@@ -1,4 +1,4 @@
-"""Workers that are forks of a template: what they share, what they do not, and how all end."""
+"""Tests of workers forked from a template: shared and separate state, and how all end."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def opened(tmp_path):
-    """Return a way to open forked sessions, which are ended."""
+    """Return a function that opens forked sessions and closes them at the end."""
     sessions = []
 
     def open_session(**more):
@@ -38,7 +38,7 @@ def template_of(session):
     return psutil.Process(session.process.pid).parent()
 
 
-def test_forks_of_one_kind_have_one_template_and_another_kind_another(opened):
+def test_forks_of_one_kind_share_a_template_and_other_kinds_do_not(opened):
     one, two, other = opened(), opened(), opened(threads=2)
     assert template_of(one) == template_of(two) != template_of(other)
     assert template_of(one).ppid() == os.getpid()
@@ -46,7 +46,7 @@ def test_forks_of_one_kind_have_one_template_and_another_kind_another(opened):
     assert all(pool["num_threads"] == 2 for pool in other.facts["pools"])
 
 
-def test_a_timed_job_a_duel_and_another_tree_are_started_anew(tmp_path, monkeypatch):
+def test_timed_jobs_duels_and_other_source_trees_start_new_processes(tmp_path, monkeypatch):
     def is_fork(session):
         with session:
             return isinstance(session.process, fork_server.Forked)
@@ -62,7 +62,7 @@ def test_a_timed_job_a_duel_and_another_tree_are_started_anew(tmp_path, monkeypa
     assert not is_fork(Session(job({}), tmp_path, forked=True))
 
 
-def test_a_fork_is_what_a_new_process_is(opened, monkeypatch, tmp_path):
+def test_fork_equals_a_new_process(opened, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     session = opened()
     session.hello(job({}), 60.0)
@@ -77,7 +77,7 @@ def test_a_fork_is_what_a_new_process_is(opened, monkeypatch, tmp_path):
     assert process.children(recursive=True) == []  # nothing of the template is its memory
 
 
-def test_global_generators_are_not_those_of_its_sibling(tmp_path):
+def test_forks_have_different_global_random_states(tmp_path):
     paths = [str(tmp_path / name) for name in "ab"]
     for path in paths:
         with Supervisor(tmp_path / "work") as supervisor:
@@ -88,7 +88,7 @@ def test_global_generators_are_not_those_of_its_sibling(tmp_path):
     assert one[1] != other[1]
 
 
-def test_each_end_of_a_fork_is_told(opened):
+def test_each_end_of_a_fork_is_reported(opened):
     for deed, code in (("exit", 7), ("segfault", -signal.SIGSEGV), ("kill_self", -signal.SIGKILL)):
         session = opened()
         given = job({"fit": deed})
@@ -103,7 +103,7 @@ def test_each_end_of_a_fork_is_told(opened):
         assert session.process.poll() == session.process.wait() == code
 
 
-def test_the_process_id_of_a_fork_is_its_own_until_somebody_has_heard_of_its_end(opened):
+def test_process_id_of_a_fork_is_reserved_until_its_end_is_read(opened):
     session = opened()
     pid = session.process.pid
     os.kill(pid, signal.SIGKILL)
@@ -112,7 +112,7 @@ def test_the_process_id_of_a_fork_is_its_own_until_somebody_has_heard_of_its_end
     wait_until(lambda: not psutil.pid_exists(pid))
 
 
-def test_a_fork_ends_with_its_channel_while_its_siblings_go_on(opened):
+def test_fork_ends_with_its_channel_while_its_siblings_continue(opened):
     first, second, third = opened(), opened(), opened()
     for session in (first, third):
         session.process.stdin.close()
@@ -120,7 +120,7 @@ def test_a_fork_ends_with_its_channel_while_its_siblings_go_on(opened):
     second.hello(job({}), 60.0)
 
 
-def test_neither_forks_nor_templates_leak_descriptors(opened):
+def test_forks_and_templates_leak_no_descriptors(opened):
     first = opened()
     here, template = psutil.Process(), template_of(first)
     before = here.num_fds(), template.num_fds()
@@ -129,17 +129,17 @@ def test_neither_forks_nor_templates_leak_descriptors(opened):
     wait_until(lambda: (here.num_fds(), template.num_fds()) == before)
 
 
-def test_a_template_that_is_killed_costs_no_worker_and_no_trial(tmp_path):
+def test_killed_template_costs_no_worker_and_no_trial(tmp_path):
     mark = tmp_path / "pids"
     nap = {"fit": "note_pid+sleep", "pids": str(mark), "seconds": 1.0}
     with Supervisor(tmp_path / "work") as supervisor:
-        found = supervisor.supervise(job({}, nap, {}))
-        assert next(found).status is Status.DONE
+        result = supervisor.supervise(job({}, nap, {}))
+        assert next(result).status is Status.DONE
         [session] = supervisor.pool._busy
         template = template_of(session)
         template.kill()
         template.wait()
-        assert [o.status for o in found] == [Status.DONE, Status.DONE]
+        assert [o.status for o in result] == [Status.DONE, Status.DONE]
         assert pids_in(mark) == [session.process.pid]
         os.kill(session.process.pid, signal.SIGKILL)
         with pytest.raises(DiedError, match="the process that could have said how"):
@@ -148,15 +148,15 @@ def test_a_template_that_is_killed_costs_no_worker_and_no_trial(tmp_path):
             assert isinstance(another.process, fork_server.Forked)  # of a new template
 
 
-def test_where_the_template_is_killed_while_it_is_asked_a_new_interpreter_does(opened, monkeypatch):
+def test_template_killed_during_a_request_is_replaced_by_a_new_interpreter(opened, monkeypatch):
     opened()
     sent = fork_server.socket.send_fds
 
-    def killed_first(door, *arguments):
-        [template] = [t for t in fork_server._templates.values() if t and t._socket is door]
+    def killed_first(socket_used, *arguments):
+        [template] = [t for t in fork_server._templates.values() if t and t._socket is socket_used]
         template.process.kill()
         template.process.wait()
-        return sent(door, *arguments)
+        return sent(socket_used, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(fork_server.socket, "send_fds", killed_first)
@@ -166,7 +166,7 @@ def test_where_the_template_is_killed_while_it_is_asked_a_new_interpreter_does(o
     assert isinstance(opened().process, fork_server.Forked)
 
 
-def test_a_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_path):
+def test_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_path):
     broken = tmp_path / "scipy"
     broken.mkdir()
     (broken / "__init__.py").write_text("raise RuntimeError('no such luck')")
@@ -184,7 +184,7 @@ def test_a_template_that_cannot_import_is_tried_once(opened, monkeypatch, tmp_pa
     assert sum("--template" in command for command in started) == 1
 
 
-def test_a_template_ends_by_itself_when_nobody_asks():
+def test_idle_template_ends_by_itself():
     code = (
         "import socket, sys\n"
         "from harness.worker import template\n"
@@ -196,7 +196,7 @@ def test_a_template_ends_by_itself_when_nobody_asks():
     assert done.returncode == 0
 
 
-def test_the_templates_of_this_process_are_ended_with_it():
+def test_templates_end_with_this_process():
     code = (
         "from pathlib import Path\n"
         "import tempfile, psutil, os\n"

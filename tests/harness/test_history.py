@@ -1,4 +1,4 @@
-"""Histories of made-up runs: what steps is found, drawn offline, and told to asv in its words."""
+"""Tests of the history of fake runs: steps, charts, and asv results."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def registry():
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A repository of some commits, and a store with a run of each; <evil> is a name like any."""
+    """A repository of some commits, and a store with a run of each; <evil> is an ordinary name."""
     folder = tmp_path_factory.mktemp("history")
     project = new_project(folder / "project")
     rng = np.random.default_rng(0)
@@ -56,8 +56,8 @@ def store_run(store, folder, commit, seconds, rng, config=None, names=NAMES, par
         for fold in range(FOLDS):
             split = Split(folds=FOLDS, fold=fold)
             ids = f"{name}{fold}{dict(params)}"
-            told = name, dict(params), "native", "made"
-            trial = Trial(*told, split, 0, 1, ids, ids, Task.REGRESSION)
+            messages = name, dict(params), "native", "made"
+            trial = Trial(*messages, split, 0, 1, ids, ids, Task.REGRESSION)
             path = folder / "arrays.npz"
             y = np.arange(20.0)
             write_arrays(path, {"output": y + 1, "y": y, "scale": np.float64(2.0)})
@@ -71,37 +71,37 @@ def by_name(series):
     return {(s.algorithm, s.measure): s for s in series}
 
 
-def test_a_step_of_the_store_is_found_with_its_commit(place, registry):
+def test_step_of_the_store_is_found_with_its_commit(place, registry):
     history = read_history(place / "results", registry)
-    found = by_name(history.series)
-    assert set(found) == {(n, m) for n in ("steady", "stepping<i>") for m in ("fit", "loss")}
-    (step,) = found["stepping<i>", "fit"].steps[:1]
+    result = by_name(history.series)
+    assert set(result) == {(n, m) for n in ("steady", "stepping<i>") for m in ("fit", "loss")}
+    (step,) = result["stepping<i>", "fit"].steps[:1]
     commits = git(place / "project", "rev-list", "--reverse", "HEAD").split()[1:]
-    points = found["stepping<i>", "fit"].points
+    points = result["stepping<i>", "fit"].points
     assert points[step.index].commit == commits[AT][:8]
     assert step.share == pytest.approx(SLOW - 1, abs=0.05)
-    assert found["steady", "fit"].steps == found["steady", "loss"].steps == ()
-    assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree stands by itself
+    assert result["steady", "fit"].steps == result["steady", "loss"].steps == ()
+    assert points[-1].commit == f"{commits[-1][:8]}+"  # an edited tree is a separate point
     assert len(points) == RUNS + 1
 
 
-def test_one_thing_may_be_looked_at(place, registry):
+def test_history_of_one_item_can_be_selected(place, registry):
     history = read_history(place / "results", registry, algorithms=["st*y"], threshold=9.0)
     assert {s.algorithm for s in history.series} == {"steady"}
     assert not read_history(place / "results", registry, datasets=["other"]).series
     assert not read_history(place / "nowhere", registry).series
 
 
-def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
+def test_trials_are_converted_to_asv_results_and_back(place, registry, tmp_path):
     (tmp_path / "benchmarks.json").write_text('{"version": 2, "fit": {"name": "fit"}}')
     written = export_asv(place / "results", tmp_path, registry, place / "project")
     assert (len(written.commits), written.left_out) == (RUNS, 1)
     known = json.loads((tmp_path / "benchmarks.json").read_text())
     assert set(known) == {"version", "fit", "trials.time_fit", "trials.track_loss"}
-    found = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
+    results = {(s.algorithm, s.measure): s for s in asv_series(tmp_path)[0]}
     ours = by_name(read_history(place / "results", registry).series)
     for name in NAMES:
-        there = found[name, "trials.time_fit"]
+        there = results[name, "trials.time_fit"]
         assert there.dataset == "made"
         assert [p.value for p in there.points] == pytest.approx(
             [p.value for p in ours[name, "fit"].points[:-1]]
@@ -112,7 +112,7 @@ def test_trials_become_results_of_asv_and_come_back(place, registry, tmp_path):
 
 
 @pytest.mark.parametrize("params", [{}, {"depth": 3}], ids=["again", "with other params"])
-def test_of_one_commit_all_runs_are_told_and_of_one_thing_the_newest(registry, tmp_path, params):
+def test_all_runs_of_a_commit_and_the_newest_of_an_item_are_shown(registry, tmp_path, params):
     project = new_project(tmp_path / "project")
     commit = git(project, "rev-parse", "HEAD")
     rng = np.random.default_rng(0)
@@ -121,12 +121,12 @@ def test_of_one_commit_all_runs_are_told_and_of_one_thing_the_newest(registry, t
         store_run(store, tmp_path, commit, 3.0, rng, names=NAMES[1:], params=params)
     written = export_asv(tmp_path / "results", tmp_path / "asv", registry, project)
     assert written.commits == (commit,)
-    found = by_name(asv_series(tmp_path / "asv")[0])
-    times = [found[name, "trials.time_fit"].points[0].value for name in NAMES]
+    result = by_name(asv_series(tmp_path / "asv")[0])
+    times = [result[name, "trials.time_fit"].points[0].value for name in NAMES]
     assert times == pytest.approx([2.0, 3.0], rel=0.05)
 
 
-def test_asv_itself_reads_what_was_exported(place, registry, tmp_path):
+def test_asv_reads_the_exported_results(place, registry, tmp_path):
     from asv.results import iter_results
 
     export_asv(place / "results", tmp_path, registry, place / "project")
@@ -150,7 +150,7 @@ DAMAGED_LISTS = [
 
 
 @pytest.mark.parametrize("damaged", DAMAGED_LISTS, ids=range(len(DAMAGED_LISTS)))
-def test_a_damaged_list_of_benchmarks_is_told_and_left_as_it_is(place, registry, tmp_path, damaged):
+def test_damaged_benchmark_list_is_reported_and_kept(place, registry, tmp_path, damaged):
     (tmp_path / "benchmarks.json").write_bytes(damaged)
     with pytest.raises(DataError, match="asv run --bench just-discover"):
         asv_series(tmp_path)
@@ -160,7 +160,7 @@ def test_a_damaged_list_of_benchmarks_is_told_and_left_as_it_is(place, registry,
     assert (tmp_path / "benchmarks.json").read_bytes() == damaged
 
 
-def test_a_damaged_result_of_asv_costs_its_own_commit(place, registry, tmp_path):
+def test_damaged_asv_result_loses_only_its_commit(place, registry, tmp_path):
     export_asv(place / "results", tmp_path, registry, place / "project")
     cut, list_instead, *_ = sorted(tmp_path.glob("*/*-harness.json"))
     cut.write_bytes(cut.read_bytes()[:-20])
@@ -178,7 +178,7 @@ def run(capsys, *arguments):
     return code or 0, *capsys.readouterr()
 
 
-def test_the_commands(place, capsys, tmp_path, monkeypatch):
+def test_history_commands(place, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(place / "project")
     results = ["--results", str(place / "results")]
     code, _, err = run(capsys, "export", "--format", "asv", "--output", str(tmp_path), *results)
@@ -196,15 +196,15 @@ def test_the_commands(place, capsys, tmp_path, monkeypatch):
     assert "Content-Security-Policy" in page
     target = tmp_path / "page.html"
     code, out, _ = run(capsys, "history", "--json", "--output", str(target), *results)
-    told = json.loads(out)
-    assert len(told["series"]) == 4
+    data = json.loads(out)
+    assert len(data["series"]) == 4
     assert target.is_file()
     assert run(capsys, "history", "--results", str(tmp_path / "none"))[0] == 4
     with pytest.raises(DataError, match=r"benchmarks\.json is missing"):
         run(capsys, "history", "--asv", str(place), *results)
 
 
-def test_without_asv_there_is_a_history_but_no_steps(place, registry, monkeypatch):
+def test_without_asv_there_is_a_history_without_steps(place, registry, monkeypatch):
     for name in ("asv", "asv.step_detect", "asv.results"):
         monkeypatch.setitem(sys.modules, name, None)
     history = read_history(place / "results", registry)
@@ -215,7 +215,7 @@ def test_without_asv_there_is_a_history_but_no_steps(place, registry, monkeypatc
         export_asv(place / "results", place / "asv", registry, place / "project")
 
 
-def test_steps_go_both_ways_and_small_ones_are_none():
+def test_steps_go_both_ways_and_small_ones_are_ignored():
     points = [Point(f"c{i}", f"2026-01-{i + 1:02}", v) for i, v in enumerate([4.0] * 8 + [2.0] * 8)]
     (step,) = find_steps(points)
     assert (step, step.share) == (Step(8, 4.0, 2.0), -0.5)
@@ -224,15 +224,15 @@ def test_steps_go_both_ways_and_small_ones_are_none():
     assert Step(1, -0.5, -0.4).share == pytest.approx(0.2)  # a worse score is a rise
 
 
-def test_a_commit_is_one_point_and_order_is_that_of_time():
+def test_commit_is_one_point_and_points_are_ordered_by_time():
     points = [Point("b", "2", 3.0), Point("a", "1", 1.0), Point("b", "3", 5.0)]
     points.append(replace(points[0], value=float("nan")))
     assert by_commit(points) == (Point("a", "1", 1.0), Point("b", "2", 4.0))
 
 
 @pytest.mark.slow
-def test_asv_publishes_what_was_exported(place, registry, tmp_path):
-    """`asv publish` draws every commit of a case, and finds the step that was put there."""
+def test_asv_publishes_the_exported_results(place, registry, tmp_path):
+    """`asv publish` draws every commit of a case, and finds the simulated step."""
     export_asv(place / "results", tmp_path / "results", registry, place / "project")
     places = {"results_dir": "results", "html_dir": "html", "env_dir": "env"}
     about = {"version": 1, "project": "made", "repo": str(place / "project"), "branches": ["main"]}
@@ -256,5 +256,5 @@ def test_asv_publishes_what_was_exported(place, registry, tmp_path):
     points = json.loads(drawn.read_text())
     assert len(points) == RUNS
     assert points[-1][1] == pytest.approx([2.0, SLOW], rel=0.05)
-    told = json.loads((tmp_path / "html/regressions.json").read_text())
-    assert ["stepping<i>" in one[0] for one in told["regressions"]] == [True]
+    data = json.loads((tmp_path / "html/regressions.json").read_text())
+    assert ["stepping<i>" in one[0] for one in data["regressions"]] == [True]

@@ -18,13 +18,13 @@ def cell(params, **changes):
     return ids.cell_id(**(given_ | changes))
 
 
-def test_the_cell_id_is_stable_across_versions_of_the_harness():
+def test_cell_id_is_stable_across_versions_of_the_harness():
     # A changed id would cut every stored history in two.
     assert cell({"n_estimators": 100, "depth": None}) == "40bde55a852a1da1"
 
 
 @given(st.dictionaries(st.text(), st.integers(), min_size=2))
-def test_the_order_of_params_does_not_matter(params):
+def test_order_of_params_does_not_matter(params):
     backwards = dict(reversed(params.items()))
     assert cell(params) == cell(backwards)
 
@@ -64,7 +64,7 @@ def digest_of(root):
     return ids.code_digest(str(root / "plugin.py"))
 
 
-def test_the_code_digest_sees_what_a_plugin_imports_and_nothing_else(tmp_path):
+def test_code_digest_covers_exactly_the_imports_of_a_plugin(tmp_path):
     root = package(tmp_path)
     before = digest_of(root)
     (root / "kernels" / "unused.py").write_text("x = 2\n")
@@ -73,11 +73,11 @@ def test_the_code_digest_sees_what_a_plugin_imports_and_nothing_else(tmp_path):
     assert digest_of(root) != before
 
 
-def test_the_code_digest_does_not_depend_on_the_place(tmp_path):
+def test_code_digest_does_not_depend_on_the_location(tmp_path):
     assert digest_of(package(tmp_path / "one")) == digest_of(package(tmp_path / "two"))
 
 
-def test_a_lone_plugin_file_is_its_own_digest(tmp_path):
+def test_digest_of_a_single_plugin_file_is_that_of_the_file(tmp_path):
     alone = tmp_path / "alone.py"
     alone.write_text("from harness import hookimpl\n")
     before = ids.code_digest(str(alone))

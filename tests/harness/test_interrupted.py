@@ -1,4 +1,4 @@
-"""The parent ends, in every way it can: no worker stays, and what was finished is on disk."""
+"""Tests of every way in which the parent ends: no worker stays, finished results are on disk."""
 
 import os
 import signal
@@ -76,7 +76,7 @@ with Supervisor(Path(sys.argv[2])) as supervisor:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
 @pytest.mark.parametrize("kind", ["timed", "untimed"])
-def test_a_daemon_does_not_outlive_a_harness_that_is_killed(tmp_path, kind):
+def test_daemon_does_not_outlive_a_killed_harness(tmp_path, kind):
     helpers = str(Path(__file__).resolve().parents[1] / "helpers")
     path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
     place = tmp_path / "daemon"

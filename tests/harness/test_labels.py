@@ -1,4 +1,4 @@
-"""One algorithm beside itself with other params: each variant goes by a label of its own."""
+"""Tests of labels, which distinguish variants of one algorithm with other params."""
 
 from types import SimpleNamespace
 
@@ -24,13 +24,13 @@ PAIRS = [["many", "few"]]
 
 
 def registry():
-    found, kinds = Registry(), dict(HOOKS.values())
+    result, kinds = Registry(), dict(HOOKS.values())
     ours = Algorithm("ours", adapter=lambda spec: None, tasks=ALL_TASKS, reference="theirs")
     theirs = Algorithm("theirs", adapter=lambda spec: None, tasks=ALL_TASKS, origin="reference")
     table = Dataset("d", Task.BINARY, load=lambda: None, digest="d", rows=100, columns=3)
     for kind, thing in (("algorithm", ours), ("algorithm", theirs), ("dataset", table)):
-        found.add(kind, kinds[kind], thing, "plugin", __file__)
-    return found
+        result.add(kind, kinds[kind], thing, "plugin", __file__)
+    return result
 
 
 def experiment(algorithms=VARIANTS, **keys):
@@ -41,7 +41,7 @@ def plan(*args, **keys):
     return make_plan(experiment(*args, **keys), registry(), Surroundings())
 
 
-def test_a_label_is_what_trials_duels_and_facts_go_by():
+def test_label_identifies_trials_duels_and_facts():
     made = plan(duels={"datasets": ["d"], "pairs": PAIRS}, verdicts={"pairs": PAIRS})
     assert [(job.algorithm, job.name) for job in made.jobs] == [("ours", "few"), ("ours", "many")]
     assert {(t.algorithm, t.params["n"]) for t in made.trials()} == {("few", 1), ("many", 9)}
@@ -56,12 +56,12 @@ def test_a_label_is_what_trials_duels_and_facts_go_by():
     assert {t["algorithm"] for t in made.declared["tracks"]} == {"few", "many"}
 
 
-def test_without_pairs_each_variant_answers_to_the_reference():
+def test_without_pairs_each_variant_is_compared_with_the_reference():
     made = plan([*VARIANTS, "theirs"])
     assert made.declared["pairs"] == [["few", "theirs"], ["many", "theirs"]]
 
 
-def test_a_grid_of_a_label_makes_variants_of_it():
+def test_grid_of_a_label_makes_variants_of_it():
     made = plan([{"name": "ours", "label": "some", "grid": {"n": [1, 2]}}])
     assert {(t.algorithm, t.params["n"]) for t in made.trials()} == {("some", 1), ("some", 2)}
 
@@ -75,45 +75,48 @@ def test_a_grid_of_a_label_makes_variants_of_it():
         ([{"name": "ours", "label": "theirs"}], "is the name of an algorithm"),
     ],
 )
-def test_a_label_that_could_mean_something_else_is_refused(algorithms, message):
+def test_ambiguous_label_is_refused(algorithms, message):
     with pytest.raises(ConfigError, match=message):
         plan(algorithms)
 
 
-def test_a_pair_of_what_is_neither_a_name_nor_a_label_is_refused():
+def test_pair_of_unknown_names_is_refused():
     with pytest.raises(ConfigError, match="unknown algorithm 'several'"):
         plan(verdicts={"pairs": [["many", "several"]]})
 
 
-def test_without_labels_there_are_no_pairs_of_them():
+def test_without_labels_there_are_no_pairs_of_labels():
     pairs = [*PAIRS, ["ours", "theirs"]]
-    asked = without_labels(experiment(duels={"pairs": pairs}, verdicts={"pairs": PAIRS}))
-    assert [choice.label for choice in asked.algorithms] == ["", ""]
-    assert (asked.duels.pairs, asked.verdicts.pairs) == ([("ours", "theirs")], [])
+    requested = without_labels(experiment(duels={"pairs": pairs}, verdicts={"pairs": PAIRS}))
+    assert [choice.label for choice in requested.algorithms] == ["", ""]
+    assert (requested.duels.pairs, requested.verdicts.pairs) == ([("ours", "theirs")], [])
 
 
-def test_algorithms_that_are_named_anew_leave_the_labels_pairs_behind():
+def test_renamed_algorithms_drop_the_pairs_of_labels():
     registry = load_registry(strangers=False)
-    asked = (
+    requested = (
         RunOptions("ablation/sampling", algorithms=("histogram_boosting",))
         .request(registry)
         .experiment
     )
-    assert {choice.name for choice in asked.algorithms} == {"histogram_boosting", "lightgbm.gbdt"}
-    assert {choice.label for choice in asked.algorithms} == {""}
-    assert {"n_estimators": 100} in [dict(choice.params) for choice in asked.algorithms]
-    assert (asked.duels.pairs, asked.verdicts.pairs) == ([], [])
+    assert {choice.name for choice in requested.algorithms} == {
+        "histogram_boosting",
+        "lightgbm.gbdt",
+    }
+    assert {choice.label for choice in requested.algorithms} == {""}
+    assert {"n_estimators": 100} in [dict(choice.params) for choice in requested.algorithms]
+    assert (requested.duels.pairs, requested.verdicts.pairs) == ([], [])
     whole = RunOptions("ablation/sampling").request(registry).experiment
     assert len(whole.duels.pairs) == 3
 
 
-def test_a_gate_against_a_revision_takes_the_algorithm_for_what_it_is():
-    asked = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
-    given = SimpleNamespace(experiment=asked, datasets=())
-    found = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
-    (choice,) = found.algorithms
+def test_gate_against_a_revision_uses_the_algorithm_behind_a_label():
+    requested = experiment(VARIANTS[:1], parity={"pairs": [["few", "theirs"]]})
+    given = SimpleNamespace(experiment=requested, datasets=())
+    result = _Measurement._experiment(SimpleNamespace(request=given, names=["ours"]))
+    (choice,) = result.algorithms
     assert (choice.name, choice.label, choice.params) == ("ours", "", {"n": 1})
-    assert found.parity.pairs == []
+    assert result.parity.pairs == []
 
 
 PLUGIN = """
@@ -127,10 +130,10 @@ def register_algorithms(register):
 """
 
 
-def test_a_run_tells_variants_apart_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
-    (tmp_path / "stranger.py").write_text(PLUGIN)
+def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
+    (tmp_path / "plugin.py").write_text(PLUGIN)
     pairs = [["common", "random"]]
-    asked = {
+    requested = {
         "datasets": ["iris"],
         "algorithms": [
             {"name": "dummy", "label": "common", "params": {"strategy": "most_frequent"}},
@@ -142,8 +145,8 @@ def test_a_run_tells_variants_apart_in_verdicts_duels_diagnostics_and_reports(tm
         "parity": {"datasets": ["iris"], "pairs": pairs},
         "diagnostics": {"names": ["determinism", "agreement"], "datasets": ["iris"]},
     }
-    place = {"plugins": [tmp_path / "stranger.py"], "results": tmp_path / "results"}
-    run = harness.run(asked, **place)
+    place = {"plugins": [tmp_path / "plugin.py"], "results": tmp_path / "results"}
+    run = harness.run(requested, **place)
     assert set(run.to_frame()["algorithm"]) == {"common", "random"}
     names = {(v.algorithm, v.reference) for v in (*run.verdicts, *run.speeds, *run.parity)}
     assert names == {("common", "random")}

@@ -6,20 +6,20 @@ import pytest
 from harness.core import machine
 
 
-def test_the_fingerprint_is_json_and_tells_nothing_private(monkeypatch):
+def test_fingerprint_is_json_without_private_facts(monkeypatch):
     monkeypatch.setenv("MY_SECRET", "swordfish")
     text = json.dumps(machine.fingerprint())
     assert "swordfish" not in text
     assert os.path.expanduser("~") + "/" not in text  # noqa: PTH111 - the word is what matters
-    found = json.loads(text)
-    assert found["cores"] >= 1
-    assert found["cpu"]
-    assert found["memory_gib"] > 0
-    assert found["versions"]["numpy"]
-    assert found["id"] == machine.machine_id()
+    data = json.loads(text)
+    assert data["cores"] >= 1
+    assert data["cpu"]
+    assert data["memory_gib"] > 0
+    assert data["versions"]["numpy"]
+    assert data["id"] == machine.machine_id()
 
 
-def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
+def test_id_depends_on_the_hardware_only(monkeypatch):
     before = machine.machine_id.__wrapped__()
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (9.0, 9.0, 9.0))
     monkeypatch.setattr(machine.platform, "release", lambda: "another kernel")
@@ -28,11 +28,11 @@ def test_the_id_follows_the_hardware_and_nothing_else(monkeypatch):
     assert machine.machine_id.__wrapped__() != before
 
 
-def test_more_threads_than_can_run_are_told(monkeypatch):
+def test_more_threads_than_can_run_are_reported(monkeypatch):
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert machine.too_many_threads(2) == ""
-    told = machine.too_many_threads(99)
-    assert "99 threads are asked for, and this process may use 2 processors" in told
+    message = machine.too_many_threads(99)
+    assert "99 threads are asked for, and this process may use 2 processors" in message
 
 
 @pytest.fixture
@@ -56,6 +56,6 @@ def test_physical_cores_are_chosen_first(n, cpus):
 @pytest.mark.parametrize(
     ("text", "others"), [("0.42 0.5 0.6 3/345 678", 2), ("0.0 0.0 0.0 0/1 1", 0), ("", None)]
 )
-def test_what_else_runs_is_read_from_the_kernel(monkeypatch, text, others):
+def test_load_of_other_processes_is_read_from_the_kernel(monkeypatch, text, others):
     monkeypatch.setattr(machine, "_word", lambda path: text)
     assert machine.others_runnable() == others

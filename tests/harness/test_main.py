@@ -1,4 +1,4 @@
-"""The start: a hostile current folder, missing dependencies, and what ``--help`` may import."""
+"""Tests of the start: a hostile current folder, missing dependencies, imports of ``--help``."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
     ],
     ids=["python -m harness", "harness"],
 )
-def test_files_in_the_current_folder_are_not_taken_for_ours(
+def test_files_in_the_current_folder_do_not_shadow_our_modules(
     command: list[str], tmp_path: Path
 ) -> None:
     for name in ("algorithms", "reports", "numpy", "click", "pluggy", "json", "data"):
@@ -43,7 +43,7 @@ def test_files_in_the_current_folder_are_not_taken_for_ours(
 
 
 @pytest.mark.parametrize("first", ["", ".", "here"])
-def test_the_current_folder_leaves_the_path(
+def test_current_folder_is_removed_from_the_path(
     first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def test_the_current_folder_leaves_the_path(
     assert sys.path == before
 
 
-def test_the_checkout_stays_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkout_stays_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     before = list(sys.path)
@@ -61,7 +61,7 @@ def test_the_checkout_stays_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None
     assert sys.path == before
 
 
-def test_without_dependencies_one_line_says_what_installs_them() -> None:
+def test_missing_dependencies_give_one_line_with_the_install_command() -> None:
     # -S and -I leave the standard library only, as on a machine where nothing was installed.
     code = "import sys; sys.path.append(sys.argv[1]); from harness.__main__ import main; "
     done = run(sys.executable, "-I", "-S", "-c", code + "sys.exit(main())", str(ROOT), cwd=ROOT)
@@ -72,13 +72,13 @@ def test_without_dependencies_one_line_says_what_installs_them() -> None:
     assert f"make -C {ROOT} setup" in done.stderr
 
 
-def test_an_installed_copy_names_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_installed_copy_names_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(start, "ROOT", str(tmp_path))
     monkeypatch.setattr(start, "NEEDED", {"no_such_module": "no-such-thing", "click": "click"})
     assert start.missing().endswith(f"{sys.executable} -m pip install no-such-thing")
 
 
-def test_nothing_is_missing_here() -> None:
+def test_no_dependency_is_missing_here() -> None:
     assert start.missing() == ""
 
 
@@ -97,7 +97,7 @@ print(sorted({heavy} & set(sys.modules)))
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_ctrl_c_before_the_command_line_listens_is_no_traceback(tmp_path: Path) -> None:
+def test_early_ctrl_c_prints_no_traceback(tmp_path: Path) -> None:
     code = "import sys; from harness import __main__ as start\n"
     code += "def interrupted(): raise KeyboardInterrupt\n"
     code += "start.missing = interrupted; start.main()"
@@ -106,7 +106,7 @@ def test_ctrl_c_before_the_command_line_listens_is_no_traceback(tmp_path: Path) 
     assert done.stderr == "harness: interrupted before anything was done\n"
 
 
-def test_a_reader_that_goes_away_is_told_by_the_exit_code_alone(tmp_path: Path) -> None:
+def test_closed_pipe_gives_an_exit_code_only(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     try:

@@ -19,7 +19,7 @@ def hold(mebibytes):
 
 
 @pytest.mark.parametrize("kernel_peak", [True, False])
-def test_the_peak_of_a_phase_counts_from_the_warm_process_and_is_reset(kernel_peak):
+def test_peak_of_a_phase_starts_from_the_warm_process_and_is_reset(kernel_peak):
     meter = Meter(kernel_peak=kernel_peak)
     if kernel_peak and meter.approximate:
         pytest.skip("this kernel does not let VmHWM be reset")
@@ -30,7 +30,7 @@ def test_the_peak_of_a_phase_counts_from_the_warm_process_and_is_reset(kernel_pe
     assert small_peak < 40 * 2**20
 
 
-def test_what_a_phase_leaves_behind_counts_in_later_ones_until_the_meter_is_warmed():
+def test_leftover_memory_of_a_phase_counts_later_until_the_meter_is_warmed():
     meter = Meter()
     held = []
     meter.take("native", lambda: held.append(np.ones(50 * 2**17)))
@@ -39,7 +39,7 @@ def test_what_a_phase_leaves_behind_counts_in_later_ones_until_the_meter_is_warm
     assert meter.take("fit", lambda: None).peak < 10 * 2**20
 
 
-def test_cpu_time_is_of_the_whole_process_and_sleep_is_none():
+def test_cpu_time_covers_the_process_and_excludes_sleep():
     meter = Meter()
     slept = meter.take("sleep", lambda: time.sleep(0.05))
     worked = meter.take("work", lambda: [touch(8) for _ in range(5)])
@@ -48,13 +48,13 @@ def test_cpu_time_is_of_the_whole_process_and_sleep_is_none():
     assert worked.cpu > 0
 
 
-def test_the_first_sample_of_a_phase_is_cold():
+def test_first_sample_of_a_phase_is_cold():
     meter = Meter()
     colds = [meter.take(name, lambda: None).cold for name in ("fit", "fit", "predict", "fit")]
     assert colds == [True, False, True, False]
 
 
-def test_the_collector_is_off_inside_and_as_before_outside():
+def test_garbage_collector_is_off_inside_and_restored_outside():
     meter = Meter()
     assert gc.isenabled()
     seen = []
@@ -63,7 +63,7 @@ def test_the_collector_is_off_inside_and_as_before_outside():
     assert gc.isenabled()
 
 
-def test_a_phase_that_raises_is_measured_and_the_collector_comes_back():
+def test_raising_phase_is_measured_and_the_collector_restored():
     meter = Meter()
     with pytest.raises(ZeroDivisionError), meter.phase("fit"):
         _ = 1 / 0
@@ -71,9 +71,7 @@ def test_a_phase_that_raises_is_measured_and_the_collector_comes_back():
     assert gc.isenabled()
 
 
-def test_where_the_kernel_refuses_the_peak_is_sampled_and_said_to_be_approximate(
-    monkeypatch, tmp_path
-):
+def test_sampled_peak_is_marked_approximate(monkeypatch, tmp_path):
     monkeypatch.setattr(phase_timer, "CLEAR_REFS", tmp_path / "absent" / "clear_refs")
     monkeypatch.setattr(phase_timer, "STATUS", tmp_path / "absent" / "status")
     meter = Meter()

@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn, and where they are undefined."""
+"""Tests of metrics, against scikit-learn, and of undefined cases."""
 
 import math
 import subprocess
@@ -36,7 +36,7 @@ def regression(seed, weighted, n=60):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_classification_against_scikit_learn(classes, weighted):
+def test_classification_metrics_equal_scikit_learn(classes, weighted):
     p = classification(classes, classes, weighted)
     given = {"sample_weight": p.weight}
     labels = np.arange(classes)
@@ -57,7 +57,7 @@ def test_classification_against_scikit_learn(classes, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_regression_against_scikit_learn(weighted):
+def test_regression_metrics_equal_scikit_learn(weighted):
     p = regression(0, weighted)
     given = {"sample_weight": p.weight}
     rmse = oracle.root_mean_squared_error(p.y, p.output, **given)
@@ -69,7 +69,7 @@ def test_regression_against_scikit_learn(weighted):
 
 
 @given(st.integers(0, 10_000), st.integers(2, 4))
-def test_integer_weights_are_repeated_rows(seed, classes):
+def test_integer_weights_equal_repeated_rows(seed, classes):
     p = classification(seed, classes, weighted=False, n=20)
     times = np.random.default_rng(seed).integers(0, 4, 20)
     times[:classes] += 1
@@ -79,13 +79,13 @@ def test_integer_weights_are_repeated_rows(seed, classes):
         assert score(weighted) == pytest.approx(score(repeated), abs=1e-12, nan_ok=True)
 
 
-def test_labels_alone_pay_the_clipped_loss():
+def test_labels_only_get_the_clipped_loss():
     p = Predicted(np.array([0, 1, 1, 1]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), None, 1.0)
     assert metrics.log_loss(p) == pytest.approx(-math.log(1e-15) / 4)
     assert metrics.error(p) == 0.25
 
 
-def test_probabilities_that_do_not_sum_to_one_win_nothing():
+def test_probabilities_that_do_not_sum_to_one_gain_nothing():
     honest = classification(1, 3, weighted=False)
     inflated = Predicted(honest.y, honest.output * 5, None, 1.0)
     assert metrics.log_loss(inflated) == pytest.approx(metrics.log_loss(honest), abs=1e-12)
@@ -110,7 +110,7 @@ def test_undefined_is_nan_without_a_warning():
         assert math.isnan(metrics.error(weightless))
 
 
-def test_a_class_that_no_test_row_has_is_left_out_of_the_mean_area():
+def test_class_without_test_rows_is_left_out_of_mean_auc():
     p = classification(2, 3, weighted=False)
     without = p.y != 2
     subset = Predicted(p.y[without], p.output[without], None, 1.0)

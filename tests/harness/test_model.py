@@ -63,21 +63,21 @@ def through_json(value):
 
 
 @given(OUTCOMES)
-def test_an_outcome_survives_json(outcome):
+def test_outcome_survives_json(outcome):
     assert model.outcome_from_json(through_json(outcome)) == outcome
 
 
 @given(JOBS)
-def test_a_job_survives_json(job):
+def test_job_survives_json(job):
     assert model.job_from_json(through_json(job)) == job
 
 
 @given(DUELS)
-def test_a_duel_survives_json(duel):
+def test_duel_survives_json(duel):
     assert model.duel_outcome_from_json(through_json(duel)) == duel
 
 
-def test_split_labels_tell_splits_apart():
+def test_split_labels_are_unique():
     splits = [Split(), Split(fold=1), Split(repeat=1), Split(seed=1), Split(folds=3)]
     splits += [Split("holdout"), Split("holdout", test_share=0.5), Split("given")]
     assert len({split.label for split in splits}) == len(splits)

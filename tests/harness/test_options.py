@@ -1,4 +1,4 @@
-"""What is asked for, in texts of a command line or in values of Python."""
+"""Tests of requests, as texts of a command line or as Python values."""
 
 import inspect
 from dataclasses import fields
@@ -26,7 +26,7 @@ def test_params_are_toml_or_text_for_one_side_or_both():
         params_of_sides((("max_depth",), ()), ())
 
 
-def test_texts_and_values_ask_for_the_same_run():
+def test_texts_and_values_request_the_same_run():
     registry = load_registry(strangers=False)
     texts = RunOptions(overrides=("splits.folds=4", "name=mine"), timeout="60s", memory="1GiB")
     values = RunOptions(
@@ -37,26 +37,26 @@ def test_texts_and_values_ask_for_the_same_run():
     assert (one.splits.folds, one.run.timeout, one.run.memory) == (4, 60.0, 2**30)
 
 
-def test_of_fewer_algorithms_the_pairs_that_are_left_are_asked_about():
+def test_fewer_algorithms_keep_the_remaining_pairs():
     registry = load_registry(strangers=False)
-    asked = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
-    assert asked.diagnostics.pairs == [("bagging", "sklearn.bagging")]
-    assert len(asked.diagnostics.names) == 10
+    requested = RunOptions("diagnose", algorithms=("bagging",)).request(registry).experiment
+    assert requested.diagnostics.pairs == [("bagging", "sklearn.bagging")]
+    assert len(requested.diagnostics.names) == 10
     alone = RunOptions("diagnose", algorithms=("sklearn.bagging",)).request(registry).experiment
     assert alone.diagnostics.pairs == []
 
 
-def test_an_experiment_may_be_a_mapping_and_its_mistakes_are_told():
+def test_experiment_may_be_a_mapping_with_reported_mistakes():
     registry = load_registry(strangers=False)
     experiment = {"datasets": ["iris"], "splits": {"folds": 2}}
-    asked = RunOptions(experiment, seed=3).request(registry).experiment
-    assert (asked.name, asked.splits.seed, asked.run.seeds) == ("experiment", 3, [3])
+    requested = RunOptions(experiment, seed=3).request(registry).experiment
+    assert (requested.name, requested.splits.seed, requested.run.seeds) == ("experiment", 3, [3])
     assert experiment == {"datasets": ["iris"], "splits": {"folds": 2}}
     with pytest.raises(ConfigError, match=r"the experiment: 1 mistake\n.*did you mean 'folds'"):
         RunOptions({"datasets": ["iris"], "splits": {"fold": 2}}).request(registry)
 
 
-def test_the_sides_of_a_duel_may_be_one_algorithm_with_two_params():
+def test_sides_of_a_duel_may_be_one_algorithm_with_two_params():
     made = duel_experiment(
         ("x", "x"), "iris", settings={}, params=({"c": 1}, ["c=2"]), both=["d=3", "b.e=true"]
     )
@@ -66,7 +66,7 @@ def test_the_sides_of_a_duel_may_be_one_algorithm_with_two_params():
     ]
 
 
-def test_a_duel_has_launches_or_a_rule():
+def test_duel_has_launches_or_a_stop_rule():
     with pytest.raises(ConfigError, match="launches fixes what precision"):
         duel_experiment(("a", "b"), "iris", settings={"launches": 8, "precision": "2%"})
     with pytest.raises(ConfigError, match=r"duels\.launches: .*greater than or equal to 1"):
@@ -99,11 +99,11 @@ def test_python_has_the_options_of_the_command(function, command, more):
     named = {param.name for param in command.params if isinstance(param, click.Parameter)}
     assert set(params) == (named - OF_THE_COMMAND_LINE) | more
     for param in command.params:
-        own = {"results", "plugins", "algorithms", "datasets"}
-        if param.name in params and param.name not in own and not param.required:
+        names = {"results", "plugins", "algorithms", "datasets"}
+        if param.name in params and param.name not in names and not param.required:
             default = None if param.multiple else param.default
-            told = params[param.name].default
-            assert (told or None) == (default or None) or repr(default) == "Sentinel.UNSET"
+            message = params[param.name].default
+            assert (message or None) == (default or None) or repr(default) == "Sentinel.UNSET"
 
 
 def test_run_options_are_the_keywords_of_run():

@@ -19,26 +19,26 @@ OUTCOME = Outcome(
 )
 
 
-def test_an_outcome_comes_back_as_it_was_with_the_full_paths_of_its_arrays(tmp_path):
+def test_outcome_is_read_back_equal_with_absolute_array_paths(tmp_path):
     write_arrays(tmp_path / "t.predictions.npz", {"y": np.arange(3)})
     path = outcome_path(tmp_path, TRIAL.id)
     named = Outcome(TRIAL, Status.DONE, arrays={"predictions": "t.predictions.npz"})
     write_outcome(path, named)
-    found = read_outcome(path)
-    assert found.trial == TRIAL
-    assert found.arrays == {"predictions": str(tmp_path / "t.predictions.npz")}
+    result = read_outcome(path)
+    assert result.trial == TRIAL
+    assert result.arrays == {"predictions": str(tmp_path / "t.predictions.npz")}
     write_outcome(path, OUTCOME)
     assert read_outcome(path) == OUTCOME
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, "t.predictions.npz"])
 
 
-def test_object_arrays_are_refused_and_nothing_stays(tmp_path):
+def test_object_arrays_are_refused_and_no_file_stays(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle"):
         write_arrays(tmp_path / "x.npz", {"y": np.array([{}], dtype=object)})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_writer_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failing_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = outcome_path(tmp_path, TRIAL.id)
     write_outcome(path, OUTCOME)
 
@@ -80,19 +80,17 @@ json_values = st.recursive(
         lambda pair: json.dumps({**to_json(OUTCOME), pair[0]: pair[1]}).encode()
     )
 )
-def test_whatever_a_file_holds_reading_it_gives_an_outcome_or_says_what_it_is(
-    tmp_path_factory, content
-):
+def test_any_file_content_gives_an_outcome_or_an_error(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "fuzzed.outcome.json"
     path.write_bytes(content)
     try:
-        found = read_outcome(path)
+        result = read_outcome(path)
     except HarnessError:
         return
-    assert isinstance(found, Outcome)
+    assert isinstance(result, Outcome)
 
 
-def test_a_deeply_nested_file_is_refused(tmp_path):
+def test_deeply_nested_file_is_refused(tmp_path):
     path = tmp_path / "deep.outcome.json"
     path.write_bytes(b"[" * 100_000)
     with pytest.raises(HarnessError, match="not an outcome file"):

@@ -60,7 +60,7 @@ def test_jobs_are_one_algorithm_on_one_dataset_and_share_splits():
     assert len({t.id for t in made.trials()}) == 12
 
 
-def test_training_sets_take_the_place_of_folds_and_each_has_its_cell():
+def test_training_sets_replace_folds_and_each_has_its_cell():
     made = plan(
         registry_of(OURS, dataset("d")), splits={"training_sets": 3, "training_rows": [10, 20]}
     )
@@ -71,7 +71,7 @@ def test_training_sets_take_the_place_of_folds_and_each_has_its_cell():
     assert len({t.cell for t in trials}) == 6
 
 
-def test_a_worker_is_told_where_a_strangers_dataset_comes_from():
+def test_worker_gets_the_plugin_of_a_dataset():
     registry = registry_of(OURS)
     for name, plugin in [
         ("a", "stranger.data"),
@@ -86,12 +86,12 @@ def test_a_worker_is_told_where_a_strangers_dataset_comes_from():
     }  # fmt: skip
 
 
-def test_planning_twice_gives_the_same_ids():
+def test_planning_twice_gives_equal_ids():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     assert plan(registry) == plan(registry)
 
 
-def test_a_pair_is_prepared_alike_and_a_loner_as_natively_as_it_can():
+def test_pair_has_equal_preparation_and_a_single_algorithm_the_most_native():
     d = dataset("d", categorical=1, missing=True)
     made = plan(registry_of(OURS, THEIRS, algorithm("loner", accepts=THEIRS.accepts), d))
     prepared = {job.algorithm: {t.preparation for t in job.trials} for job in made.jobs}
@@ -100,31 +100,31 @@ def test_a_pair_is_prepared_alike_and_a_loner_as_natively_as_it_can():
     }  # fmt: skip
 
 
-def test_sparse_data_that_an_algorithm_cannot_take_is_a_skip_with_a_reason():
+def test_sparse_data_unsupported_by_an_algorithm_is_a_skip_with_a_reason():
     made = plan(registry_of(OURS, dataset("d", sparse=True)))
     assert made.jobs == ()
     assert {o.status for o in made.skipped} == {Status.SKIPPED}
     assert "sparse" in made.skipped[0].reason
 
 
-def test_an_algorithms_own_reason_to_skip():
+def test_algorithm_may_give_its_own_reason_to_skip():
     picky = algorithm("picky", skip=lambda d: "too wide" if d.columns > 2 else None)
     made = plan(registry_of(picky, dataset("d")))
     assert made.skipped[0].reason == "too wide"
 
 
-def test_a_task_that_an_algorithm_is_not_for_is_left_out():
+def test_unsupported_task_is_left_out():
     only = algorithm("only", tasks=frozenset({Task.REGRESSION}))
     made = plan(registry_of(only, dataset("d"), dataset("r", Task.REGRESSION)))
     assert {job.dataset.name for job in made.jobs} == {"r"}
 
 
-def test_capacity_that_only_others_know_is_no_mistake():
+def test_capacity_known_to_other_algorithms_only_is_no_mistake():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     assert plan(registry, algorithms=["theirs"], capacity={"trees": 7}).jobs
 
 
-def test_capacity_is_said_in_the_algorithms_own_words():
+def test_capacity_is_translated_to_the_parameters_of_each_algorithm():
     made = plan(registry_of(OURS, THEIRS, dataset("d")), capacity={"trees": 7})
     params = {t.algorithm: t.params for t in made.trials()}
     assert params == {"ours": {"n": 7}, "theirs": {"n": 1}}
@@ -132,7 +132,7 @@ def test_capacity_is_said_in_the_algorithms_own_words():
         plan(registry_of(OURS, dataset("d")), capacity={"tree": 7})
 
 
-def test_a_grid_makes_variants():
+def test_grid_makes_variants():
     choice = {"name": "ours", "params": {"q": 0}, "grid": {"n": [1, 2], "m": [3]}}
     made = plan(registry_of(OURS, dataset("d")), algorithms=[choice], splits={"folds": 2})
     params = {(t.params["n"], t.params["m"], t.params["q"]) for t in made.trials()}
@@ -152,22 +152,22 @@ def test_suites_and_unknown_names():
         plan(registry, algorithms=["our"])
 
 
-def test_all_misspelt_names_are_told_at_once():
+def test_all_misspelt_names_are_reported_at_once():
     registry = registry_of(OURS, dataset("d", suites=("small",)))
     with pytest.raises(ConfigError) as caught:
         plan(registry, datasets=["zzz", "d", "suite:smal"])
-    told = str(caught.value).splitlines()
-    assert told[0] == "2 mistakes"
-    assert "unknown dataset 'zzz'" in told[1]
-    assert told[2] == "  unknown suite 'smal': did you mean 'small'?"
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 mistakes"
+    assert "unknown dataset 'zzz'" in lines[1]
+    assert lines[2] == "  unknown suite 'smal': did you mean 'small'?"
     with pytest.raises(
         ConfigError, match=r"^2 mistakes\n  .*'our'.*did you mean 'ours'.*\n.*'x\*'"
     ):
         plan(registry, algorithms=["our", "ours", "x*"])
     with pytest.raises(ConfigError) as caught:
         plan(registry, algorithms=["our", "x*"], datasets=["zzz"], duels={"datasets": ["zzz", "q"]})
-    told = str(caught.value).splitlines()
-    assert told[0] == "4 mistakes"
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "4 mistakes"
     assert all(name in str(caught.value) for name in ("'our'", "'x*'", "'zzz'", "'q'"))
 
 
@@ -176,7 +176,7 @@ def one_trial(surroundings=HERE, **changes):
     return next(plan(registry, surroundings).trials())
 
 
-def test_what_changes_the_trial_id_and_what_the_cell():
+def test_changes_of_trial_id_and_cell_id():
     base = one_trial()
     other_data = one_trial(digest="other")
     other_numpy = one_trial(Surroundings(version_of=lambda library: "9.9"))
@@ -186,7 +186,7 @@ def test_what_changes_the_trial_id_and_what_the_cell():
     assert other_machine.id == base.id  # accuracy does not depend on the machine
 
 
-def test_duels_are_of_pairs_on_the_duels_datasets_and_know_the_machine():
+def test_duels_cover_pairs_on_the_duel_datasets_and_depend_on_the_machine():
     registry = registry_of(OURS, THEIRS, dataset("d"), dataset("e"))
     made = plan(registry, duels={"datasets": ["d"], "blocks": 3, "threads": 2})
     (duel,) = made.duels
@@ -197,7 +197,7 @@ def test_duels_are_of_pairs_on_the_duels_datasets_and_know_the_machine():
     assert elsewhere.duels[0].id != duel.id
 
 
-def test_a_duel_that_may_end_early_has_looks_and_an_id_of_its_own():
+def test_duel_with_early_stopping_has_interim_analyses_and_its_own_id():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     fixed, early, other = (
         plan(registry, duels={"datasets": ["d"], **keys}).duels[0]
@@ -208,7 +208,7 @@ def test_a_duel_that_may_end_early_has_looks_and_an_id_of_its_own():
     assert len({fixed.id, early.id, other.id}) == 3
 
 
-def test_one_noise_duel_a_dataset_asks_for_precision_only():
+def test_one_noise_duel_a_dataset_has_a_precision_rule_only():
     registry = registry_of(OURS, THEIRS, algorithm("third"), dataset("d"), dataset("e"))
     pairs = [["ours", "theirs"], ["third", "theirs"]]
     keys = {"datasets": ["d", "e"], "pairs": pairs, "noise": True, "claim": 1.0}
@@ -232,7 +232,7 @@ def test_declared_pairs_replace_the_references():
         plan(registry, verdicts={"pairs": [["nobody", "ours"]]})
 
 
-def test_one_duel_by_name_says_why_it_cannot_be():
+def test_impossible_named_duel_gives_the_reason():
     registry = registry_of(OURS, algorithm("r", tasks=frozenset({Task.REGRESSION})), dataset("d"))
     experiment = parse_experiment({"name": "x", "datasets": ["d"]}, "here")
     with pytest.raises(ConfigError, match="r is for regression; d is binary"):
@@ -254,7 +254,7 @@ def fails(_dataset):
         (lambda _: True, "PluginError", "`skip` of odd returned True; it returns a reason or None"),
     ],
 )
-def test_a_skip_that_goes_wrong_fails_its_own_trials_and_no_others(skip, kind, message):
+def test_failing_skip_fails_only_its_own_trials(skip, kind, message):
     odd = algorithm("odd", skip=skip, reference="theirs")
     registry = registry_of(odd, THEIRS, dataset("d"))
     made = plan(registry, splits={"folds": 2}, duels={"datasets": ["d"]})
@@ -269,7 +269,7 @@ def test_a_skip_that_goes_wrong_fails_its_own_trials_and_no_others(skip, kind, m
         plan_duel(experiment, registry, HERE, dataset("d"), ("odd", "theirs"))
 
 
-def test_many_splits_make_as_many_trials_with_ids_of_their_own():
+def test_many_splits_make_as_many_trials_with_unique_ids():
     registry = registry_of(OURS, *(dataset(f"d{i}") for i in range(4)))
     made = plan(registry, splits={"folds": 10, "repeats": 50})
     assert len({trial.id for trial in made.trials()}) == 2_000
@@ -280,7 +280,7 @@ def test_many_splits_make_as_many_trials_with_ids_of_their_own():
 SPACED = {"space": {"n": {"low": 1, "high": 50}}}
 
 
-def test_tracks_are_variants_of_their_own_with_the_same_budget():
+def test_tracks_are_separate_variants_with_the_same_budget():
     ours = replace(OURS, **SPACED)
     theirs = replace(THEIRS, capacity={"trees": Argument("n")}, **SPACED)
     registry = registry_of(ours, theirs, dataset("d"))
@@ -299,13 +299,13 @@ def test_tracks_are_variants_of_their_own_with_the_same_budget():
     assert plan(registry, tracks=["equal", "default", "tuned"], **keys) == made
 
 
-def test_params_that_stand_on_two_tracks_are_run_once():
+def test_params_on_two_tracks_run_once():
     made = plan(registry_of(OURS, dataset("d")), tracks=["equal", "default", "tuned"])
     assert {tuple(v["tracks"]) for v in made.declared["tracks"]} == {("equal", "default")}
     assert all("tune" not in trial.params for trial in made.trials())  # it declares no space
 
 
-def test_a_duel_never_times_a_search():
+def test_duel_never_times_a_search():
     ours, theirs = (replace(a, **SPACED) for a in (OURS, THEIRS))
     keys = {"duels": {"datasets": ["d"]}, "capacity": {"trees": 9}}
     for tracks in (["tuned"], ["tuned", "equal"]):
@@ -313,14 +313,14 @@ def test_a_duel_never_times_a_search():
         assert duel.a.trials[0].params == {"n": 9}
 
 
-def test_a_misspelt_capacity_of_a_duel_is_refused():
+def test_misspelt_capacity_of_a_duel_is_refused():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     experiment = parse_experiment({"name": "x", "datasets": ["d"], "capacity": {"tres": 3}}, "here")
     with pytest.raises(ConfigError, match="did you mean 'trees'"):
         plan_duel(experiment, registry, HERE, dataset("d"), ("ours", "theirs"))
 
 
-def test_the_library_that_splits_is_an_ingredient_and_a_plugins_folder_is_not():
+def test_splitting_library_is_part_of_the_id_and_a_plugin_folder_is_not():
     registry = Registry()
     registry.add("algorithm", Algorithm, OURS, "/some/folder/mine.py", __file__)
     registry.add("dataset", Dataset, dataset("d"), "plugin", __file__)

@@ -1,4 +1,4 @@
-"""How long planning takes: ``pytest -s -m slow tests/harness/test_planning_time.py`` prints it.
+"""Time of planning; ``pytest -s -m slow tests/harness/test_planning_time.py`` prints it.
 
 ``PLANNED_TRIALS`` (100 000) is the least number of trials that are planned.
 """
@@ -16,25 +16,25 @@ from harness.runs.run import surroundings
 
 
 def planned(seeds):
-    """Return the ids of all trials of a plan, and the seconds that it took."""
+    """Return the ids of all trials of a plan, and the seconds of planning."""
     experiment = {
         "name": "large",
         "datasets": ["breast_cancer", "wine", "digits", "iris", "diabetes", "friedman1"],
         "splits": {"folds": 10, "repeats": 10},
         "run": {"seeds": list(range(seeds))},
     }
-    asked, registry = parse_experiment(experiment, "here"), load_registry()
+    requested, registry = parse_experiment(experiment, "here"), load_registry()
     began = time.perf_counter(), time.process_time()
-    plan = make_plan(asked, registry, surroundings())
+    plan = make_plan(requested, registry, surroundings())
     seconds = time.perf_counter() - began[0], time.process_time() - began[1]
     return [trial.id for trial in plan.trials()], seconds
 
 
 @pytest.mark.slow
-def test_so_many_trials_are_planned_and_each_has_an_id_of_its_own():
-    wanted = int(os.environ.get("PLANNED_TRIALS", "100000"))
+def test_many_trials_are_planned_with_unique_ids():
+    expected = int(os.environ.get("PLANNED_TRIALS", "100000"))
     one, _ = planned(1)
-    seeds = next(n for n in count(1) if n * len(one) >= wanted)
+    seeds = next(n for n in count(1) if n * len(one) >= expected)
     ids, (wall, cpu) = planned(seeds)
     assert len(ids) == len(set(ids)) == seeds * len(one)
     assert set(one) <= set(ids)

@@ -31,13 +31,13 @@ def load(*paths):
     return load_registry(paths, modules=[])
 
 
-def test_a_plugin_file_is_loaded(tmp_path):
+def test_plugin_file_is_loaded(tmp_path):
     registry = load(plugin(tmp_path, METRIC.format(name="loss")))
     assert registry.names("metric") == ["loss"]
     assert registry.entry("metric", "loss").path.endswith("mine.py")
 
 
-def test_a_misspelt_hook_names_the_file_and_the_known_hooks(tmp_path):
+def test_misspelt_hook_names_the_file_and_the_known_hooks(tmp_path):
     path = plugin(
         tmp_path,
         "from harness import hookimpl\n@hookimpl\ndef register_algorithm(register): pass\n",
@@ -49,7 +49,7 @@ def test_a_misspelt_hook_names_the_file_and_the_known_hooks(tmp_path):
     assert "register_algorithms, register_datasets" in str(error.value)
 
 
-def test_a_hook_with_a_wrong_argument_is_an_error(tmp_path):
+def test_hook_with_a_wrong_argument_is_an_error(tmp_path):
     path = plugin(
         tmp_path, "from harness import hookimpl\n@hookimpl\ndef register_metrics(registre): pass\n"
     )
@@ -57,21 +57,21 @@ def test_a_hook_with_a_wrong_argument_is_an_error(tmp_path):
         load(path)
 
 
-def test_a_duplicate_name_names_both_files(tmp_path):
+def test_duplicate_name_names_both_files(tmp_path):
     one = plugin(tmp_path, METRIC.format(name="loss"), "one.py")
     two = plugin(tmp_path, METRIC.format(name="loss"), "two.py")
     with pytest.raises(PluginError, match=r"one\.py and .*two\.py"):
         load(one, two)
 
 
-def test_a_broken_import_names_the_line(tmp_path):
+def test_broken_import_names_the_line(tmp_path):
     with pytest.raises(PluginError, match=r"mine\.py:2 fails to import: ModuleNotFoundError"):
         load(plugin(tmp_path, "import os\nimport not_there_at_all\n"))
     with pytest.raises(PluginError, match=r"bad\.py:1 fails to import: SyntaxError"):
         load(plugin(tmp_path, "def (:\n", "bad.py"))
 
 
-def test_a_missing_file_is_an_error(tmp_path):
+def test_missing_file_is_an_error(tmp_path):
     with pytest.raises(PluginError, match="no plugin file"):
         import_file(tmp_path / "absent.py")
     with pytest.raises(PluginError, match="not a Python file"):
@@ -84,7 +84,7 @@ def test_names_are_slugs(tmp_path, name):
         load(plugin(tmp_path, METRIC.format(name=name)))
 
 
-def test_a_wrong_type_is_told(tmp_path):
+def test_wrong_type_is_reported(tmp_path):
     path = plugin(
         tmp_path,
         """
@@ -98,7 +98,7 @@ def test_a_wrong_type_is_told(tmp_path):
         load(path)
 
 
-def test_unknown_names_say_what_was_meant():
+def test_unknown_names_give_a_suggestion():
     registry = Registry()
     registry.add("metric", Metric, Metric("rmse", frozenset(Task), len), "m", "m.py")
     with pytest.raises(ConfigError, match="did you mean 'rmse'"):
@@ -120,7 +120,7 @@ def register_algorithms(register):
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("Algorithm(name='x', adapter=len, task=ALL_TASKS)", "unexpected keyword argument 'task'"),
         ("len(3)", r"mine\.py:5 fails in its hook: TypeError: object of type 'int'"),
@@ -135,30 +135,30 @@ def register_algorithms(register):
         ),
     ],
 )
-def test_a_mistake_in_a_hook_is_told_in_one_line_with_its_place(tmp_path, body, told):
-    with pytest.raises(PluginError, match=told) as error:
+def test_mistake_in_a_hook_is_reported_in_one_line_with_its_location(tmp_path, body, message):
+    with pytest.raises(PluginError, match=message) as error:
         load(plugin(tmp_path, f"{HEAD}    {body}\n"))
     assert "mine.py" in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_hook_without_its_argument_is_told(tmp_path):
+def test_hook_without_its_argument_is_reported(tmp_path):
     text = "from harness import hookimpl\n@hookimpl\ndef register_metrics(): pass\n"
     with pytest.raises(PluginError, match="must take one argument, `register`"):
         load(plugin(tmp_path, text))
 
 
-def test_a_file_without_a_marked_hook_offers_nothing(tmp_path):
+def test_file_without_a_marked_hook_registers_nothing(tmp_path):
     with pytest.raises(PluginError, match=r"mine\.py offers nothing: mark .* with @hookimpl"):
         load(plugin(tmp_path, "def register_metrics(register): pass\n"))
 
 
-def test_a_file_that_ends_the_process_on_import_is_told(tmp_path):
+def test_file_that_exits_on_import_is_reported(tmp_path):
     with pytest.raises(PluginError, match=r"mine\.py:1 fails to import: SystemExit: 3"):
         load(plugin(tmp_path, "raise SystemExit(3)\n"))
 
 
-def test_the_events_reach_a_plugin(tmp_path):
+def test_events_reach_a_plugin(tmp_path):
     path = plugin(
         tmp_path,
         """
@@ -175,7 +175,7 @@ def test_the_events_reach_a_plugin(tmp_path):
     assert module.seen == ["an outcome"]
 
 
-def test_a_listener_that_fails_hides_no_other(tmp_path):
+def test_failing_listener_does_not_stop_the_others(tmp_path):
     lines = "from harness import hookimpl\nseen = []\n@hookimpl\ndef trial_finished(outcome):\n"
     heard = "seen.append(outcome)"
     bodies = {"first": heard, "deaf": "raise KeyError(3)", "last": heard}
@@ -190,7 +190,7 @@ def test_a_listener_that_fails_hides_no_other(tmp_path):
     assert seen == [["an outcome"], [], ["an outcome"]]
 
 
-def test_a_reference_that_nobody_registers_is_told(tmp_path):
+def test_unregistered_reference_is_reported(tmp_path):
     path = plugin(
         tmp_path,
         """
@@ -202,17 +202,17 @@ def test_a_reference_that_nobody_registers_is_told(tmp_path):
             register(Algorithm("lost", print, ALL_TASKS, reference="their"))
         """,
     )
-    found = load(path).unanswered()
-    assert found == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
+    result = load(path).unanswered()
+    assert result == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
 
 
-def test_our_own_packages_load_without_a_broken_plugin():
+def test_own_packages_load_without_a_broken_plugin():
     registry = load_registry(strangers=False)
     assert registry.broken == []
     assert "decision_tree" in registry.names("algorithm")
 
 
-def test_the_same_file_is_one_module_until_its_text_changes(tmp_path):
+def test_file_is_one_module_until_its_text_changes(tmp_path):
     path = plugin(tmp_path, "class Model:\n    pass\n")
     first = import_file(path)
     assert import_file(path) is first
@@ -221,7 +221,7 @@ def test_the_same_file_is_one_module_until_its_text_changes(tmp_path):
     assert import_file(path).Model.changed
 
 
-def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path, monkeypatch):
+def test_edit_of_the_same_length_in_the_same_second_is_detected(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = plugin(tmp_path, "value = 1\n")
     assert import_file(path).value == 1
@@ -231,7 +231,7 @@ def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path, monkeyp
     assert import_file(path).value == 2
 
 
-def test_a_plugin_for_this_api_is_loaded_and_one_for_another_is_refused(tmp_path):
+def test_plugin_of_this_api_version_is_loaded_and_another_is_refused(tmp_path):
     good = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__}\n"
     assert load(plugin(tmp_path, good)).names("metric") == ["loss"]
     other = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__ + 1}\n"
@@ -239,7 +239,7 @@ def test_a_plugin_for_this_api_is_loaded_and_one_for_another_is_refused(tmp_path
         load(plugin(tmp_path, other))
 
 
-def test_an_installed_plugin_for_another_api_is_broken_and_stops_nobody(tmp_path, monkeypatch):
+def test_installed_plugin_of_another_api_version_is_broken_and_stops_nothing(tmp_path, monkeypatch):
     module = ModuleType("old_plugin")
     module.__plugin_api__, module.__file__ = 0, "old_plugin.py"
     point = SimpleNamespace(value="old_plugin", load=lambda: module)

@@ -1,4 +1,4 @@
-"""How many workers are kept, and for whom."""
+"""Tests of the pool of idle workers."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -31,13 +31,13 @@ def job(name):
 
 
 @pytest.mark.parametrize(("gib", "kept"), [(0.5, 2), (2.5, 3), (6, 8), (500, 32)])
-def test_idle_workers_are_as_many_as_there_is_memory_for(monkeypatch, gib, kept):
+def test_number_of_idle_workers_is_limited_by_memory(monkeypatch, gib, kept):
     left = SimpleNamespace(available=int(gib * 2**30))
     monkeypatch.setattr(psutil, "virtual_memory", lambda: left)
     assert pool.idle_workers() == kept
 
 
-def test_the_worker_of_a_plugin_is_taken_again_and_the_oldest_ends_first(tmp_path):
+def test_worker_of_a_plugin_is_reused_and_the_oldest_ends_first(tmp_path):
     kept = pool.Pool(tmp_path, most_idle=2)
     sessions = {name: FakeSession() for name in "abc"}
     for name, session in sessions.items():
@@ -47,7 +47,7 @@ def test_the_worker_of_a_plugin_is_taken_again_and_the_oldest_ends_first(tmp_pat
     assert kept.take(job("c")) is sessions["c"]
 
 
-def test_a_worker_that_holds_a_large_table_is_not_kept(tmp_path):
+def test_worker_with_a_large_table_is_not_kept(tmp_path):
     kept = pool.Pool(tmp_path, most_idle=2)
     small, large = FakeSession(pool.IDLE_BYTES), FakeSession(pool.IDLE_BYTES + 1)
     kept.give_back(job("a"), large)
@@ -56,7 +56,7 @@ def test_a_worker_that_holds_a_large_table_is_not_kept(tmp_path):
     assert kept.take(job("a")) is small
 
 
-def test_idle_workers_can_be_ended_while_busy_ones_go_on(tmp_path):
+def test_idle_workers_can_be_ended_while_busy_ones_continue(tmp_path):
     kept = pool.Pool(tmp_path, most_idle=2)
     idle, busy = FakeSession(), FakeSession()
     kept.give_back(job("b"), busy)
@@ -68,7 +68,7 @@ def test_idle_workers_can_be_ended_while_busy_ones_go_on(tmp_path):
     assert kept.take(job("b")) is busy
 
 
-def test_plugins_of_one_package_with_the_same_libraries_share_a_worker_but_not_under_a_cap():
+def test_plugins_with_equal_libraries_share_a_worker_except_under_a_memory_cap():
     def kind(plugin, *libraries, memory=0):
         limits = Limits(memory=memory)
         return pool.kind_of(

@@ -1,4 +1,4 @@
-"""Preparations: what is learnt from the training rows, and what rows become."""
+"""Tests of preparations: fitted on the training rows and applied to all rows."""
 
 import numpy as np
 import pandas as pd
@@ -46,18 +46,18 @@ TRAIN = np.array([0, 1, 3])  # colours red, blue, red: green and missing are not
         (ALL, {"categorical": 2, "missing": True}, "native"),
     ],
 )
-def test_choice_is_the_most_native_that_is_accepted(accepts, kwargs, expected):
+def test_most_native_accepted_preparation_is_chosen(accepts, kwargs, expected):
     assert choose(accepts, dataset(**kwargs)) == expected
 
 
-def test_a_pair_is_prepared_as_the_one_that_accepts_less_needs_it():
+def test_pair_is_prepared_for_the_side_that_accepts_less():
     both = dataset(categorical=1, missing=True)
     assert common([ALL, ALL], both) == "native"
     assert common([ALL, NONE], both) == "ordinal+impute"
     assert common([Accepts(missing=True), Accepts(categorical=True)], both) == "ordinal+impute"
 
 
-def test_refusals_name_what_is_not_taken():
+def test_refusals_name_the_unsupported_data():
     assert "sparse" in refusal(NONE, dataset(sparse=True))
     assert "missing" in refusal(Accepts(sparse=True), dataset(sparse=True, missing=True))
     assert "weights" in refusal(Accepts(weights=False), dataset(weighted=True))
@@ -65,19 +65,19 @@ def test_refusals_name_what_is_not_taken():
     assert refusal(ALL, dataset(sparse=True, missing=True)) is None
 
 
-def test_native_numbers_are_a_c_contiguous_array_of_their_own():
+def test_native_numbers_are_a_new_c_contiguous_array():
     frame = pd.DataFrame({"a": [1, 2, 3], "b": [np.inf, np.nan, -np.inf], "c": [True, False, True]})
     frame["d"] = pd.array([1, None, 3], dtype="Int64")
     before = frame.copy()
     prepared = fit_preparation("native", Table(frame, np.zeros(3)), np.arange(3))
-    found = prepared.apply(frame)
-    assert found.dtype == np.float64
-    assert found.flags.c_contiguous
-    assert found.flags.writeable
+    result = prepared.apply(frame)
+    assert result.dtype == np.float64
+    assert result.flags.c_contiguous
+    assert result.flags.writeable
     np.testing.assert_array_equal(
-        found, [[1, np.inf, 1, 1], [2, np.nan, 0, np.nan], [3, -np.inf, 1, 3]]
+        result, [[1, np.inf, 1, 1], [2, np.nan, 0, np.nan], [3, -np.inf, 1, 3]]
     )
-    found[:] = 0.0
+    result[:] = 0.0
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -85,21 +85,21 @@ def test_native_categories_keep_the_codes_of_the_whole_dataset():
     data = table()
     prepared = fit_preparation("native", data, TRAIN)
     assert prepared.categorical == (1,)
-    found = prepared.apply(data.X.iloc[[2, 4]])
-    assert found.iloc[:, 1].cat.categories.tolist() == [0, 1, 2]
-    assert found.iloc[:, 1].cat.codes.tolist() == [-1, 1]  # missing; blue, green, red
-    assert found.iloc[:, 0].dtype == np.float64
-    assert found.iloc[:, 2].dtype == np.float64
+    result = prepared.apply(data.X.iloc[[2, 4]])
+    assert result.iloc[:, 1].cat.categories.tolist() == [0, 1, 2]
+    assert result.iloc[:, 1].cat.codes.tolist() == [-1, 1]  # missing; blue, green, red
+    assert result.iloc[:, 0].dtype == np.float64
+    assert result.iloc[:, 2].dtype == np.float64
 
 
 def test_native_with_imputation_makes_missing_a_category():
     data = table()
-    found = fit_preparation("native+impute", data, TRAIN).apply(data.X)
-    assert found.iloc[:, 1].cat.codes.tolist() == [2, 0, 3, 2, 1, 3]
-    assert found.iloc[:, 0].tolist() == [1.0, 5.5, 3.0, 10.0, 5.0, 5.5]
+    result = fit_preparation("native+impute", data, TRAIN).apply(data.X)
+    assert result.iloc[:, 1].cat.codes.tolist() == [2, 0, 3, 2, 1, 3]
+    assert result.iloc[:, 0].tolist() == [1.0, 5.5, 3.0, 10.0, 5.0, 5.5]
 
 
-def test_ordinal_codes_are_places_among_the_sorted_training_categories():
+def test_ordinal_codes_are_positions_among_sorted_training_categories():
     data = table()
     prepared = fit_preparation("ordinal", data, TRAIN)
     assert prepared.categorical == ()
@@ -107,7 +107,7 @@ def test_ordinal_codes_are_places_among_the_sorted_training_categories():
     np.testing.assert_array_equal(prepared.apply(data.X)[:, 1], [1, 0, np.nan, 1, -1, np.nan])
 
 
-def test_imputed_missing_category_is_unseen_unless_training_had_it():
+def test_imputed_missing_category_is_unseen_unless_in_training():
     data = table()
     unseen = fit_preparation("ordinal+impute", data, TRAIN).apply(data.X)
     np.testing.assert_array_equal(unseen[:, 1], [1, 0, -1, 1, -1, -1])
@@ -127,15 +127,15 @@ def test_onehot_has_a_column_for_each_training_category():
     np.testing.assert_array_equal(imputed.apply(data.X)[:, 4], [0, 0, 1, 0, 0, 1])
 
 
-def test_sorted_order_is_by_label_or_as_the_data_orders_it():
+def test_sorted_order_is_by_label_or_as_in_the_data():
     numbers = pd.Categorical([10, 9, 10], categories=[10, 9])
     sizes = pd.Categorical(["s", "l", "m"], categories=["s", "m", "l"], ordered=True)
     frame = pd.DataFrame({"n": numbers, "size": sizes})
-    found = fit_preparation("ordinal", Table(frame, np.zeros(3)), np.arange(3)).apply(frame)
-    np.testing.assert_array_equal(found, [[1, 0], [0, 2], [1, 1]])
+    result = fit_preparation("ordinal", Table(frame, np.zeros(3)), np.arange(3)).apply(frame)
+    np.testing.assert_array_equal(result, [[1, 0], [0, 2], [1, 1]])
 
 
-def test_a_column_without_a_training_value_is_filled_with_zero_and_said():
+def test_column_without_training_values_is_filled_with_zero_and_reported():
     frame = pd.DataFrame({"x": [np.nan, np.nan, 7.0], "y": [1.0, np.inf, 2.0]})
     prepared = fit_preparation("native+impute", Table(frame, np.zeros(3)), np.array([0, 1]))
     assert prepared.notes == ("column 'x' has no value in the training rows; filled with 0",)
@@ -145,9 +145,9 @@ def test_a_column_without_a_training_value_is_filled_with_zero_and_said():
 def test_sparse_stays_sparse_and_is_only_native():
     X = csr_matrix(np.eye(4))
     prepared = fit_preparation("native", Table(X, np.zeros(4)), np.arange(3))
-    found = prepared.apply(X[:2])
-    assert issparse(found)
-    assert found.format == "csr"
+    result = prepared.apply(X[:2])
+    assert issparse(result)
+    assert result.format == "csr"
     with pytest.raises(DataError, match="only prepared as 'native'"):
         fit_preparation("ordinal", Table(X, np.zeros(4)), np.arange(3))
 
@@ -167,7 +167,7 @@ def test_unknown_names_and_text_columns_are_refused():
     n_train=st.integers(1, 4),
     name=st.sampled_from(NAMES),
 )
-def test_rows_are_prepared_alike_alone_and_together(codes, numbers, n_train, name):
+def test_rows_are_prepared_equally_alone_and_together(codes, numbers, n_train, name):
     n = min(len(codes), len(numbers))
     colours = pd.Categorical.from_codes(codes[:n], categories=["b", "a", "c"])
     frame = pd.DataFrame({"c": colours, "x": numbers[:n]})

@@ -16,7 +16,7 @@ CHILD = (
 
 @pytest.fixture
 def family():
-    """Return a process that waits for its own child, both in a group of their own."""
+    """Return a process that waits for its own child, both in a separate process group."""
     parent = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
     wait_until(lambda: processes.descendants(parent.pid))
     yield parent
@@ -25,12 +25,12 @@ def family():
 
 
 def test_descendants_are_the_same_by_proc_and_by_psutil(family):
-    found = processes.descendants(family.pid)
-    assert len(found) == 1
-    assert processes._descendants_by_psutil(family.pid) == found
+    result = processes.descendants(family.pid)
+    assert len(result) == 1
+    assert processes._descendants_by_psutil(family.pid) == result
 
 
-def test_resident_memory_is_of_the_whole_family_and_none_of_the_dead(family):
+def test_resident_memory_covers_living_processes_of_the_family(family):
     [child] = processes.descendants(family.pid)
     both = processes.resident_bytes(family.pid)
     assert both > processes.resident_bytes(child) > 2**20
@@ -38,7 +38,7 @@ def test_resident_memory_is_of_the_whole_family_and_none_of_the_dead(family):
     assert processes._descendants_by_psutil(2**22 - 1) == []
 
 
-def test_pages_that_processes_share_count_once(family):
+def test_pages_shared_by_processes_count_once(family):
     resident, fair = processes.resident_bytes(family.pid), processes.proportional_bytes(family.pid)
     assert 2**20 < fair <= resident
     if Path("/proc/self/smaps_rollup").exists():
@@ -46,7 +46,7 @@ def test_pages_that_processes_share_count_once(family):
     assert processes.proportional_bytes(2**22 - 1) == 0
 
 
-def test_a_group_is_killed_whole_and_a_dead_one_is_no_error():
+def test_group_is_killed_completely_and_a_dead_one_is_no_error():
     parent = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
     pids = [parent.pid, *wait_until(lambda: processes.descendants(parent.pid))]
     processes.kill_group(parent.pid)
@@ -64,12 +64,12 @@ def test_a_group_is_killed_whole_and_a_dead_one_is_no_error():
         (-99, "signal 99", "ended by signal 99"),
     ],
 )
-def test_an_ending_is_named(code, kind, words):
+def test_end_of_a_process_is_named(code, kind, words):
     assert processes.ending(code)[0] == kind
     assert words in processes.ending(code)[1]
 
 
-def test_the_tail_of_a_file_is_text_whatever_is_in_it(tmp_path):
+def test_tail_of_any_file_is_text(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"x" * 9000 + b"\xff\xfe the end \n")
     assert len(processes.tail(path, 100)) <= 100
@@ -77,12 +77,12 @@ def test_the_tail_of_a_file_is_text_whatever_is_in_it(tmp_path):
     assert processes.tail(tmp_path / "absent") == ""
 
 
-def test_the_text_of_a_fault_leaves_out_the_list_of_modules(tmp_path):
+def test_text_of_a_fault_omits_the_list_of_modules(tmp_path):
     path = tmp_path / "faults"
     path.write_text("Fatal Python error: x\n\nCurrent thread\n\nExtension modules: a, b, c\n")
     assert processes.fault_text(path) == "Fatal Python error: x\n\nCurrent thread"
     assert processes.fault_text(tmp_path / "absent") == ""
 
 
-def test_the_kernels_count_of_kills_is_read_where_there_is_one():
+def test_kernel_count_of_kills_is_read_if_available():
     assert processes.kernel_oom_kills() >= 0

@@ -1,4 +1,4 @@
-"""The contract as tests that pytest collects by a setting, and nothing where none is made."""
+"""Tests of the pytest plugin, which collects the contract as tests if a setting requests it."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ def collect(project, *arguments):
     )
 
 
-def test_a_setting_makes_a_test_of_each_promise_and_names_the_broken_one(project):
+def test_setting_makes_a_test_of_each_rule_and_names_the_broken_one(project):
     done = collect(project)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 8 passed" in done.stdout
@@ -55,13 +55,13 @@ def test_a_setting_makes_a_test_of_each_promise_and_names_the_broken_one(project
     assert "1 passed, 8 deselected" in chosen.stdout
 
 
-def test_what_is_asked_for_by_path_is_all_that_runs(project):
+def test_only_paths_on_the_command_line_run(project):
     assert "1 passed in" in collect(project, "tests").stdout
-    asked = collect(project, "tests", "--harness-plugin", "deaf.py")
-    assert "1 failed, 8 passed" in asked.stdout
+    requested = collect(project, "tests", "--harness-plugin", "deaf.py")
+    assert "1 failed, 8 passed" in requested.stdout
 
 
-def test_to_have_it_installed_costs_nothing(project):
+def test_installed_plugin_adds_no_cost(project):
     code = "import sys, harness.pytest_plugin; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout
@@ -71,18 +71,18 @@ def test_to_have_it_installed_costs_nothing(project):
     assert "1 passed in" in collect(project).stdout
 
 
-def test_each_claim_is_a_case_of_its_own():
+def test_each_claim_is_its_own_case():
     registry = load_registry(modules=["algorithms.decision_tree", "harness.executors.local"])
-    found = list(every_case(registry))
-    claims = [case.name for case in found if case.promise == CHECK]
+    results = list(every_case(registry))
+    claims = [case.name for case in results if case.promise == CHECK]
     assert [name.split("-it_")[0] for name in claims] == [
         "decision_tree-default",
         "decision_tree-scikit-learn",
     ]
-    (skipped,) = [case for case in found if case.name == claims[0]]
+    (skipped,) = [case for case in results if case.name == claims[0]]
     with pytest.raises(pytest.skip.Exception, match="for `harness run` to judge"):
         skipped.run()
-    assert {case.name.split("-")[0] for case in found} == {"decision_tree", "local"}
+    assert {case.name.split("-")[0] for case in results} == {"decision_tree", "local"}
 
 
 LIAR = """
@@ -100,7 +100,7 @@ def register_algorithms(register):
 
 
 @pytest.mark.slow
-def test_a_false_claim_fails_in_the_tests_of_its_own_package(tmp_path):
+def test_false_claim_fails_in_the_tests_of_its_package(tmp_path):
     (tmp_path / "boaster.py").write_text(LIAR)
     (case,) = [c for c in every_case(str(tmp_path / "boaster.py")) if c.promise == CHECK]
     with pytest.raises(AssertionError, match="it claims L3"):

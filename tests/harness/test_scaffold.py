@@ -1,4 +1,4 @@
-"""New plugin packages of every kind: they install, they work, and their own tests pass."""
+"""Tests of new plugin packages of every kind: they install, work, and pass their own tests."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from harness.plugins.scaffold import BENCHMARKS, KINDS, write_package
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Write a package of every kind, and install them all into a folder of their own."""
+    """Write a package of every kind, and install them all into a separate folder."""
     home = tmp_path_factory.mktemp("plugins")
     folders = []
     for kind in KINDS:
@@ -36,7 +36,7 @@ def site(tmp_path_factory):
 def run(site, *command):
     environment = {**os.environ, "PYTHONPATH": str(site / "site")}
     environment.pop("HARNESS_DISABLE_PLUGINS", None)
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=site,
         env=environment,
@@ -44,48 +44,48 @@ def run(site, *command):
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
-    return found.stdout
+    assert completed.returncode == 0, completed.stdout[-3000:] + completed.stderr[-3000:]
+    return completed.stdout
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_module_is_a_plugin_as_it_stands(tmp_path, kind):
+def test_generated_module_is_a_plugin(tmp_path, kind):
     write_package(f"my-{kind}", kind, tmp_path)
     file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
     assert load_registry([file], modules=[]).names(kind) == [f"my-{kind}"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "algorithm"])
-def test_it_keeps_every_promise_as_it_stands(tmp_path, kind):
+def test_generated_plugin_passes_every_check(tmp_path, kind):
     write_package(f"my-{kind}", kind, tmp_path)
     file = tmp_path / f"my-{kind}" / "src" / f"my_{kind}" / "plugin.py"
     registry = load_registry([file], modules=[])
-    found = [check.run(held) for check, held in cases(registry, f"my-{kind}", kind)]
-    assert [one for one in found if one.state == "failed"] == []
-    assert [one.state for one in found].count("ok") >= 5
+    results = [check.run(held) for check, held in cases(registry, f"my-{kind}", kind)]
+    assert [one for one in results if one.state == "failed"] == []
+    assert [one.state for one in results].count("ok") >= 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_tests_that_it_comes_with_pass(site, kind):
+def test_generated_tests_pass(site, kind):
     folder = str(site / f"my-{kind}")
     assert " passed" in run(site, "pytest", "-q", "-p", "no:cacheprovider", folder)
 
 
 @pytest.mark.slow
-def test_the_harness_finds_what_is_installed(site):
+def test_harness_finds_the_installed_plugin(site):
     for kind, plural in (("algorithm", "algorithms"), ("dataset", "datasets")):
         assert f"my-{kind}" in run(site, "harness", "list", plural)
     assert "my-metric" in run(site, "harness", "list", "metrics")
     arguments = ("-a", "my-algorithm", "-d", "my-dataset", "--executor", "my-executor")
     run(site, "harness", "run", *arguments, "--set", "splits.folds=2", "--results", str(site / "r"))
     (report,) = (site / "r").glob("report-*.html")
-    told = report.read_text(encoding="utf-8")
-    assert "my-algorithm" in told
-    assert "The longest fits" in told
+    text = report.read_text(encoding="utf-8")
+    assert "my-algorithm" in text
+    assert "The longest fits" in text
 
 
-def test_it_depends_on_this_version_and_offers_its_module(tmp_path):
+def test_generated_project_depends_on_this_version_and_registers_its_module(tmp_path):
     write_package("deep-forest-2", "algorithm", tmp_path)
     project = tomllib.loads((tmp_path / "deep-forest-2" / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["harness"] == {"deep_forest_2": "deep_forest_2.plugin"}
@@ -93,13 +93,13 @@ def test_it_depends_on_this_version_and_offers_its_module(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "My", "a b", "../x", "a--b", "1a", "-a", "é", "class"])
-def test_a_name_that_cannot_be_one_is_refused_before_anything_is_written(tmp_path, name):
+def test_invalid_name_is_refused_before_anything_is_written(tmp_path, name):
     with pytest.raises(ConfigError, match="lower-case letters"):
         write_package(name, "algorithm", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
+def test_existing_folder_is_unchanged(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine").mkdir()
     monkeypatch.setattr("sys.argv", ["harness", "plugin", "new", "mine", "--into", str(tmp_path)])
     assert main() == 2
@@ -107,7 +107,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
     assert list((tmp_path / "mine").iterdir()) == []
 
 
-def test_its_asv_suite_names_it_and_the_reference_that_it_declares(tmp_path):
+def test_generated_asv_suite_names_the_plugin_and_its_reference(tmp_path):
     write_package("my-algorithm", "algorithm", tmp_path)
     folder = tmp_path / "my-algorithm"
     suite = runpy.run_path(str(folder / "benchmarks" / "models.py"))
@@ -118,7 +118,7 @@ def test_its_asv_suite_names_it_and_the_reference_that_it_declares(tmp_path):
     assert suite["Models"].rounds * suite["Models"].repeat[0] >= 8, "asv is blind at 6 samples"
 
 
-def test_the_example_of_the_pages_has_the_suite_of_today(tmp_path):
+def test_documented_example_has_the_current_suite(tmp_path):
     example = Path(__file__).resolve().parents[2] / "docs/examples/rotated-forest"
     write_package("rotated-forest", "algorithm", tmp_path)
     for path in BENCHMARKS:
@@ -126,7 +126,7 @@ def test_the_example_of_the_pages_has_the_suite_of_today(tmp_path):
 
 
 def asv(site, *words):
-    """Run asv in the package of an algorithm, with what is installed beside it."""
+    """Run asv in the package of an algorithm."""
     environment = {**os.environ, "HOME": str(site), "ASV_PYTHONPATH": str(site / "site")}
     environment.pop("HARNESS_DISABLE_PLUGINS", None)
     command = [sys.executable, "-m", "asv", *words]
@@ -139,8 +139,8 @@ def asv(site, *words):
 
 
 @pytest.mark.slow
-def test_its_asv_suite_keeps_and_publishes_what_a_commit_costs(site):
-    """The commands of its README, each case of one dataset once, and losses of another."""
+def test_generated_asv_suite_stores_and_publishes_costs_of_a_commit(site):
+    """Run the commands of its README, each case of one dataset once, and losses of another."""
     pytest.importorskip("asv", reason="asv is not installed")
     here = ("--environment", f"existing:{sys.executable}")
     asv(site, "check", *here)
@@ -151,8 +151,8 @@ def test_its_asv_suite_keeps_and_publishes_what_a_commit_costs(site):
     commit = git(site / "my-algorithm", "rev-parse", "HEAD")
     some = ("--bench", "diabetes", "--bench", "track_loss.*wine")
     run = ("run", "--machine", "here", "--quick", *here, *some)
-    told = asv(site, *run, "--set-commit-hash", commit)
-    assert "failed" not in told
+    message = asv(site, *run, "--set-commit-hash", commit)
+    assert "failed" not in message
     series, notes = asv_series(site / "my-algorithm/.asv/results")
     assert notes == []
     kept = {(s.algorithm, s.dataset, s.measure): s for s in series}

@@ -19,7 +19,7 @@ from harness.worker.environment import worker_environment
 
 @pytest.fixture
 def impostor(tmp_path):
-    """Return a way to open a session whose interpreter runs other code than the worker's."""
+    """Return a function that opens a session with an interpreter that runs other code."""
     opened = []
 
     def open_session(code):
@@ -39,14 +39,14 @@ def impostor(tmp_path):
 REPLY = "fd = int(os.environ['HARNESS_REPLY_FD'])\nrequest = json.loads(sys.stdin.readline())\n"
 
 
-def test_an_interpreter_that_is_not_there_is_named(tmp_path):
+def test_missing_interpreter_is_named(tmp_path):
     given = replace(job({}), environment=Environment("x", python="/no/such/python"))
     with pytest.raises(DiedError, match="cannot start /no/such/python: No such file"):
         Session(given, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_worker_that_ends_before_it_replies_is_told_with_what_it_printed(impostor):
+def test_worker_that_ends_before_replying_is_reported_with_its_output(impostor):
     session = impostor("print('no module named harness', file=sys.stderr); sys.exit(3)")
     with pytest.raises(DiedError, match="exit code 3") as caught:
         session.ask("hello", 10.0)
@@ -68,7 +68,7 @@ def test_a_worker_that_ends_before_it_replies_is_told_with_what_it_printed(impos
         "json.dumps({'v': 1, 'n': 1, 'ok': True}).encode() + b'\\nmore'",
     ],
 )
-def test_anything_but_one_proper_reply_ends_the_session(impostor, answer):
+def test_anything_but_one_valid_reply_ends_the_session(impostor, answer):
     session = impostor(f"{REPLY}os.write(fd, {answer})\ntime.sleep(60)")
     with pytest.raises(DiedError) as caught:
         session.ask("hello", 10.0)
@@ -76,13 +76,13 @@ def test_anything_but_one_proper_reply_ends_the_session(impostor, answer):
     assert not running(session.process.pid)
 
 
-def test_an_endless_reply_is_cut_off(impostor):
+def test_endless_reply_is_cut_off(impostor):
     session = impostor(f"{REPLY}\nwhile True: os.write(fd, b'x' * 65536)")
     with pytest.raises(DiedError, match="reply channel"):
         session.ask("hello", 20.0)
 
 
-def test_a_reply_in_pieces_is_one_reply_and_a_last_reply_counts(impostor):
+def test_reply_in_pieces_is_one_reply_and_a_last_reply_counts(impostor):
     session = impostor(
         f"{REPLY}whole = json.dumps(dict(v={PROTOCOL}, n=request['n'], ok=True, x=5)).encode()\n"
         "os.write(fd, whole[:9]); time.sleep(0.1); os.write(fd, whole[9:] + b'\\n')"
@@ -92,7 +92,7 @@ def test_a_reply_in_pieces_is_one_reply_and_a_last_reply_counts(impostor):
         session.ask("fit", 10.0)
 
 
-def test_a_refusal_leaves_the_session_usable_and_carries_the_output(impostor):
+def test_refusal_leaves_the_session_usable_and_has_the_output(impostor):
     session = impostor(
         "fd = int(os.environ['HARNESS_REPLY_FD'])\n"
         "for line in sys.stdin:\n"
@@ -111,7 +111,7 @@ def test_a_refusal_leaves_the_session_usable_and_carries_the_output(impostor):
     assert processes.tail(session.files.log) == "printed 2"
 
 
-def test_a_late_reply_and_a_request_after_the_end(impostor):
+def test_late_reply_and_a_request_after_the_end(impostor):
     session = impostor("time.sleep(60)")
     with pytest.raises(TooLateError, match=r"no end of 'fit' within 0.3 s"):
         session.ask("fit", 0.3)
@@ -120,7 +120,7 @@ def test_a_late_reply_and_a_request_after_the_end(impostor):
         session.ask("fit", 0.3)
 
 
-def test_a_long_request_to_a_worker_that_is_stopped_is_late(tmp_path):
+def test_long_request_to_a_stopped_worker_is_late(tmp_path):
     session = Session(job({}), tmp_path)
     session.hello(job({}), 60.0)
     os.kill(session.process.pid, signal.SIGSTOP)
@@ -129,7 +129,7 @@ def test_a_long_request_to_a_worker_that_is_stopped_is_late(tmp_path):
     assert not running(session.process.pid)
 
 
-def test_a_long_request_arrives_whole(impostor):
+def test_long_request_arrives_complete(impostor):
     session = impostor(
         f"{REPLY}time.sleep(0.3)\n"
         f"whole = dict(v={PROTOCOL}, n=request['n'], ok=True, x=len(request['text']))\n"
@@ -138,7 +138,7 @@ def test_a_long_request_arrives_whole(impostor):
     assert session.ask("fit", 20.0, text="x" * (3 << 20))["x"] == 3 << 20
 
 
-def test_a_worker_quits_when_asked_and_leaves_nothing(tmp_path):
+def test_worker_quits_on_request_and_leaves_nothing(tmp_path):
     with Session(job({}), tmp_path) as session:
         session.hello(job({}), 30.0)
         session.memory = 1 << 34
@@ -149,7 +149,7 @@ def test_a_worker_quits_when_asked_and_leaves_nothing(tmp_path):
     session.close()  # again: nothing to do
 
 
-def test_a_worker_ends_by_itself_when_its_parent_closes_the_channel(tmp_path):
+def test_worker_ends_when_its_parent_closes_the_channel(tmp_path):
     session = Session(job({}), tmp_path)
     session.hello(job({}), 30.0)
     session.process.stdin.close()
@@ -157,7 +157,7 @@ def test_a_worker_ends_by_itself_when_its_parent_closes_the_channel(tmp_path):
     session.kill()
 
 
-def test_a_session_leaks_no_descriptor(tmp_path):
+def test_session_leaks_no_descriptor(tmp_path):
     def descriptors():
         return len(list(Path("/dev/fd").iterdir()))
 
@@ -169,7 +169,7 @@ def test_a_session_leaks_no_descriptor(tmp_path):
 
 
 @pytest.mark.parametrize("forked", [False, True])
-def test_a_worker_is_heard_where_many_files_are_open(tmp_path, forked):
+def test_worker_replies_with_many_open_files(tmp_path, forked):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= hard < 2048:
         pytest.skip("no more files may be opened here")
@@ -203,7 +203,7 @@ def test_only_listed_variables_reach_a_worker():
     assert not {"AWS_SECRET_ACCESS_KEY", "PYTHONSTARTUP"} & set(here)
 
 
-def test_another_tree_goes_first_and_another_interpreter_brings_its_own():
+def test_other_source_tree_precedes_and_other_interpreter_has_its_own_path():
     parent = {"PYTHONPATH": "/mine"}
     tree = worker_environment(parent, Environment("old", root="/old"), 1)
     assert tree["PYTHONPATH"] == f"/old{os.pathsep}/mine"

@@ -1,4 +1,4 @@
-"""Real processes, real kills: what becomes of a trial, and of those after it."""
+"""Tests with real processes and real kills: the outcome of a trial and of those after it."""
 
 import os
 import shutil
@@ -25,15 +25,15 @@ from harness.plugins.registry import Registry
 
 @pytest.fixture(scope="module")
 def supervisor(tmp_path_factory):
-    with Supervisor(tmp_path_factory.mktemp("work")) as found:
-        yield found
+    with Supervisor(tmp_path_factory.mktemp("work")) as result:
+        yield result
 
 
 def run(supervisor, *params, **more):
     return list(supervisor.supervise(job(*params, **more)))
 
 
-def test_a_trial_yields_samples_arrays_and_facts(supervisor):
+def test_trial_yields_samples_arrays_and_facts(supervisor):
     [outcome] = run(supervisor, {})
     assert outcome.status is Status.DONE
     phases = [sample.phase for sample in outcome.samples]
@@ -75,7 +75,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("deed", "status", "kind", "message"), FAULTS)
-def test_a_fault_costs_the_trial_in_flight_and_is_told(supervisor, deed, status, kind, message):
+def test_fault_fails_the_running_trial_and_is_reported(supervisor, deed, status, kind, message):
     first, faulty, last = run(supervisor, {}, {"fit": deed}, {})
     assert (first.status, faulty.status, last.status) == (Status.DONE, status, Status.DONE)
     assert faulty.failure.kind == kind
@@ -91,7 +91,7 @@ def test_a_fault_costs_the_trial_in_flight_and_is_told(supervisor, deed, status,
 
 
 @pytest.mark.parametrize("phase", ["make", "prepare", "predict"])
-def test_a_fault_in_any_phase_is_placed(supervisor, phase):
+def test_fault_in_any_phase_is_located(supervisor, phase):
     [outcome] = run(supervisor, {phase: "raise"})
     assert outcome.status is Status.FAILED
     assert outcome.facts["failed_in"] == ("predict" if phase == "predict" else "prepare")
@@ -107,9 +107,7 @@ def test_predictions_that_break_the_contract_fail_the_trial(supervisor, output, 
     assert message in outcome.failure.message
 
 
-def test_what_a_plugin_reads_from_stdin_is_nothing_and_what_it_prints_is_cut(
-    supervisor, monkeypatch
-):
+def test_plugin_stdin_is_empty_and_its_output_is_cut(supervisor, monkeypatch):
     monkeypatch.setattr("harness.execution.session.LOG_CAP", 1 << 20)
     outcomes = run(supervisor, {"fit": "stdin"}, {"fit": "flood+sleep", "megabytes": 6, **NAP})
     assert [o.status for o in outcomes] == [Status.DONE, Status.DONE]
@@ -121,7 +119,7 @@ def test_what_a_plugin_reads_from_stdin_is_nothing_and_what_it_prints_is_cut(
 NAP = {"seconds": 0.6}
 
 
-def test_a_hang_is_ended_with_all_its_children_and_the_rest_goes_on(supervisor, tmp_path):
+def test_hanging_trial_is_ended_with_its_children_and_the_rest_continues(supervisor, tmp_path):
     hang = {"fit": "hang", "pids": str(tmp_path / "pids"), "runaway": True}
     hung, last = run(supervisor, hang, {}, timeout=2.5)
     assert hung.status is Status.TIMEOUT
@@ -144,7 +142,7 @@ def test_a_hang_is_ended_with_all_its_children_and_the_rest_goes_on(supervisor, 
         ("kill_group", Status.CRASHED),
     ],
 )
-def test_a_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status, program, timed):
+def test_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status, program, timed):
     place = tmp_path / "daemon"
     deeds = {"fit": f"daemonise+{then}", "daemon": str(place), "program": program, "seconds": 60.0}
     ended, last = run(supervisor, deeds, {}, timed=timed, timeout=6.0)
@@ -153,7 +151,7 @@ def test_a_daemon_does_not_outlive_its_trial(supervisor, tmp_path, then, status,
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
-def test_a_daemon_ends_with_a_worker_that_ends_as_it_should(tmp_path):
+def test_daemon_ends_with_a_worker_that_ends_normally(tmp_path):
     place = tmp_path / "daemon"
     with Supervisor(tmp_path / "work") as supervisor:
         [done] = run(supervisor, {"fit": "daemonise", "daemon": str(place)})
@@ -161,7 +159,7 @@ def test_a_daemon_ends_with_a_worker_that_ends_as_it_should(tmp_path):
     assert not running(int(place.read_text()))
 
 
-def test_a_long_error_keeps_its_beginning_and_its_end(supervisor):
+def test_long_error_keeps_its_beginning_and_its_end(supervisor):
     [outcome] = run(supervisor, {"fit": "long_error"})
     message = outcome.failure.message
     assert message.startswith("the beginning")
@@ -172,7 +170,7 @@ def test_a_long_error_keeps_its_beginning_and_its_end(supervisor):
     assert outcome.failure.detail.rstrip().endswith("the end")
 
 
-def test_what_compiles_inside_a_trial_does_not_count_against_its_limit(supervisor):
+def test_compilation_inside_a_trial_does_not_count_against_its_limit(supervisor):
     late = {"fit": "compile+sleep", "compiling": 4.0}
     done, slow = run(supervisor, {**late, "seconds": 0.1}, {**late, "seconds": 9.0}, timeout=3.0)
     assert done.status is Status.DONE
@@ -185,12 +183,12 @@ def test_what_compiles_inside_a_trial_does_not_count_against_its_limit(superviso
     assert slow.facts["compiling"] >= 4.0
 
 
-def test_a_trial_that_compiles_nothing_says_nothing_of_it(supervisor):
+def test_trial_without_compilation_has_no_note_of_it(supervisor):
     [outcome] = run(supervisor, {})
     assert "compiled_in_trial" not in outcome.facts
 
 
-def test_a_work_folder_that_is_removed_while_kernels_are_compiled_ends_nothing(tmp_path):
+def test_work_folder_removed_during_compilation_does_not_end_the_run(tmp_path):
     folder = tmp_path / "work"
     with Supervisor(folder) as supervisor:
         slow = job({"fit": "sleep", "seconds": 0.5})
@@ -204,7 +202,7 @@ def test_a_work_folder_that_is_removed_while_kernels_are_compiled_ends_nothing(t
     assert outcome.status is Status.DONE
 
 
-def test_a_time_out_on_a_loaded_machine_is_named_and_run_again(supervisor, monkeypatch):
+def test_timeout_on_a_loaded_machine_is_named_and_run_again(supervisor, monkeypatch):
     facts = {"processors": 2, "own": 0.1, "others": 1.9, "loaded": True}
     monkeypatch.setattr(LoadMeter, "facts", lambda *_: facts)
     [outcome] = run(supervisor, {"fit": "sleep", "seconds": 60.0}, timeout=1.5)
@@ -215,7 +213,7 @@ def test_a_time_out_on_a_loaded_machine_is_named_and_run_again(supervisor, monke
     assert not may_end_otherwise(outcome.status, idle, Limits(timeout=1.5))
 
 
-def test_more_memory_than_the_cap_ends_the_trial(supervisor):
+def test_exceeding_the_memory_cap_ends_the_trial(supervisor):
     cap = 400 << 20
     hog = {"fit": "grow", "megabytes": 2000}
     hog_outcome, last = run(supervisor, hog, {}, memory=cap)
@@ -226,7 +224,7 @@ def test_more_memory_than_the_cap_ends_the_trial(supervisor):
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="shares are not told")
-def test_memory_that_forked_children_share_counts_once(supervisor):
+def test_memory_shared_by_forked_children_counts_once(supervisor):
     brood = {"fit": "brood", "megabytes": 150, "children": 4, "seconds": 0.8}
     [outcome] = run(supervisor, brood, memory=500 << 20)
     assert outcome.status is Status.DONE
@@ -234,7 +232,7 @@ def test_memory_that_forked_children_share_counts_once(supervisor):
     assert outcome.status is Status.OUT_OF_MEMORY
 
 
-def test_a_kill_by_the_kernel_for_want_of_memory_is_told_with_care(supervisor, monkeypatch):
+def test_possible_out_of_memory_kill_is_reported_as_possible(supervisor, monkeypatch):
     counts = iter(range(100))
     monkeypatch.setattr(processes, "kernel_oom_kills", lambda: next(counts))
     [outcome] = run(supervisor, {"fit": "exit"})  # forces a new worker, which notes the count
@@ -251,19 +249,19 @@ def test_threads_are_set_and_verified(supervisor):
     assert all("requested" not in note for note in outcome.facts["notes"])
 
 
-def test_a_plugin_that_changes_its_threads_is_noted(supervisor):
-    outcome, _ = run(supervisor, {"fit": "meddle"}, {"fit": "exit"})  # leave no such worker behind
+def test_plugin_that_changes_its_threads_is_noted(supervisor):
+    outcome, _ = run(supervisor, {"fit": "meddle"}, {"fit": "exit"})  # end this worker
     assert any("has 3 threads; 1 requested" in note for note in outcome.facts["notes"])
 
 
-def test_a_plugin_that_draws_from_global_generators_can_be_repeated(supervisor, tmp_path):
+def test_plugin_that_draws_from_global_generators_is_reproducible(supervisor, tmp_path):
     draws = {"fit": "draw", "draws": str(tmp_path / "draws")}
     run(supervisor, draws, {"prepare": "draw", "draws": str(tmp_path / "other")}, draws)
     first, second = (tmp_path / "draws").read_text().splitlines()
     assert first == second
 
 
-def test_a_timed_trial_is_alone_pinned_cold_and_warm_in_a_process_of_its_own(supervisor, tmp_path):
+def test_timed_trial_is_alone_pinned_cold_and_warm_in_its_own_process(supervisor, tmp_path):
     deeds = {"make": "note_pid", "pids": str(tmp_path / "pids")}
     run(supervisor, deeds)
     [timed] = run(supervisor, deeds, timed=True)
@@ -278,7 +276,7 @@ def test_a_timed_trial_is_alone_pinned_cold_and_warm_in_a_process_of_its_own(sup
         assert len(timed.facts["affinity"]) == 1
 
 
-def test_trees_and_stages_are_kept_where_the_job_asks_and_a_failed_export_is_a_note(supervisor):
+def test_trees_and_stages_are_kept_if_requested_and_a_failed_export_is_a_note(supervisor):
     both = ("trees", "staged")
     good, bad = run(supervisor, {"stages": 250}, {"export": "raise"}, exports=both)
     assert {"trees", "staged"} <= set(good.arrays)
@@ -290,7 +288,7 @@ def test_trees_and_stages_are_kept_where_the_job_asks_and_a_failed_export_is_a_n
     assert "trees not exported: RuntimeError: no tree today" in bad.facts["notes"]
 
 
-def test_a_plugin_that_cannot_be_imported_fails_every_trial_at_once(supervisor, tmp_path):
+def test_plugin_that_cannot_be_imported_fails_every_trial_at_once(supervisor, tmp_path):
     plugin = tmp_path / "broken.py"
     plugin.write_text("import harness\nimport no_such_library\n")
     outcomes = run(supervisor, {}, {}, plugin=plugin)
@@ -325,14 +323,14 @@ def register_algorithms(register):
 """
 
 
-def test_the_algorithms_of_a_plugin_share_a_worker_and_are_not_mistaken(tmp_path):
+def test_algorithms_of_a_plugin_share_a_worker_and_are_not_confused(tmp_path):
     plugin = tmp_path / "two.py"
     plugin.write_text(TWO)
-    found = {}
+    results = {}
     with Supervisor(tmp_path / "work") as supervisor:
         for name in ("one", "other", "unknown", "one"):
-            asked = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
-            [outcome] = found[name] = list(supervisor.supervise(asked))
+            requested = replace(job({}, plugin=plugin), algorithm=name, plugins=(str(PLUGIN),))
+            [outcome] = results[name] = list(supervisor.supervise(requested))
             if name == "unknown":
                 assert "unknown" in outcome.failure.message
                 continue
@@ -340,12 +338,12 @@ def test_the_algorithms_of_a_plugin_share_a_worker_and_are_not_mistaken(tmp_path
                 assert (stored["output"][:, 1] == {"one": 0.25, "other": 0.75}[name]).all()
         assert supervisor.pool.load_snapshot() == (0, 4)
         assert len(list((tmp_path / "work").glob("worker-*.log"))) == 1
-    imports = [found[name][0].samples[0] for name in ("one", "other")]
+    imports = [results[name][0].samples[0] for name in ("one", "other")]
     assert imports[0].phase == "import"
     assert imports[0] == imports[1]
 
 
-def test_a_worker_that_dies_at_start_up_is_tried_three_times(supervisor, tmp_path):
+def test_worker_that_dies_at_startup_is_tried_three_times(supervisor, tmp_path):
     plugin = tmp_path / "dying.py"
     marks = tmp_path / "marks"
     plugin.write_text(f"import os\nopen({str(marks)!r}, 'a').write('x')\nos._exit(5)\n")
@@ -355,9 +353,7 @@ def test_a_worker_that_dies_at_start_up_is_tried_three_times(supervisor, tmp_pat
     assert marks.read_text() == "xxx"
 
 
-def test_a_worker_that_the_kernel_ends_at_start_up_is_tried_once_more(
-    supervisor, tmp_path, monkeypatch
-):
+def test_worker_killed_at_startup_is_tried_once_more(supervisor, tmp_path, monkeypatch):
     counts = iter(range(100))
     monkeypatch.setattr(processes, "kernel_oom_kills", lambda: next(counts))
     plugin = tmp_path / "victim.py"
@@ -368,7 +364,7 @@ def test_a_worker_that_the_kernel_ends_at_start_up_is_tried_once_more(
     assert marks.read_text() == "xx"
 
 
-def test_a_plugin_that_hangs_at_import_is_given_up(tmp_path):
+def test_plugin_that_hangs_at_import_is_given_up(tmp_path):
     plugin = tmp_path / "sleeping.py"
     plugin.write_text("import time\ntime.sleep(600)\n")
     with Supervisor(tmp_path / "work", start_timeout=1.0) as supervisor:
@@ -377,7 +373,7 @@ def test_a_plugin_that_hangs_at_import_is_given_up(tmp_path):
     assert "'hello' within 1 s" in outcome.failure.message
 
 
-def test_an_unknown_dataset_fails_with_its_reason_and_the_worker_stays(supervisor, tmp_path):
+def test_unknown_dataset_fails_with_its_reason_and_the_worker_stays(supervisor, tmp_path):
     from harness.core.model import DatasetRef
 
     [outcome] = run(supervisor, {}, dataset=DatasetRef("no-such-set", "0" * 64))
@@ -391,7 +387,7 @@ def test_failures_are_on_disk_too(supervisor):
     assert read_outcome(path) == outcome
 
 
-def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path):
+def test_unwritable_folder_is_a_fault_of_the_store(tmp_path):
     (tmp_path / "file").touch()
     with (
         Supervisor(tmp_path / "file") as supervisor,
@@ -403,20 +399,20 @@ def test_a_folder_that_cannot_be_written_is_a_fault_of_the_store(tmp_path):
 def test_closing_ends_a_job_in_another_thread_without_an_outcome(tmp_path):
     supervisor = Supervisor(tmp_path / "work")
     hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
-    found = []
-    thread = threading.Thread(target=lambda: found.extend(run(supervisor, {}, hang, {})))
+    results = []
+    thread = threading.Thread(target=lambda: results.extend(run(supervisor, {}, hang, {})))
     thread.start()
     pids = pids_in(tmp_path / "pids")
     supervisor.close()
     thread.join(timeout=20)
     assert not thread.is_alive()
-    assert [o.status for o in found] == [Status.DONE]
+    assert [o.status for o in results] == [Status.DONE]
     wait_until(lambda: not any(map(running, pids)))
     assert list((tmp_path / "work").glob("worker-*")) == []
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")
-def test_who_compiles_for_timed_trials_is_not_pinned_and_goes_on_to_others(tmp_path):
+def test_compiling_worker_of_timed_trials_is_not_pinned_and_is_reused(tmp_path):
     def idle():
         [(_, session)] = supervisor.pool._idle
         return session.process.pid
@@ -429,17 +425,17 @@ def test_who_compiles_for_timed_trials_is_not_pinned_and_goes_on_to_others(tmp_p
         assert idle() == compiled
 
 
-def test_kernels_are_compiled_once_an_algorithm_with_all_its_params(supervisor, tmp_path):
+def test_kernels_are_compiled_once_per_algorithm_with_all_its_params(supervisor, tmp_path):
     jobs = [job({"pids": "a"}, {"pids": "b"}), job({"pids": "b"}), job({}, threads=2)]
-    found = list(compile_kernels(jobs, supervisor, Registry()))
-    assert [(c.algorithm, c.notes) for c in found] == [("misbehave", ()), ("misbehave", ())]
+    results = list(compile_kernels(jobs, supervisor, Registry()))
+    assert [(c.algorithm, c.notes) for c in results] == [("misbehave", ()), ("misbehave", ())]
     [failing] = compile_kernels([job({"fit": "raise"})], supervisor, Registry())
     assert "binary with" in failing.notes[0]
     [dead] = compile_kernels([job({"fit": "exit"})], supervisor, Registry())
     assert "exit code 7" in dead.notes[0]
 
 
-def test_an_algorithm_that_hangs_while_it_compiles_is_ended(tmp_path):
+def test_algorithm_hanging_during_compilation_is_ended(tmp_path):
     with Supervisor(tmp_path / "work", start_timeout=4.0) as supervisor:
         hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
         [hung] = compile_kernels([job(hang, timeout=1.0)], supervisor, Registry())

@@ -1,4 +1,4 @@
-"""What does not count against a time limit, and how the load of a machine is measured."""
+"""Tests of time excluded from a time limit, and of the measured load of a machine."""
 
 import multiprocessing
 import os
@@ -39,7 +39,7 @@ def clock(monkeypatch):
     return now
 
 
-def test_a_limit_counts_seconds_without_gaps(clock):
+def test_limit_counts_seconds_without_gaps(clock):
     limit = TimeLimit(5.0)
     for _ in range(8):
         clock[0] += 0.5
@@ -51,7 +51,7 @@ def test_a_limit_counts_seconds_without_gaps(clock):
     assert limit.left() == pytest.approx(0.1)
 
 
-def test_a_limit_does_not_count_compilation(clock):
+def test_limit_does_not_count_compilation(clock):
     compiled = [7.0]
     limit = TimeLimit(1.0, lambda: compiled[0])
     for _ in range(6):
@@ -64,8 +64,8 @@ def test_a_limit_does_not_count_compilation(clock):
     assert limit.compiled == time_limits.MOST_COMPILING
 
 
-def test_a_supervisor_that_was_suspended_stores_no_false_time_out(tmp_path):
-    """It is stopped for longer than the limit that `left` sees of a trial that takes 2 s."""
+def test_suspended_supervisor_stores_no_false_timeout(tmp_path):
+    """It is suspended for longer than the limit of a trial that takes 2 s."""
     helpers = str(Path(__file__).resolve().parents[1] / "helpers")
     path = os.pathsep.join([helpers, os.environ.get("PYTHONPATH", "")])
     code = PARENT.replace("timeout=30.0", "timeout=6.0")
@@ -88,7 +88,7 @@ def test_a_supervisor_that_was_suspended_stores_no_false_time_out(tmp_path):
     assert out.split() == ["done"]
 
 
-def test_the_clock_of_compilation_is_read_by_another_process(tmp_path):
+def test_compilation_clock_is_read_by_another_process(tmp_path):
     path = tmp_path / "state"
     assert read_compile_time(path).total(0.0) == 0.0
     path.touch()
@@ -99,9 +99,9 @@ def test_the_clock_of_compilation_is_read_by_another_process(tmp_path):
     assert read_compile_time(path).began > 0.0
     assert read_compile_time(path).total(time.monotonic() + 1.0) >= 1.0
     clock.end()
-    found = read_compile_time(path)
-    assert (found.began, found.functions) == (0.0, 2)
-    assert 0.0 < found.seconds < 60.0
+    result = read_compile_time(path)
+    assert (result.began, result.functions) == (0.0, 2)
+    assert 0.0 < result.seconds < 60.0
     assert CompileTime(0.0, 5.0, 1).total(1e6) == 600.0  # a single one that takes longer hangs
 
 
@@ -110,7 +110,7 @@ def burn():
         pass
 
 
-def test_a_machine_is_loaded_where_others_leave_a_worker_no_processor():
+def test_machine_is_loaded_if_others_leave_a_worker_no_processor():
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     burners = [multiprocessing.get_context("spawn").Process(target=burn) for _ in cpus]
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -134,7 +134,7 @@ def test_a_machine_is_loaded_where_others_leave_a_worker_no_processor():
         sleeper.wait()
 
 
-def test_a_worker_that_has_its_processor_is_on_no_loaded_machine(monkeypatch):
+def test_worker_with_its_processor_is_on_no_loaded_machine(monkeypatch):
     readings = iter([(0.0, 0.0, 0.0), (10.0, 10.5, 9.9), (0.0, 0.0, 0.0), (10.0, 19.0, 2.0)])
     monkeypatch.setattr(LoadMeter, "_read", lambda _: machine_load._Reading(*next(readings)))
     assert not LoadMeter(1, [0, 1]).facts(1)["loaded"]

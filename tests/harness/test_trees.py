@@ -1,4 +1,4 @@
-"""The common form of trees: what it refuses, what it keeps, and how it predicts."""
+"""Tests of the tree format: refusals, storage and prediction."""
 
 import dataclasses
 import io
@@ -42,20 +42,20 @@ def column(*values):
 # ------------------------------------------------------------------ one decision
 
 
-def test_comparison_says_where_equal_values_go():
+def test_comparison_defines_where_equal_values_go():
     X = column(0.4, 0.5, 0.6)
     assert of(stump()).predict(X).tolist() == [1, 1, 2]
     assert of(stump(), comparison="<").predict(X).tolist() == [1, 2, 2]
 
 
-def test_x_is_rounded_to_the_input_dtype_before_it_is_compared():
+def test_x_is_rounded_to_the_input_dtype_before_comparison():
     threshold = float(np.float32(0.1))  # above 0.1
     X = column(0.1, np.nextafter(threshold, 1), 0.1 + 1e-6, 1e300)
     assert of(stump(threshold)).predict(X).tolist() == [1, 2, 2, 2]
     assert of(stump(threshold), input_dtype="float32").predict(X).tolist() == [1, 1, 2, 2]
 
 
-def test_values_about_zero_may_be_read_as_zero():
+def test_values_near_zero_may_be_read_as_zero():
     X = column(-2e-35, -1e-35, 0.0, 1e-35)
     assert of(stump(-1e-35)).predict(X).tolist() == [1, 1, 2, 2]
     assert of(stump(-1e-35), zero_within=1e-35).predict(X).tolist() == [1, 2, 2, 2]
@@ -83,7 +83,7 @@ def test_missing_values_take_the_default_side(kind, missing, default_left):
 
 
 @pytest.mark.parametrize("members_left", [True, False])
-def test_members_of_a_category_set_go_to_its_side_and_all_others_to_the_other(members_left):
+def test_members_of_a_category_set_go_to_its_side_and_others_to_the_other(members_left):
     missing = {"default_left": np.full(3, True), "missing": np.full(3, Missing.NAN, np.uint8)}
     ensemble = of(stump(sets={0: ([7, 2], members_left)}, **missing))
     side = {True: 1.0, False: 2.0}
@@ -93,7 +93,7 @@ def test_members_of_a_category_set_go_to_its_side_and_all_others_to_the_other(me
     assert ensemble.predict(column(NAN)).tolist() == [1.0]
 
 
-def test_an_empty_category_set_sends_everything_to_the_other_side():
+def test_empty_category_set_sends_everything_to_the_other_side():
     assert of(stump(sets={0: ([], True)})).predict(column(0, 1)).tolist() == [2, 2]
 
 
@@ -140,12 +140,16 @@ def test_mean_and_vote_are_weighted():
 @given(
     members=st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 6)), min_size=1, max_size=7),
 )
-def test_median_is_the_least_member_that_reaches_half_of_the_weight(members):
+def test_median_is_the_smallest_member_reaching_half_of_the_weight(members):
     values, weight = zip(*members, strict=True)
     trees = [stump(0, v, v) for v in values]
-    found = of(*trees, weight=np.array(weight, float), combination="median").predict(column(0))[0]
+    predictions = of(*trees, weight=np.array(weight, float), combination="median").predict(
+        column(0)
+    )[0]
     reached = [sum(w for v, w in members if v <= x) for x in values]
-    assert found == min(x for x, r in zip(values, reached, strict=True) if 2 * r >= sum(weight))
+    assert predictions == min(
+        x for x, r in zip(values, reached, strict=True) if 2 * r >= sum(weight)
+    )
 
 
 def test_links():
@@ -161,14 +165,14 @@ def test_links():
     np.testing.assert_allclose(values, [e / (1 + e)])
 
 
-def test_no_tree_predicts_the_base():
+def test_ensemble_without_trees_predicts_the_base():
     assert of(base=np.array([3.0])).predict(np.zeros((2, 1))).tolist() == [3, 3]
 
 
 # ------------------------------------------------------------------ forms of X
 
 
-def test_frames_are_read_by_code_and_sparse_by_what_absent_means():
+def test_frames_are_read_by_code_and_sparse_by_the_meaning_of_absent():
     tree = stump(sets={0: ([1], True)}, missing=np.full(3, Missing.NAN, np.uint8))
     frame = pd.DataFrame({"a": pd.Categorical(["x", "y", None], categories=["x", "y"])})
     assert of(tree).predict(frame).tolist() == [2, 1, 2]
@@ -180,12 +184,12 @@ def test_frames_are_read_by_code_and_sparse_by_what_absent_means():
     assert of(default, absent="nan").predict(sparse).tolist() == [2, 1, 1]
 
 
-def test_another_number_of_columns_is_refused():
+def test_wrong_number_of_columns_is_refused():
     with pytest.raises(DataError, match="X has 2 columns and the trees know 1"):
         of(stump()).predict(np.zeros((3, 2)))
 
 
-def test_rows_in_chunks_are_rows_at_once(monkeypatch):
+def test_chunked_rows_equal_all_rows_at_once(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 1))
     ensemble = of(stump(0.0), stump(0.5))
@@ -197,7 +201,7 @@ def test_rows_in_chunks_are_rows_at_once(monkeypatch):
     assert whole[0].shape == (50, 2)
 
 
-# ------------------------------------------------------------------ against a walk by hand
+# ------------------------------------------------------------------ against a scalar walk
 
 
 @st.composite
@@ -248,7 +252,7 @@ def walk(tree, x):
     trees=st.lists(random_trees(), min_size=1, max_size=3),
     row=st.tuples(*[st.sampled_from([NAN, -3.0, -1.0, 0.0, 1.0, 2.0, 4.0])] * 3),
 )
-def test_every_row_goes_where_a_walk_by_hand_goes(trees, row):
+def test_every_row_follows_the_scalar_walk(trees, row):
     ensemble = of(*trees, n_features=3)
     by_hand = [walk(t, row) for t in trees]
     assert (ensemble.leaves(np.array([row]))[0] - ensemble.offsets[:-1]).tolist() == by_hand
@@ -261,7 +265,7 @@ def test_every_row_goes_where_a_walk_by_hand_goes(trees, row):
 
 
 @given(trees=st.lists(random_trees(), max_size=3))
-def test_storage_brings_back_every_field(trees):
+def test_stored_ensemble_restores_every_field(trees):
     ensemble = of(*trees, n_features=3, link="exp", library="l", version="1", temperature=0.3)
     file = io.BytesIO()
     np.savez(file, **ensemble.to_arrays())
@@ -295,7 +299,7 @@ def test_malformed_storage_is_a_data_error(change):
         TreeEnsemble.from_arrays(arrays)
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(
@@ -338,7 +342,7 @@ def test_malformed_storage_is_a_data_error(change):
         ({"base": np.zeros(2), "combination": "mean"}, "the mean needs trees"),
     ],
 )  # fmt: skip
-def test_malformed_ensembles_cannot_be_made(change, message):
+def test_malformed_ensembles_cannot_be_constructed(change, message):
     with pytest.raises(DataError, match=message):
         dataclasses.replace(of(stump()), **change)
 
@@ -359,7 +363,7 @@ def test_malformed_category_sets_are_refused(codes, indptr, message):
         dataclasses.replace(good, set_codes=np.array(codes), set_indptr=np.array(indptr))
 
 
-def test_an_ensemble_is_shown_in_one_line():
+def test_ensemble_repr_is_one_line():
     assert repr(of(stump(), library="l", version="1")) == "TreeEnsemble(1 trees, 3 nodes, by l 1)"
 
 
@@ -368,7 +372,7 @@ def test_only_a_sum_can_be_empty():
         of(combination="mean")
 
 
-def test_arrays_are_read_only_and_the_given_ones_are_not_frozen():
+def test_arrays_are_read_only_and_the_inputs_stay_writable():
     given = np.array([0.5, 0.0, 0.0])
     ensemble = dataclasses.replace(of(stump()), threshold=given)
     with pytest.raises(ValueError, match="read-only"):

@@ -1,4 +1,4 @@
-"""Configurations of the tuned track: declared, repeatable, the same number for all."""
+"""Tests of the configurations of the tuned track: declared, reproducible, equally many."""
 
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ def tuning(configurations=10, inner_folds=3, seed=0):
     return SimpleNamespace(configurations=configurations, inner_folds=inner_folds, seed=seed)
 
 
-def test_the_first_configuration_is_the_defaults_and_all_are_whole():
+def test_first_configuration_is_the_default_and_all_are_complete():
     params = tuned_params(algorithm(), {}, tuning())
     assert set(params) == {TUNE}
     configurations = params[TUNE]["configurations"]
@@ -36,18 +36,18 @@ def test_the_first_configuration_is_the_defaults_and_all_are_whole():
     assert params[TUNE]["inner_folds"] == 3
 
 
-def test_what_the_experiment_fixes_is_not_searched():
+def test_params_fixed_by_the_experiment_are_not_searched():
     params = tuned_params(algorithm(), {"depth": 99, "extra": 1}, tuning())
     assert {c["depth"] for c in params[TUNE]["configurations"]} == {99}
     assert {c["extra"] for c in params[TUNE]["configurations"]} == {1}
 
 
-def test_an_algorithm_without_a_space_is_not_tuned():
+def test_algorithm_without_a_search_space_is_not_tuned():
     assert tuned_params(algorithm(space={}), {}, tuning()) is None
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_values_keep_to_their_space(seed):
+def test_values_stay_in_their_space(seed):
     for values in draw(SPACE, 5, seed):
         assert 2 <= values["depth"] <= 8
         assert isinstance(values["depth"], int)
@@ -55,17 +55,17 @@ def test_values_keep_to_their_space(seed):
         assert values["kind"] in {"a", "b", None}
 
 
-def test_a_logarithmic_scale_is_one():
+def test_logarithmic_scale_is_logarithmic():
     rates = [v["rate"] for v in draw({"rate": SPACE["rate"]}, 400, 0)]
     assert 0.4 < sum(rate < 0.1 for rate in rates) / len(rates) < 0.6
 
 
-def test_draws_repeat_and_a_space_gives_the_same_to_whoever_declares_it():
+def test_draws_are_reproducible_and_equal_for_equal_spaces():
     assert draw(SPACE, 9, 3) == draw(dict(SPACE), 9, 3) != draw(SPACE, 9, 4)
     assert draw(SPACE, 4, 3) == draw(SPACE, 9, 3)[:4]
 
 
-def test_a_small_space_gives_what_it_has_and_no_configuration_twice():
+def test_small_space_gives_all_configurations_without_repetition():
     assert sorted(v["k"] for v in draw({"k": [1, 2, 3]}, 9, 0)) == [1, 2, 3]
     assert draw({}, 9, 0) == draw(SPACE, 0, 0) == []
 
@@ -75,7 +75,7 @@ def test_a_small_space_gives_what_it_has_and_no_configuration_twice():
     [[], "abc", 3, {"low": 1}, {"low": 2, "high": 1}, {"low": 0, "high": 1, "log": True},
      {"low": 1, "high": 2, "step": 1}],
 )  # fmt: skip
-def test_a_space_that_is_none_is_told_with_its_place(choices):
+def test_invalid_space_is_reported_with_its_location(choices):
     with pytest.raises(PluginError, match="space of ours: depth"):
         tuned_params(algorithm(space={"depth": choices}), {}, tuning())
 

@@ -32,7 +32,7 @@ def test_durations(text, seconds):
         "9" * 400 + "s",
     ],
 )
-def test_what_is_not_a_duration_is_refused(text):
+def test_invalid_duration_is_refused(text):
     with pytest.raises(ConfigError, match="duration"):
         parse_duration(text)
 
@@ -45,7 +45,7 @@ def test_sizes(text, size):
 
 
 @pytest.mark.parametrize("text", ["", "4 gib", "iB", "-4GiB", "4TiB", -1, True, [1], "9" * 400])
-def test_what_is_not_a_size_is_refused(text):
+def test_invalid_size_is_refused(text):
     with pytest.raises(ConfigError, match="size"):
         parse_size(text)
 
@@ -56,7 +56,7 @@ def test_shares(text, share):
 
 
 @pytest.mark.parametrize("text", ["", "%", "two", "200%", 0, 1, -0.1, "nan"])
-def test_what_is_not_a_share_is_refused(text):
+def test_invalid_share_is_refused(text):
     with pytest.raises(ConfigError, match="share"):
         parse_share(text)
 
@@ -66,6 +66,6 @@ def test_every_duration_is_shown_with_a_unit(seconds):
     assert show_duration(seconds).split()[-1] in {"ms", "s", "min"}
 
 
-def test_time_stamps_are_utc_to_the_millisecond():
+def test_timestamps_are_utc_to_the_millisecond():
     assert utc_now().endswith("+00:00")
     assert len(utc_now()) == len("2026-11-21T09:42:00.000+00:00")

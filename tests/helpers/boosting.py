@@ -1,4 +1,4 @@
-"""Tables that boosting is tested on, and where a tree of ours parts from another."""
+"""Tables for tests of boosting, and the first difference between two trees."""
 
 import numpy as np
 from columns import table
@@ -15,7 +15,7 @@ CLASSIFIERS = {
 
 
 def labelled(seed, n=120, n_classes=2, d=4):
-    """Return X, labels that are words, and weights, some of them 0."""
+    """Return X, string labels, and weights, some of them 0."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, d)
     raw = np.nan_to_num(X[:, 0] / (np.abs(X[:, 0]).max() + 1e-9)) + rng.normal(size=n)
@@ -27,7 +27,7 @@ def labelled(seed, n=120, n_classes=2, d=4):
 
 
 def rounds_weights(model, X, y, weight):
-    """Return the weights that each member was trained on, made again by the textbook's formula."""
+    """Return the training weights of each member, recomputed by the textbook formula."""
     given = []
     for member, vote in zip(model, model.estimator_weights_, strict=False):
         weight = np.where(weight > 0, np.maximum(weight, 2.0**-52), 0.0)
@@ -38,7 +38,7 @@ def rounds_weights(model, X, y, weight):
 
 
 def first_difference(a, b):
-    """Return the first node of each tree, depth first, where two trees ask other questions."""
+    """Return the first node of each tree, depth first, where the splits of two trees differ."""
     waiting = [(0, 0)]
     while waiting:
         i, j = waiting.pop()
@@ -51,7 +51,7 @@ def first_difference(a, b):
 
 
 def decrease(t, node):
-    """Return by how much a node's split lessens the impurity, in shares of the tree's weight."""
+    """Return the impurity decrease of a node's split, in shares of the tree's weight."""
     left, right = t.children_left[node], t.children_right[node]
     if left < 0:
         return 0.0

@@ -36,29 +36,29 @@ LOG_NOISE = ("info", "verbose")  # levels that are no complaint
 
 
 class Browser:
-    """A running browser. Messages are JSON that ends in a zero byte, on its descriptors 3 and 4."""
+    """A running browser. Messages are JSON with a zero byte at the end, on descriptors 3 and 4."""
 
     def __init__(self, executable: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        asked, self._ask = os.pipe()
-        self._hear, told = os.pipe()
+        requested, self._ask = os.pipe()
+        self._hear, message = os.pipe()
         # another Python puts the ends where the browser looks for them, whatever their numbers
-        command = [sys.executable, "-c", LAUNCH, str(asked), str(told), executable, *OPTIONS]
+        command = [sys.executable, "-c", LAUNCH, str(requested), str(message), executable, *OPTIONS]
         command += [f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = subprocess.Popen(
             command,
-            pass_fds=(asked, told),
+            pass_fds=(requested, message),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(asked)
-        os.close(told)
+        os.close(requested)
+        os.close(message)
         self._number = 0
         self._rest = b""
         self._waiting: list[dict[str, Any]] = []
 
     def close(self) -> None:
-        """End the browser, by force where it does not go by itself."""
+        """Close the browser, by force if necessary."""
         with contextlib.suppress(OSError, RuntimeError):
             self.call("Browser.close")
         for end in (self._ask, self._hear):
@@ -73,31 +73,33 @@ class Browser:
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
         """Send a command and return its result; events that come first are kept."""
         self._number += 1
-        said: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        messages: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if session:
-            said["sessionId"] = session
-        _write(self._ask, json.dumps(said).encode() + b"\0")
+            messages["sessionId"] = session
+        _write(self._ask, json.dumps(messages).encode() + b"\0")
         number = self._number
         answer = self.wait(lambda told: told.get("id") == number)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return dict(answer["result"])
 
-    def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first message that is wanted; the others stay for later."""
-        for place, told in enumerate(self._waiting):
-            if wanted(told):
+    def wait(self, expected: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first matching message; the others are kept."""
+        for place, message in enumerate(self._waiting):
+            if expected(message):
                 return self._waiting.pop(place)
-        for told in self._messages():
-            if wanted(told):
-                return told
-            self._waiting.append(told)
+        for message in self._messages():
+            if expected(message):
+                return message
+            self._waiting.append(message)
         raise RuntimeError("the browser went away")
 
     def events(self, session: str) -> list[dict[str, Any]]:
-        """Return the events of a session so far, and forget them."""
-        mine = [told for told in self._waiting if told.get("sessionId") == session]
-        self._waiting = [told for told in self._waiting if told.get("sessionId") != session]
+        """Return the events of a session so far, and clear them."""
+        mine = [message for message in self._waiting if message.get("sessionId") == session]
+        self._waiting = [
+            message for message in self._waiting if message.get("sessionId") != session
+        ]
         return mine
 
     def _messages(self) -> Iterator[dict[str, Any]]:
@@ -116,7 +118,7 @@ class Browser:
 
     @contextlib.contextmanager
     def page(self, path: Path, **how: Any) -> Iterator[Page]:
-        """Open a file in a tab of its own; see :class:`Page`."""
+        """Open a file in a new tab; see :class:`Page`."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         opened = Page(self, str(attached["sessionId"]))
@@ -128,7 +130,7 @@ class Browser:
 
 
 class Page:
-    """A file in a tab: what it asked for, what it complained of, what a script finds in it."""
+    """A file in a tab: its requests, its errors, and results of scripts in it."""
 
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser, self._session = browser, session
@@ -172,30 +174,30 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=media, features=[scheme, still])
 
     def evaluate(self, script: str) -> Any:
-        """Return what the body of a function returns in the page, as JSON; it may ``await``."""
-        found = self.call(
+        """Run a function body in the page and return its JSON result; it may ``await``."""
+        result = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {script} }})()",
             awaitPromise=True,
             returnByValue=True,
         )
-        if "exceptionDetails" in found:
-            details = found["exceptionDetails"]
+        if "exceptionDetails" in result:
+            details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
-        return found["result"].get("value")
+        return result["result"].get("value")
 
     def press(self, key: str) -> None:
         """Press a key, such as ``Tab`` or ``Enter``."""
         text = {"Enter": "\r", " ": " "}.get(key, "")
         codes = {"Tab": 9, "Enter": 13, " ": 32}
         for kind in ("keyDown", "keyUp"):
-            said = {"text": text} if text and kind == "keyDown" else {}
+            reported = {"text": text} if text and kind == "keyDown" else {}
             self.call(
                 "Input.dispatchKeyEvent",
                 type=kind,
                 key=key,
                 windowsVirtualKeyCode=codes.get(key, 0),
-                **said,
+                **reported,
             )
 
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
@@ -204,7 +206,7 @@ class Page:
         path.write_bytes(base64.b64decode(data))
 
     def pdf(self) -> bytes:
-        """Return the page as it is printed."""
+        """Return the page as printed."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
 
     @property
@@ -214,37 +216,37 @@ class Page:
 
     @property
     def requests(self) -> list[str]:
-        """Addresses that the page asked for, its own among them; ``data:`` is no request."""
-        asked = [
-            told["params"]["request"]["url"]
-            for told in self._told
-            if told.get("method") == "Network.requestWillBeSent"
+        """Addresses that the page requested, including its own; ``data:`` is no request."""
+        requested = [
+            message["params"]["request"]["url"]
+            for message in self._told
+            if message.get("method") == "Network.requestWillBeSent"
         ]
-        return [address for address in asked if not address.startswith("data:")]
+        return [address for address in requested if not address.startswith("data:")]
 
     @property
     def answered(self) -> list[str]:
-        """Addresses that were answered: a request that the policy blocks is not."""
+        """Addresses with a response; requests blocked by the policy have none."""
         return [
-            str(told["params"]["response"]["url"])
-            for told in self._told
-            if told.get("method") == "Network.responseReceived"
+            str(message["params"]["response"]["url"])
+            for message in self._told
+            if message.get("method") == "Network.responseReceived"
         ]
 
     @property
     def complaints(self) -> list[str]:
-        """What was thrown, or written to the console as a warning or an error."""
-        found = []
-        for told in self._told:
-            params = told.get("params", {})
-            if told.get("method") == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"]))
-            elif told.get("method") == "Runtime.consoleAPICalled" and params["type"] != "log":
-                found.append(str(params["args"]))
-            elif told.get("method") == "Log.entryAdded":
+        """Exceptions, and warnings or errors in the console."""
+        results = []
+        for message in self._told:
+            params = message.get("params", {})
+            if message.get("method") == "Runtime.exceptionThrown":
+                results.append(str(params["exceptionDetails"]))
+            elif message.get("method") == "Runtime.consoleAPICalled" and params["type"] != "log":
+                results.append(str(params["args"]))
+            elif message.get("method") == "Log.entryAdded":
                 entry = params["entry"]
-                found += [str(entry["text"])] * (entry["level"] not in LOG_NOISE)
-        return found
+                results += [str(entry["text"])] * (entry["level"] not in LOG_NOISE)
+        return results
 
 
 def _write(end: int, data: bytes) -> None:

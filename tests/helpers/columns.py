@@ -1,11 +1,11 @@
-"""Columns of every kind that trees meet: distinct, tied, close, constant, missing."""
+"""Columns of every kind that trees handle: distinct, tied, close, constant, missing."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 
 def column(rng, n, missing):
-    """Return float64 values (n,): of a random kind, some of them missing."""
+    """Return float64 values (n,) of a random kind, some of them missing."""
     kind = rng.integers(8)
     values = [
         lambda: rng.normal(size=n),
@@ -23,7 +23,7 @@ def column(rng, n, missing):
 
 
 def hardly_tied(rng, n):
-    """Return distinct values but for a few that are equal or close."""
+    """Return distinct values except for a few equal or close ones."""
     values = rng.random(n)
     for i in range(0, n - 32, 32):
         values[i] = values[i + 1] + rng.choice([0.0, 6e-8])

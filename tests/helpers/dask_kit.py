@@ -1,4 +1,4 @@
-"""Clusters for tests. Processes of theirs are forked off one that has imported all."""
+"""Dask clusters for tests; their processes are forked from one with all imports."""
 
 import logging
 import warnings
@@ -20,7 +20,7 @@ LEAVES_SOCKETS = [
 
 @contextmanager
 def cluster_of(count, *, processes=True):
-    """Yield a `LocalCluster` of so many workers: processes, else threads of this one.
+    """Yield a `LocalCluster` of given workers: processes, or threads of this process.
 
     Processes that are killed come back.
     """

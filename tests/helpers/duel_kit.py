@@ -1,10 +1,9 @@
-"""Duels of the burner, whose true ratio is known, under a load that changes all the time.
+"""Duels of the burner plugin with a known true ratio, under changing load.
 
-A process launch is what a duel is made of, and importing pandas is most of it. So that hundreds
-of duels fit into an hour, a launch here forks a process that has imported what a worker imports.
-The rest is the harness's own: the driver, the protocol, the worker's loop, pinning, the meter. What
-is lost is that every launch lays out its memory anew; one duel in ``EVERY_REAL`` starts
-real workers for that reason.
+A duel consists of process launches, and importing pandas takes most of a launch. So that hundreds
+of duels fit into an hour, a launch here forks a process that has imported the modules of a worker.
+Everything else is the harness's: the driver, the protocol, the worker's loop, pinning, the meter.
+Forked launches share one memory layout; therefore one duel in ``EVERY_REAL`` starts real workers.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ from harness.worker.environment import worker_environment
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "burner.py"
 DATASET = DatasetRef("ramp", hashlib.sha256(b"ramp").hexdigest())
 EVERY_REAL = 10
-FORKER = Path(__file__).with_name("forker.py")
+FORK_SERVER = Path(__file__).with_name("fork_server.py")
 
 # Each of two processes computes and rests in turn, for times drawn from wide distributions: the
 # load lies between 0 and 2, some of it shorter than a call and some as long as a duel.
@@ -76,7 +75,7 @@ def duel_of(burn_a, burn_b, *, launches=8, blocks=4, stop=None):
 
 
 def until_decided(looks):
-    """Return the rule of a duel that is to tell which side is faster."""
+    """Return the stop rule of a duel that decides which side is faster."""
     return StopRule(looks, "fit", claim=1.0)
 
 
@@ -99,38 +98,38 @@ def _job(burn):
 
 
 @contextlib.contextmanager
-def forker(*data):
-    """Offer a function that opens a forked worker; ``data`` are the modules of its datasets."""
+def fork_server(*data):
+    """Yield a function that opens a forked worker; ``data`` are the modules of its datasets."""
     ours, theirs = socket.socketpair()
     environment = worker_environment(os.environ, Environment(), threads=1)
-    command = [sys.executable, str(FORKER), *data]
+    command = [sys.executable, str(FORK_SERVER), *data]
     with subprocess.Popen(command, stdin=theirs, env=environment), ours:
         theirs.close()
-        yield lambda job: Forked(ours, job)
+        yield lambda job: ForkedSession(ours, job)
 
 
 @contextlib.contextmanager
-def arena(folder):
-    """Offer a function that fights a duel; ``real`` workers start as everywhere else."""
-    with forker() as fork:
+def duel_runner(folder):
+    """Yield a function that runs a duel; ``real=True`` starts workers through the supervisor."""
+    with fork_server() as fork:
 
-        def fight(duel, *, real=False):
+        def run(duel, *, real=False):
             if not real:
                 return run_duel(duel, fork)
             with Supervisor(folder / "work") as supervisor:
                 return run_duel(duel, supervisor.open_session)
 
-        yield fight
+        yield run
 
 
-class Forked:
-    """A worker session without its start: what `duel_side.Opponent` asks for."""
+class ForkedSession:
+    """A session with a worker that is forked instead of started, for `duel_side.Opponent`."""
 
-    def __init__(self, forker, job):
+    def __init__(self, fork_server, job):
         self.end, theirs = socket.socketpair()
         with theirs:
             cpus = ",".join(map(str, machine.choose_cpus(job.threads)))
-            socket.send_fds(forker, [cpus.encode() or b" "], [theirs.fileno()])
+            socket.send_fds(fork_server, [cpus.encode() or b" "], [theirs.fileno()])
         self.replies = self.end.makefile("rb")
         self.numbers = itertools.count(1)
         self.facts = {}
@@ -158,7 +157,7 @@ class Forked:
         return reply
 
     def stop(self):
-        """Leave it to `close`: nobody waits for a reply of it."""
+        """Do nothing: `close` ends the worker."""
 
     def close(self):
         with self.end, self.replies:

@@ -1,4 +1,4 @@
-"""Random ensembles of trees, and rows that stand on their thresholds."""
+"""Random ensembles of trees, and rows at their thresholds."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def random_tree(rng, *, values=1, kinds=tuple(Missing), sets=True, depth=4):
 
 
 def thresholds(rng, n):
-    """Return thresholds near and far, whole, tiny, infinite and of float32."""
+    """Return thresholds near and far, integers, tiny, infinite and float32 ones."""
     normal = rng.normal(size=n)
     kinds = [
         normal,
@@ -52,14 +52,14 @@ def thresholds(rng, n):
         1e-35 * normal,
         1e39 * normal,
     ]
-    found = np.array(kinds, np.float64)[rng.integers(0, len(kinds), n), np.arange(n)]
+    values = np.array(kinds, np.float64)[rng.integers(0, len(kinds), n), np.arange(n)]
     rare = rng.random(n) < 0.03
-    found[rare] = rng.choice([np.inf, -np.inf, 0.0, -0.0], rare.sum())
-    return found
+    values[rare] = rng.choice([np.inf, -np.inf, 0.0, -0.0], rare.sum())
+    return values
 
 
 def random_ensemble(rng, *, n_trees=6, outputs=1, values=1, tree=None, **rest):
-    """Return an ensemble of random trees, each adding to the next of the outputs."""
+    """Return an ensemble of random trees, each adding to the next output."""
     n_outputs = values if values > 1 else outputs
     return TreeEnsemble.join(
         [random_tree(rng, values=values, **(tree or {})) for _ in range(n_trees)],
@@ -74,7 +74,7 @@ def random_ensemble(rng, *, n_trees=6, outputs=1, values=1, tree=None, **rest):
 
 
 def rows_for(trees, rng, n=200):
-    """Return rows of codes, zeros, missing and infinite values, many of them on thresholds."""
+    """Return rows of codes, zeros, missing and infinite values, many of them at thresholds."""
     X = rng.normal(size=(n, WIDTH))
     whole = rng.random(X.shape) < 0.3
     X[whole] = rng.integers(-2, CODES + 60, whole.sum())
@@ -91,7 +91,7 @@ def rows_for(trees, rng, n=200):
 
 
 def rounding_end(t, rng):
-    """Return the middle between a float32 near t and one beside it, or a step off it."""
+    """Return the midpoint between a float32 near t and an adjacent one, or one step beside it."""
     with np.errstate(over="ignore"):
         near = np.float32(t)
         other = np.nextafter(near, np.float32(rng.choice([-np.inf, np.inf])))

@@ -22,7 +22,7 @@ ROWS = 60
 
 
 def small(name, **params):
-    """Return the estimator of a name, small and with a fixed seed where it draws."""
+    """Return a small estimator by name, with a fixed seed if it is random."""
     kind = getattr(algorithms, name)
     family = name.removesuffix("Classifier").removesuffix("Regressor")
     if family in ("Voting", "Stacking"):
@@ -36,7 +36,7 @@ def small(name, **params):
 
 
 def is_classifier(name):
-    """Return whether the estimator of a name predicts classes."""
+    """Return True if the estimator of a name predicts classes."""
     return name.endswith("Classifier")
 
 
@@ -52,30 +52,30 @@ def table(name, seed=0, columns=4, labels=("a", "b")):
 
 
 def predictions(model, X):
-    """Return all that a fitted model says of rows: dict, method → array."""
+    """Return the results of all prediction methods of a model: dict, method → array."""
     names = ("predict", "predict_proba", "decision_function", "transform", "apply")
-    found = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
+    results = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
     staged = ("staged_predict", "staged_predict_proba")
-    found |= {
+    results |= {
         name: np.stack(list(getattr(model, name)(X))) for name in staged if hasattr(model, name)
     }
-    return found
+    return results
 
 
-def assert_same_predictions(found, expected):
-    """Assert that two results of `predictions` are equal to the bit."""
-    assert found.keys() == expected.keys()
+def assert_same_predictions(result, expected):
+    """Assert that two results of `predictions` are bitwise equal."""
+    assert result.keys() == expected.keys()
     for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values, err_msg=name)
+        np.testing.assert_array_equal(result[name], values, err_msg=name)
 
 
 def state_of(model):
-    """Return the attributes of a model, and a digest of all that they hold."""
+    """Return the attributes of a model, and a digest of their contents."""
     return dict(vars(model)), joblib.hash(vars(model))
 
 
 def assert_same_state(model, before):
-    """Assert that a model has the same attributes, and that nothing was written into them."""
+    """Assert that a model has the same attributes with unchanged contents."""
     attributes, digest = before
     assert vars(model).keys() == attributes.keys()
     assert [n for n, value in attributes.items() if vars(model)[n] is not value] == []

@@ -1,13 +1,13 @@
 """Our histogram booster under the names of scikit-learn's HistGradientBoosting.
 
-Only for scikit-learn's own tests of it (``rebound_hgb.py``). Names and values are brought over;
-what ours cannot be asked for raises `UnmappedError`, and is told in ``rebound_failures.py``.
-``verbose`` changes no model and is not read. Where ``random_state`` is None it is 0: the library
-draws nothing where it takes all rows, and ours rounds gradients at random. Of more than two
-classes h is K / (K − 1) times larger here, as LightGBM's, which the learning rate makes good, as in
+Used only to run scikit-learn's own tests of it (``replace_hgb_classes.py``). Parameter names and
+values are translated; a value that ours does not support raises `UnmappedError` and is listed in
+``sklearn_failures.py``. ``verbose`` is ignored. ``random_state=None`` becomes 0: the library draws
+nothing when it uses all rows, while ours rounds gradients at random. For K > 2 classes, h is
+K / (K − 1) times larger here, as in LightGBM; the learning rate corrects for it, as in
 scikit-learn's own ``get_equivalent_estimator``.
 
-``REBOUND_PARITY=1`` asks for ``parity="scikit-learn"``.
+``REPLACE_CLASSES_PARITY=1`` sets ``parity="scikit-learn"``.
 """
 
 import os
@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 
-PARITY = "scikit-learn" if os.environ.get("REBOUND_PARITY") else None
+PARITY = "scikit-learn" if os.environ.get("REPLACE_CLASSES_PARITY") else None
 LOSSES = {
     "squared_error": "regression",
     "absolute_error": "regression_l1",
@@ -33,8 +33,8 @@ LOSSES = {
     "gamma": "gamma",
     "log_loss": None,
 }
-MOST_LEAVES = 131072  # of `num_leaves`, which knows no "any number"
-FIXED = {  # what the library has no parameters for, under LightGBM's names
+MOST_LEAVES = 131072  # of `num_leaves`, which has no "unlimited"
+FIXED = {  # our parameters without a counterpart in the library
     "min_data_in_bin": 1,
     "min_child_weight": 1e-3,
     "poisson_max_delta_step": 0.0,
@@ -44,11 +44,11 @@ FIXED = {  # what the library has no parameters for, under LightGBM's names
     "max_cat_to_onehot": 1,
     "min_data_per_group": 1,
 }
-MADE = Counter()  # estimators by class: a test that makes none is none of ours
+MADE = Counter()  # number of estimators created, by class
 
 
 class UnmappedError(NotImplementedError):
-    """What ours has no name for."""
+    """Error for a parameter or value without a counterpart."""
 
 
 class Grown:
@@ -83,7 +83,7 @@ def bits_of(codes):
 
 
 class Renamed(BaseEstimator):
-    """What the two classes share."""
+    """Base of the two classes."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Renamed(BaseEstimator):
         """Return our parameters."""
         if self.max_features != 1.0:
             raise UnmappedError("a share of features is drawn for a tree, not for a node")
-        found = {
+        results = {
             "objective": self._objective(),
             "learning_rate": self.learning_rate,
             "n_estimators": self.max_iter,
@@ -161,23 +161,23 @@ class Renamed(BaseEstimator):
             "parity": PARITY,
         }
         if self.quantile is not None:
-            found["alpha"] = self.quantile
-        return found if PARITY else found | FIXED
+            results["alpha"] = self.quantile
+        return results if PARITY else results | FIXED
 
     def _patience(self):
-        """Return when ours stops."""
+        """Return our early-stopping parameters."""
         return {
             "early_stopping_round": self.n_iter_no_change,
             "early_stopping_min_delta": self.tol,
         }
 
     def _step(self, y):
-        """Return what the learning rate is multiplied by."""
+        """Return the factor of the learning rate."""
         k = len(np.unique(y)) if isinstance(self, ClassifierMixin) else 0
         return k / (k - 1) if k > 2 and not PARITY else 1.0
 
     def _random_state(self):
-        """Return what ours draws by."""
+        """Return our random state."""
         if self.random_state is None:
             return 0
         return self.random_state if PARITY else int(self._seed)
@@ -190,36 +190,36 @@ class Renamed(BaseEstimator):
         return lambda y, raw: loss.gradient_hessian(y_true=y, raw_prediction=raw)
 
     def _categorical(self):
-        """Return the columns that hold categories."""
-        wanted = self.categorical_features
-        if wanted is None:
+        """Return the categorical columns."""
+        expected = self.categorical_features
+        if expected is None:
             return []
-        return "auto" if isinstance(wanted, str) else wanted
+        return "auto" if isinstance(expected, str) else expected
 
     def _monotone(self, names):
         """Return the constraint of every column."""
-        wanted = self.monotonic_cst
-        if not isinstance(wanted, dict):
-            return wanted
-        if names is None or not wanted.keys() <= set(names):
+        expected = self.monotonic_cst
+        if not isinstance(expected, dict):
+            return expected
+        if names is None or not expected.keys() <= set(names):
             raise UnmappedError("constraints go by columns, not by names")
-        return [wanted.get(name, 0) for name in names]
+        return [expected.get(name, 0) for name in names]
 
     def _groups(self, n_features):
-        """Return the lists of columns that may stand together."""
-        wanted = self.interaction_cst
-        if wanted is None:
+        """Return the groups of columns that may interact."""
+        expected = self.interaction_cst
+        if expected is None:
             return None
-        if wanted == "pairwise":
+        if expected == "pairwise":
             return [*combinations(range(n_features), 2)]
-        if wanted == "no_interactions":
+        if expected == "no_interactions":
             return [[f] for f in range(n_features)]
-        lists = [group for group in wanted if isinstance(group, set | list | tuple)]
+        lists = [group for group in expected if isinstance(group, set | list | tuple)]
         others = set(range(n_features)).difference(*lists)
-        return [*wanted, others] if others else [*wanted]
+        return [*expected, others] if others else [*expected]
 
     def _hold_out(self, X, y, weight):
-        """Return rows to train on, and the options of fit about those that are watched."""
+        """Return training rows, and the fit options of the evaluation set."""
         if self.validation_fraction is None:
             return X, y, weight, watched(X, y, weight)
         tables = [X, y] if weight is None else [X, y, weight]
@@ -233,7 +233,7 @@ class Renamed(BaseEstimator):
         return (*(*own, None)[:3], watched(*held))
 
     def _metric(self, weight):
-        """Return what is watched, as our ``eval_metric``."""
+        """Return our ``eval_metric``."""
         if self.scoring == "loss":
             return None
         if callable(self.scoring):
@@ -249,7 +249,7 @@ class Renamed(BaseEstimator):
         return metric
 
     def _asked(self, name, *given):
-        """Return what a method of ours answers."""
+        """Return the result of one of our methods."""
         check_is_fitted(self, "model_")
         return getattr(self.model_, name)(*given)
 
@@ -264,7 +264,9 @@ class Renamed(BaseEstimator):
 
     @property
     def n_iter_(self):
-        watched = len(self.validation_score_)  # rounds after the best one count, as there
+        watched = len(
+            self.validation_score_
+        )  # rounds after the best one are used, as in the library
         return self._rounds_before + watched if watched else self.model_.n_iter_
 
     @property
@@ -273,8 +275,8 @@ class Renamed(BaseEstimator):
 
     @property
     def is_categorical_(self):
-        found = self.model_._is_categorical
-        return found if found.any() else None
+        result = self.model_._is_categorical
+        return result if result.any() else None
 
     @property
     def train_score_(self):
@@ -300,14 +302,14 @@ class Renamed(BaseEstimator):
 
 
 def watched(X, y, weight=None):
-    """Return the options of our ``fit`` about a table that is watched."""
+    """Return the options of our ``fit`` for an evaluation set."""
     if X is None or y is None:
         raise UnmappedError("a table to watch is a pair")
     return {"eval_set": [(X, y)], "eval_sample_weight": [weight]}
 
 
 class HistGradientBoostingClassifier(ClassifierMixin, Renamed):
-    """For classes."""
+    """Our classifier under scikit-learn's name."""
 
     _kind = HistogramBoostingClassifier
     _default_scoring = "accuracy"
@@ -330,7 +332,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, Renamed):
 
 
 class HistGradientBoostingRegressor(RegressorMixin, Renamed):
-    """For values."""
+    """Our regressor under scikit-learn's name."""
 
     _kind = HistogramBoostingRegressor
     _default_scoring = "r2"

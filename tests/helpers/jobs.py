@@ -1,4 +1,4 @@
-"""Jobs of the misbehaving plugin, for the tests of everything that runs a worker."""
+"""Jobs of the misbehaving plugin, for all tests that run a worker."""
 
 import contextlib
 import hashlib
@@ -46,18 +46,18 @@ def job(*params, timed=False, threads=1, timeout=30.0, memory=0, plugin=PLUGIN, 
 
 
 def running(pid):
-    """Say whether a process runs; a zombie that nobody has waited for does not."""
+    """Return True if a process runs; a zombie does not."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
 
 
 def wait_until(condition, seconds=20.0):
-    """Return what a condition gives once it is true; fail where it never is."""
+    """Return the result of a condition once it is true; fail after a while."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := condition():
-            return found
+        if result := condition():
+            return result
         time.sleep(0.02)
     raise AssertionError(f"still not so after {seconds} s: {condition}")
 

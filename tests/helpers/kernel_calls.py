@@ -1,8 +1,8 @@
-"""Compile the kernels of an algorithm as a run does, then run trials: what is compiled in them?
+"""Compile the kernels of an algorithm, run trials and print the kernels compiled meanwhile.
 
 ``python kernel_calls.py ALGORITHM DATASET...`` prints a JSON list of the kernels and signatures
-that trials called and that ``warm`` did not compile. Kernels that lie in the cache are loaded, not
-compiled, and count the same: so the answer does not depend on the cache.
+that trials called and that ``warm`` did not compile. Kernels loaded from the cache count like
+compiled ones, so the result does not depend on the cache.
 """
 
 import importlib
@@ -21,10 +21,10 @@ from harness.worker.state import WorkerState
 
 
 def signatures():
-    """Return the kernels that are compiled or loaded, each with the types of its arguments."""
+    """Return the compiled or loaded kernels, each with the types of its arguments."""
     modules = [module for name, module in sys.modules.items() if name.startswith("algorithms.")]
-    found = [thing for module in modules for thing in vars(module).values()]
-    kernels = {id(thing): thing for thing in found if isinstance(thing, Dispatcher)}.values()
+    results = [thing for module in modules for thing in vars(module).values()]
+    kernels = {id(thing): thing for thing in results if isinstance(thing, Dispatcher)}.values()
     return {
         (f"{kernel.py_func.__module__}.{kernel.py_func.__name__}", str(types))
         for kernel in kernels

@@ -1,4 +1,4 @@
-"""How tests call kernels, and the arrays they give them."""
+"""Calls of kernels in tests, and the arrays for them."""
 
 import numpy as np
 from numba import config, njit
@@ -32,7 +32,7 @@ def table_of(X):
 
 
 def rules_of(**changes):
-    """Return rules of a tree without limits, by gini on two classes, with some changed."""
+    """Return rules of a tree without limits, by gini on two classes, with given changes."""
     plain = tree_arrays.Rules(
         criterion=tree_arrays.GINI,
         n_classes=2,
@@ -53,5 +53,5 @@ def rules_of(**changes):
 
 
 def growth_of(m, rules, n_features, seed=1):
-    """Return fresh arrays of a growing tree, and scratch."""
+    """Return new arrays of a growing tree, and scratch."""
     return new_growth(m, rules, n_features, seed), new_scratch(m, rules)

@@ -1,7 +1,7 @@
-"""The cases of LightGBM's and XGBoost's own tests that fail on our classes, each with its reason.
+"""Cases of LightGBM's and XGBoost's own tests that fail on our classes, with reasons.
 
-A key is a test's function and, behind blanks, words that its parameters hold. Only cases that
-create an estimator, and that the library itself passes, stand here.
+A key is a test's function and, separated by blanks, words of its parameters. Only cases that
+create an estimator, and that the library itself passes, are listed.
 """
 
 OTHER_TREES = "it compares values with the library's own to a tolerance; our trees are not its own"

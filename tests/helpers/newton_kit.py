@@ -1,4 +1,4 @@
-"""Tables and digests that tests of second-order boosting share."""
+"""Tables and digests shared by the tests of the Newton booster."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""What OpenML would answer about a small set of its own."""
+"""Fake OpenML responses about a small dataset."""
 
 import gzip
 import hashlib
@@ -33,8 +33,8 @@ SPARSE = """@RELATION mine
 API = "https://www.openml.org/api/v1/json/data"
 
 
-def answers_of(arff, version="2", format_="ARFF", number=7):
-    """Return what OpenML answers about a data file: address → bytes."""
+def responses_of(arff, version="2", format_="ARFF", number=7):
+    """Return OpenML's responses about a data file: address → bytes."""
     lines = [line.split(maxsplit=2) for line in arff.splitlines() if line.startswith("@ATTR")]
     data_url = f"http://openml.org/data/v1/download/{number}/mine.arff"
     kinds = {"REAL": "numeric", "INTEGER": "numeric"}
@@ -66,18 +66,18 @@ def answers_of(arff, version="2", format_="ARFF", number=7):
         "description": "",
     }
     qualities = [{"name": "NumberOfInstances", "value": str(len(rows))}]
-    told = {
+    messages = {
         f"{API}/{number}": {"data_set_description": description},
         f"{API}/features/{number}": {"data_features": {"feature": features}},
         f"{API}/qualities/{number}": {"data_qualities": {"quality": qualities}},
     }
-    found = {url: json.dumps(value).encode() for url, value in told.items()}
-    return found | {data_url.replace("http:", "https:"): arff.encode()}
+    results = {url: json.dumps(value).encode() for url, value in messages.items()}
+    return results | {data_url.replace("http:", "https:"): arff.encode()}
 
 
 def stored(folder, arff, **facts):
-    """Write the answers as scikit-learn's fetcher keeps them."""
-    for url, content in answers_of(arff, **facts).items():
+    """Write the responses in the layout of scikit-learn's fetcher."""
+    for url, content in responses_of(arff, **facts).items():
         path = folder / "7/openml/openml.org" / (url.split("/", 3)[3] + ".gz")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(content))

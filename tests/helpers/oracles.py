@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels: what each must return, in words that need no second look."""
+"""Slow, simple implementations ("oracles") of the kernels' results."""
 
 import math
 from fractions import Fraction
@@ -14,15 +14,15 @@ DISTINCT, EXACT, NEAR = 0, 1, 2
 # ------------------------------------------------------------------ sorted lists
 
 
-def apart(a, b):
-    """Return whether a split fits between two float32 values, a before b."""
+def fits_split(a, b):
+    """Return True if a split fits between two float32 values, a before b."""
     return bool(np.float32(b) > np.float32(a) + CLOSE)
 
 
 def column_kind(values):
     """Return the kind of a column, by its sorted present values."""
     present = np.sort(values[~np.isnan(values)])
-    close = [(a, b) for a, b in pairwise(present) if not apart(a, b)]
+    close = [(a, b) for a, b in pairwise(present) if not fits_split(a, b)]
     if len(close) * 16 <= len(present):
         return DISTINCT
     return EXACT if all(a == b for a, b in close) else NEAR
@@ -35,17 +35,21 @@ def sort_column(values):
     present.sort(key=lambda i: (values[i], not np.signbit(values[i]), i))
     missing = [i for i in range(len(values)) if np.isnan(values[i])]
     kind = column_kind(values)
-    flags = list_flags(values, present, kind, like_no_other(values)) + [False] * len(missing)
+    flags = list_flags(values, present, kind, has_distant_value(values)) + [False] * len(missing)
     order = [
         row | (FLAG if flag else 0) for row, flag in zip(present + missing, flags, strict=True)
     ]
     return np.array(order, np.uint32), kind, len(missing)
 
 
-def like_no_other(values):
+def has_distant_value(values):
     """Return, for each row, whether no other row has a value close to its own."""
     return [
-        all(apart(min(a, b), max(a, b)) for j, b in enumerate(values) if j != i and not np.isnan(b))
+        all(
+            fits_split(min(a, b), max(a, b))
+            for j, b in enumerate(values)
+            if j != i and not np.isnan(b)
+        )
         for i, a in enumerate(values)
     ]
 
@@ -54,14 +58,14 @@ def list_flags(values, rows, kind, alone):
     """Return the flags of rows in the order of their values."""
     if kind == DISTINCT:
         return [alone[row] for row in rows]
-    steps = [apart(values[a], values[b]) for a, b in pairwise(rows)]
+    steps = [fits_split(values[a], values[b]) for a, b in pairwise(rows)]
     return ([False] if rows else []) + steps
 
 
-def places_apart(values, entries):
-    """Return, for each entry but the first, whether it lies apart from the one before it."""
+def split_positions(values, entries):
+    """Return, for each entry but the first, whether a split fits before it."""
     rows = [int(e) & ROW for e in entries]
-    return [apart(values[a], values[b]) for a, b in pairwise(rows)]
+    return [fits_split(values[a], values[b]) for a, b in pairwise(rows)]
 
 
 # ------------------------------------------------------------------ criteria
@@ -82,7 +86,7 @@ def impurity(criterion, y, w):
 
 
 def decrease(criterion, y, w, left):
-    """Return n H − n_L H_L − n_R H_R of a split: how much it lessens the impurity, by weight."""
+    """Return n H − n_L H_L − n_R H_R of a split: its weighted impurity decrease."""
     whole, sides = impurity(criterion, y, w) * w.sum(), 0.0
     for side in (left, ~left):
         sides += impurity(criterion, y[side], w[side]) * w[side].sum()
@@ -93,7 +97,7 @@ def splits_of(x):
     """Yield (threshold, missing go left, rows on the left) of every split of a column."""
     known = ~np.isnan(x)
     values = np.sort(x[known])
-    cuts = [np.float64(a) / 2 + np.float64(b) / 2 for a, b in pairwise(values) if apart(a, b)]
+    cuts = [np.float64(a) / 2 + np.float64(b) / 2 for a, b in pairwise(values) if fits_split(a, b)]
     for cut in cuts:
         yield cut, False, known & (x <= cut)
     if known.all() or not known.any():
@@ -110,9 +114,9 @@ def best_split(criterion, x, y, w, min_samples_leaf=1, min_weight_leaf=0.0):
         rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
         if min(rows) < min_samples_leaf or min(weights) < min_weight_leaf:
             continue
-        found = decrease(criterion, y, w, left)
-        if best is None or found > best[0] + 1e-12:
-            best = (found, cut, missing_left)
+        result = decrease(criterion, y, w, left)
+        if best is None or result > best[0] + 1e-12:
+            best = (result, cut, missing_left)
     return best
 
 
@@ -127,7 +131,7 @@ def best_cut(x, codes, weight, min_weight_leaf=0.0):
         sides = [
             [int(weight[side & (codes == k)].sum()) for k in (0, 1)] for side in (x <= low, x > low)
         ]
-        if not apart(low, high) or min(map(sum, sides)) < min_weight_leaf:
+        if not fits_split(low, high) or min(map(sum, sides)) < min_weight_leaf:
             continue
         score = sum(Fraction(a * a + b * b, a + b) for a, b in sides)
         if best is None or score > best[0]:
@@ -135,7 +139,7 @@ def best_cut(x, codes, weight, min_weight_leaf=0.0):
     return best
 
 
-# ------------------------------------------------------------------ draws
+# ------------------------------------------------------------------ random draws
 
 
 def xorshift(state):
@@ -148,7 +152,7 @@ def xorshift(state):
 
 
 class Draws:
-    """A feature shuffle as scikit-learn describes it, by lists that are cut and joined."""
+    """A feature shuffle as described by scikit-learn, with lists."""
 
     def __init__(self, n_features, state):
         self.features = list(range(n_features))
@@ -168,9 +172,9 @@ class Draws:
         """
         n_known = len(known)
         drawn_known, waiting_known = [], self.features[:n_known]
-        found, waiting, searched = [], self.features[n_known:], []
+        results, waiting, searched = [], self.features[n_known:], []
         visited = 0
-        while waiting and (visited < max_features or visited <= len(found) + len(drawn_known)):
+        while waiting and (visited < max_features or visited <= len(results) + len(drawn_known)):
             visited += 1
             low = len(drawn_known)
             at = self.number(low, low + len(waiting_known) + len(waiting))
@@ -183,12 +187,12 @@ class Draws:
             feature = waiting[at]
             if is_constant(feature):
                 waiting[at], waiting[0] = waiting[0], waiting[at]
-                found.append(waiting.pop(0))
+                results.append(waiting.pop(0))
             else:
                 waiting[at], waiting[-1] = waiting[-1], waiting[at]
                 searched.append(waiting.pop())
-        self.features = known + found + waiting + searched[::-1]
-        return searched, known + found
+        self.features = known + results + waiting + searched[::-1]
+        return searched, known + results
 
 
 # ------------------------------------------------------------------ partition, walk, pruning
@@ -204,8 +208,8 @@ def part_list(values, entries, goes_left, place, kind, alone):
     place : new number of each row
     """
     sides = []
-    for wanted in (True, False):
-        rows = [r for r in (int(e) & ROW for e in entries) if bool(goes_left(r)) == wanted]
+    for expected in (True, False):
+        rows = [r for r in (int(e) & ROW for e in entries) if bool(goes_left(r)) == expected]
         flags = list_flags(values, rows, kind, alone)
         sides.append([int(place[r]) | (FLAG if f else 0) for r, f in zip(rows, flags, strict=True)])
     return sides
@@ -223,7 +227,7 @@ def find_leaf(tree, x):
 
 
 def prune(tree, alpha):
-    """Return the nodes that are leaves after cost-complexity pruning, summing anew each time."""
+    """Return the leaves after cost-complexity pruning, with sums recomputed each time."""
     risk = tree.weighted_n_node_samples * tree.impurity / tree.weighted_n_node_samples[0]
     cut = set()
 

@@ -1,4 +1,4 @@
-"""The slow plain twins of the kernels of bundles, lists and runs."""
+"""Oracles of the kernels of bundles, sparse columns and runs of bins."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def runs(values, n_zeros):
 
 
 def find_bundles(entries, order, needed, most, room, most_cells=256):
-    """Return bundles as lists of features, and those that found no room.
+    """Return bundles as lists of features, and the features without a bundle.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def find_bundles(entries, order, needed, most, room, most_cells=256):
 
 def bins_of(bins, n_rows):
     """Return the bin of every row and feature of a `booster_arrays.Bins`."""
-    found = np.zeros((n_rows, len(bins.count)), np.int64)
+    values = np.zeros((n_rows, len(bins.count)), np.int64)
     places, lists = bins.layout, bins.sparse
     n_dense = bins.rows.shape[1]
     for f, column in enumerate(places.column):
@@ -51,10 +51,10 @@ def bins_of(bins, n_rows):
             cells[lists.rows[own]] = lists.bins[own]
         default, first = places.default[f], places.first[f]
         if default < 0:
-            found[:, f] = cells
+            values[:, f] = cells
             continue
         others = np.delete(np.arange(bins.count[f]), default)
-        found[:, f] = default
+        values[:, f] = default
         for place, b in enumerate(others):
-            found[cells == first + place, f] = b
-    return found
+            values[cells == first + place, f] = b
+    return values

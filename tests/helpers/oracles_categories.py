@@ -1,4 +1,4 @@
-"""Slow plain twins for splits on categories: every subset is tried."""
+"""Oracles of categorical splits, which try every subset."""
 
 from itertools import combinations
 
@@ -7,7 +7,7 @@ import oracles
 
 
 def subsets(codes):
-    """Yield every set of the codes present, but the empty one."""
+    """Yield every nonempty set of the present codes."""
     known = sorted(set(codes[~np.isnan(codes)].tolist()))
     for size in range(1, len(known) + 1):
         for chosen in combinations(known, size):
@@ -23,19 +23,19 @@ def splits_of(codes):
 
 
 def best_decrease(criterion, codes, y, w, min_samples_leaf=1, min_weight_leaf=0.0):
-    """Return the most by which a split of a column lessens the impurity, or None."""
+    """Return the largest impurity decrease of a column's splits, or None."""
     best = None
     for left in splits_of(codes):
         rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
         if min(rows) < min_samples_leaf or min(weights) < min_weight_leaf:
             continue
-        found = oracles.decrease(criterion, y, w, left)
-        best = found if best is None else max(best, found)
+        result = oracles.decrease(criterion, y, w, left)
+        best = result if best is None else max(best, result)
     return best
 
 
 def principal_axis(shares, weight):
-    """Return the unit vector along which the shares of the classes vary most, by weight."""
+    """Return the unit vector along which the class shares vary most, by weight."""
     mean = np.average(shares, axis=0, weights=weight)
     off = shares - mean
     values, vectors = np.linalg.eigh((off * weight[:, None]).T @ off)

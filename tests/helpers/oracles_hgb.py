@@ -1,4 +1,4 @@
-"""The slow plain twin of the kernels that follow scikit-learn's HistGradientBoosting."""
+"""Oracle of the kernels that follow scikit-learn's HistGradientBoosting."""
 
 import heapq
 import math
@@ -29,7 +29,7 @@ def softmax(scores, code, weight):
 
 
 class Node:
-    """A leaf of the twin's tree, ordered by the gain of its best split, the largest first."""
+    """A leaf of the oracle's tree, ordered by the gain of its best split, largest first."""
 
     def __init__(self, rows, depth, g, h, value):
         self.rows, self.depth, self.g, self.h, self.value = rows, depth, g, h, value
@@ -39,7 +39,7 @@ class Node:
         return self.best[0] > other.best[0]
 
 
-class Twin:
+class Oracle:
     """Grows a tree.
 
     Parameters
@@ -75,7 +75,7 @@ class Twin:
         return splits, sorted(leaf.value for leaf in leaves)
 
     def file(self, node, heap, leaves):
-        """Put a node on the heap, or with the leaves where it may not be split."""
+        """Push a node onto the heap, or onto the leaves if it may not be split."""
         if len(node.rows) >= 2 * self.rules.min_rows and node.h >= LEAST_H * (node.depth == 0):
             node.best = self.best_of(node)
             if node.best[0] > 0.0:
@@ -126,7 +126,7 @@ class Twin:
         return best
 
     def candidates(self, node, f):
-        """Yield bins that go left, the sums of the side added up, and whether that is the left."""
+        """Yield bins that go left, the sums of the accumulated side, and whether it is the left."""
         cells, count = node.cells[f], int(self.table.counts[f])
         gaps = int(self.table.has_missing[f])
         if self.table.is_set[f]:

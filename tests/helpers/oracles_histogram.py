@@ -1,4 +1,4 @@
-"""The slow plain twins of the histogram booster's kernels."""
+"""Oracles of the kernels of the histogram booster."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ HALF = 1 << 32
 
 
 def unpack(records):
-    """Return g and h of records, as Python would count them."""
+    """Return g and h of packed gradients, with Python integers."""
     h = records % HALF
     return (records - h) // HALF, h
 
@@ -14,11 +14,11 @@ def unpack(records):
 def histogram(bins, records, rows, n_bins):
     """Return Σg and Σh of each feature and bin, int64 (n_features, n_bins)."""
     g, h = unpack(records[rows])
-    found = np.zeros((2, bins.shape[1], n_bins), np.int64)
+    values = np.zeros((2, bins.shape[1], n_bins), np.int64)
     for f in range(bins.shape[1]):
-        np.add.at(found[0, f], bins[rows, f], g)
-        np.add.at(found[1, f], bins[rows, f], h)
-    return found
+        np.add.at(values[0, f], bins[rows, f], g)
+        np.add.at(values[1, f], bins[rows, f], h)
+    return values
 
 
 def side(g, h, ridge):
@@ -53,11 +53,11 @@ def best_split(bins, g, h, counts, missing, *, ridge, min_rows, min_h):
 def grow(bins, g, h, counts, missing, *, num_leaves, **rules):
     """Return the splits of a leaf-wise tree, in order: (feature, bin, missing_left, rows)."""
     leaves = [np.arange(len(g))]
-    found = [best_split(bins, g, h, counts, missing, **rules)]
+    results = [best_split(bins, g, h, counts, missing, **rules)]
     splits = []
     while len(leaves) < num_leaves:
-        at = int(np.argmax([f[0] for f in found]))
-        gain, feature, last, missing_left, left = found[at]
+        at = int(np.argmax([f[0] for f in results]))
+        gain, feature, last, missing_left, left = results[at]
         if gain <= 0:
             break
         splits.append((feature, last, missing_left, len(leaves[at])))
@@ -66,12 +66,12 @@ def grow(bins, g, h, counts, missing, *, num_leaves, **rules):
         leaves.append(sides[1])
         for place, rows in ((at, sides[0]), (len(leaves) - 1, sides[1])):
             new = best_split(bins[rows], g[rows], h[rows], counts, missing, **rules)
-            found[place : place + 1] = [new]
+            results[place : place + 1] = [new]
     return splits, leaves
 
 
 def loss(name, a, score, y):
-    """Return the loss whose derivatives are taken, float64 (n,)."""
+    """Return the loss of the derivatives, float64 (n,)."""
     if name == "TWEEDIE":
         return -y * np.exp((1 - a) * score) / (1 - a) + np.exp((2 - a) * score) / (2 - a)
     return {

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of level-wise growth."""
+"""Oracles of the kernels of level-wise growth."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def scores(x, value, weight, l2=0.0, fewest=1, least=0.0):
     -------
     dict : (threshold, whether missing values go left) → s_L² / (w_L + λ) + s_R² / (w_R + λ)
     """
-    found = {}
+    results = {}
     order = np.argsort(x, kind="stable")
     order = order[~np.isnan(x[order])]
     missing = np.flatnonzero(np.isnan(x))
@@ -28,8 +28,8 @@ def scores(x, value, weight, l2=0.0, fewest=1, least=0.0):
             threshold = np.inf if i == len(order) else middle(x[order[i - 1]], x[order[i]])
             s_left, s_right = (weight * value)[left].sum(), (weight * value)[right].sum()
             score = s_left**2 / (w_left + l2) + s_right**2 / (w_right + l2)
-            found[threshold, to_left] = score
-    return found
+            results[threshold, to_left] = score
+    return results
 
 
 def middle(low, high):
@@ -40,15 +40,15 @@ def middle(low, high):
 def best_scores(X, value, weight, **limits):
     """Return the best score of each column of a node; -inf where it cannot be split."""
     columns = [scores(x, value, weight, **limits) for x in X.T]
-    return np.array([max(found.values(), default=-np.inf) for found in columns])
+    return np.array([max(result.values(), default=-np.inf) for result in columns])
 
 
-def cut(x, wanted):
+def cut(x, expected):
     """Return the bin of each value of a column, -1 where it is missing."""
     codes = np.full(len(x), -1)
     order = [i for i in np.argsort(x, kind="stable") if not np.isnan(x[i])]
     apart = [i for i in range(1, len(order)) if x[order[i]] > x[order[i - 1]] + CLOSE]
-    fewest = 1 if len(apart) + 1 <= wanted else -(-len(order) // wanted)
+    fewest = 1 if len(apart) + 1 <= expected else -(-len(order) // expected)
     start, b = 0, 0
     for i, row in enumerate(order):
         if i in apart and i - start >= fewest:

@@ -1,4 +1,4 @@
-"""The slow plain twins of the kernels that follow LightGBM."""
+"""Oracle of the kernels that follow LightGBM."""
 
 import math
 
@@ -7,16 +7,16 @@ import numpy as np
 EPSILON = float(np.float32(1e-15))
 
 
-def draw(seed, n, wanted):
+def draw(seed, n, expected):
     """Return the rows that LightGBM's generator draws, ascending."""
     x, chosen = seed % 2**32, []
-    if wanted > 1 and wanted > n / math.log2(wanted):
+    if expected > 1 and expected > n / math.log2(expected):
         for i in range(n):
             x = (214013 * x + 2531011) % 2**32
-            if (x // 2**16) % 2**15 / 2**15 < (wanted - len(chosen)) / (n - i):
+            if (x // 2**16) % 2**15 / 2**15 < (expected - len(chosen)) / (n - i):
                 chosen.append(i)
         return chosen
-    for row in range(n - wanted, n):
+    for row in range(n - expected, n):
         x = (214013 * x + 2531011) % 2**32
         other = x % 2**31 % (row + 1)
         chosen.append(row if other in chosen else other)
@@ -24,7 +24,7 @@ def draw(seed, n, wanted):
 
 
 def edges(values, counts, room, least):
-    """Return edges between distinct values, the last bin's end left out."""
+    """Return edges between distinct values, without the end of the last bin."""
     total = sum(counts)
     if len(values) <= room:
         ends, rows = [], 0
@@ -34,16 +34,16 @@ def edges(values, counts, room, least):
                 ends.append(i)
                 rows = 0
     else:
-        ends = crowded_ends(counts, max(1, min(room, total // least)), total)
-    found = [np.nextafter((values[i] + values[i + 1]) / 2.0, np.inf) for i in ends]
-    kept = found[:1]
-    for edge in found[1:]:
+        ends = ends_of_many_values(counts, max(1, min(room, total // least)), total)
+    results = [np.nextafter((values[i] + values[i + 1]) / 2.0, np.inf) for i in ends]
+    kept = results[:1]
+    for edge in results[1:]:
         kept += [edge] if edge > np.nextafter(kept[-1], np.inf) else []
     return kept
 
 
-def crowded_ends(counts, room, total):
-    """Return the last value of each bin but the last, where there are more values than bins."""
+def ends_of_many_values(counts, room, total):
+    """Return the last value of each bin but the last, for more values than bins."""
     big = [count >= total / room for count in counts]
     rest = total - sum(c for c, is_big in zip(counts, big, strict=True) if is_big)
     others = np.float64(room - sum(big))
@@ -90,14 +90,14 @@ def running_sum(values):
 
 
 class Leaf:
-    """A leaf of the twin's tree: its rows, sums, and the cells of its features."""
+    """A leaf of the oracle's tree: its rows, sums, and the histograms of its features."""
 
     def __init__(self, rows, g, h, value):
         self.rows, self.g, self.h, self.value = rows, g, h, value
         self.cells, self.usable, self.best = {}, set(), None
 
 
-class Twin:
+class Oracle:
     """Grows a tree of numeric features without missing values, bin 0 the filler.
 
     Parameters
@@ -131,7 +131,7 @@ class Twin:
         return splits, [leaf.value for leaf in leaves]
 
     def split(self, leaves, k):
-        """Split a leaf, and search both sides; return what was done."""
+        """Split a leaf, and search both sides; return the split."""
         parent = leaves[k]
         _, f, b, left_g, left_h = parent.best
         left = [i for i in parent.rows if self.columns[f, i] <= b]
@@ -151,7 +151,7 @@ class Twin:
         return f, b, len(left), len(right)
 
     def search(self, leaf, relatives):
-        """Find a leaf's best split; a larger sibling's cells are what the smaller one's leave."""
+        """Find a leaf's best split; the larger sibling's histogram comes from subtraction."""
         leaf.best = (-np.inf, 0)
         for f in sorted(leaf.usable):
             if relatives is None:
@@ -161,14 +161,14 @@ class Twin:
             else:
                 cells = relatives[0].cells[f] - relatives[1].cells[f]
             leaf.cells[f] = cells
-            found, usable = self.best_of(leaf, f, cells)
+            result, usable = self.best_of(leaf, f, cells)
             if not usable:
                 leaf.usable.discard(f)
-            if found[0] > leaf.best[0]:
-                leaf.best = found
+            if result[0] > leaf.best[0]:
+                leaf.best = result
 
     def best_of(self, leaf, f, cells):
-        """Return the best split of a leaf by a feature, and whether any gains."""
+        """Return the best split of a leaf by a feature, and whether any has a gain."""
         rules, n = self.rules, len(leaf.rows)
         h = leaf.h + 2 * EPSILON
         shift = leaf.g * leaf.g / (h + rules.ridge) + rules.min_gain

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of gradient boosting."""
+"""Oracles of the kernels of gradient boosting."""
 
 import math
 
@@ -27,7 +27,7 @@ def softmax_loss(y, raw):
 
 
 def slope(function, at, step=1e-6):
-    """Return a derivative by differences."""
+    """Return a derivative by finite differences."""
     return (function(at + step) - function(at - step)) / (2 * step)
 
 
@@ -41,7 +41,7 @@ def newton(leaf, g, h, weight, used, n_nodes):
 
 
 def sequential_draw(uniform, count):
-    """Return which rows a draw without replacement takes, one row after another."""
+    """Return the rows of a draw without replacement, one row after another."""
     mask, left = [], count
     for i, u in enumerate(uniform):
         mask.append(u < left / (len(uniform) - i))

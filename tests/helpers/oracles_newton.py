@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels of second-order boosting."""
+"""Oracles of the kernels of the Newton booster."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def weigh(g, h, rules, lower=-np.inf, upper=np.inf):
 
 
 def side(g, h, value, rules):
-    """Return what the objective falls by, twice, where a leaf has a value."""
+    """Return twice the decrease of the objective by a leaf with a value."""
     return -2 * (g * value + rules.reg_alpha * abs(value)) - (h + rules.reg_lambda) * value**2
 
 
@@ -48,38 +48,38 @@ def splits(x, g, h, rules, sign=0, bounds=(-np.inf, np.inf)):
 
 def best_score(*arguments, **options):
     """Return the best score of a column, or −inf."""
-    return max((found[0] for found in splits(*arguments, **options)), default=-np.inf)
+    return max((result[0] for result in splits(*arguments, **options)), default=-np.inf)
 
 
 def edges(x, h, room):
-    """Return the largest value of each bin of weighted quantiles but the last one's."""
+    """Return the largest value of each weighted-quantile bin but the last."""
     values = np.unique(x)
     if len(values) <= room:
         return values[:-1].tolist()
     step = h.sum() / room
-    found, target = [], step
+    results, target = [], step
     for value in values[:-1]:
         passed = h[x <= value].sum()
-        if passed >= target and len(found) < room - 1:
-            found.append(value)
+        if passed >= target and len(results) < room - 1:
+            results.append(value)
             target = max(target + step, step * np.ceil(passed / step))
-    return found
+    return results
 
 
-def cells(x, size, fewest, large):
+def sketch_cells(x, size, fewest, large):
     """Return the values of each cell, closed when it is full and before a large value."""
-    found = [[]]
+    results = [[]]
     for value in np.unique(x):
         own = size[x == value].sum()
-        full = size[np.isin(x, found[-1])].sum() >= fewest
-        if found[-1] and (full or own >= large):
-            found.append([])
-        found[-1].append(value)
-    return found
+        full = size[np.isin(x, results[-1])].sum() >= fewest
+        if results[-1] and (full or own >= large):
+            results.append([])
+        results[-1].append(value)
+    return results
 
 
 def walk(nodes, x):
-    """Return the nodes that a row passes, the leaf at the end."""
+    """Return the nodes on a row's path, the leaf at the end."""
     path = [0]
     while nodes["left"][path[-1]] >= 0:
         node = nodes[path[-1]]
@@ -90,7 +90,7 @@ def walk(nodes, x):
 
 
 def prune(nodes, gamma, at=0):
-    """Return which splits under a node are left once leaves are pruned from below."""
+    """Return the splits under a node that remain after pruning from below."""
     if nodes["left"][at] < 0:
         return set()
     below = prune(nodes, gamma, nodes["left"][at]) | prune(nodes, gamma, nodes["right"][at])

@@ -1,4 +1,4 @@
-"""The slow plain twins of how second-order boosting splits and groups categories."""
+"""Oracles of categorical splits and category groups of the Newton booster."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def shrink(g, alpha):
 
 
 def slope_of(g, h, rules):
-    """Return T(G) / (H + λ), 0 where a category is too light for a leaf."""
+    """Return T(G) / (H + λ), 0 if a category is too light for a leaf."""
     fits = h > 0 and h >= rules["min_h"]
     return shrink(g, rules["alpha"]) / (h + rules["ridge"]) if fits else 0.0
 
@@ -24,7 +24,7 @@ def worth(g, h, rules):
 
 
 def candidates(g, h, sizes, rules):
-    """Yield the bins that are on one side of a split, the lower slopes, or all but one."""
+    """Yield the bins on one side of a split: the lower slopes, or all but one."""
     used = [b for b in range(len(h)) if h[b] > 0]
     if len(h) < rules["few"]:
         for b in used:
@@ -52,7 +52,7 @@ def best_set(g, h, missing, sizes, rules):
     """
     every = set(range(len(h)))
     total_g, total_h = g.sum() + missing[0], h.sum() + missing[1]
-    best, found = 0.0, []
+    best, results = 0.0, []
     for missing_low in (False, True) if missing[1] else (False,):
         for low, holds_zero in candidates(g, h, sizes, rules):
             own_g = g[low].sum() + missing_low * missing[0]
@@ -64,12 +64,12 @@ def best_set(g, h, missing, sizes, rules):
             if gain <= 0.0 or gain < best * (1 - 1e-12):
                 continue
             if gain > best * (1 + 1e-12):
-                best, found = gain, []
+                best, results = gain, []
             absent = {b for b in every if h[b] == 0}
             left = set(low) if holds_zero else every - set(low)
             to_left = missing_low == holds_zero if missing[1] else True
-            found.append((left | absent, to_left))
-    return best, found
+            results.append((left | absent, to_left))
+    return best, results
 
 
 def cut(weight, slope, room):

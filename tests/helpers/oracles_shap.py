@@ -1,4 +1,4 @@
-"""Exact Shapley values of one tree, by going through all sets of features."""
+"""Exact Shapley values of one tree, by enumerating all sets of features."""
 
 from itertools import combinations
 from math import factorial
@@ -9,7 +9,7 @@ from harness.trees.predict import goes_left
 
 
 def known_value(trees, tree, x, known):
-    """Return the mean leaf of a tree where some features are known, by covers for the others."""
+    """Return the mean leaf of a tree with some features known, by covers for the others."""
 
     def below(node):
         left, right = trees.left[node], trees.right[node]
@@ -24,7 +24,7 @@ def known_value(trees, tree, x, known):
 
 
 def is_left(trees, node, x):
-    """Return whether a row goes left at a node."""
+    """Return True if a row goes left at a node."""
     return goes_left(trees, node, np.array([x[trees.feature[node]]]))[0]
 
 

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels that grow scikit-learn's own trees."""
+"""Oracles of the kernels that grow scikit-learn's trees."""
 
 import math
 
@@ -6,7 +6,7 @@ SHORT = 15
 
 
 def sort_pairs(values, rows):
-    """Return (values, rows) in the order of the introsort, and how often it took the heap."""
+    """Return (values, rows) in the order of the introsort, and the number of heapsorts."""
     pairs = list(zip(values, rows, strict=True))
     heaps = [0]
     if pairs:
@@ -60,7 +60,7 @@ def heapsort(pairs):
 
 
 def weighted_median(y, w):
-    """Return the value where the weight of smaller ones reaches half, or between two where just."""
+    """Return the value where the weight of smaller ones reaches half; the midpoint if exactly."""
     pairs = sorted(zip(y, w, strict=True))
     half = sum(w) / 2
     below = 0.0

@@ -1,4 +1,4 @@
-"""Slow plain twins of the kernels that follow XGBoost's rules."""
+"""Oracles of the kernels that follow XGBoost."""
 
 import ctypes
 import ctypes.util
@@ -17,7 +17,7 @@ def expf(x):
 
 
 def sort_like_gnu(pairs):
-    """Return pairs in the order that GNU's std::sort gives them, comparing the first of each."""
+    """Return pairs in the order of GNU's std::sort, comparing the first of each."""
     pairs = list(pairs)
     if len(pairs) > 1:
         introsort(pairs, 0, len(pairs), 2 * (len(pairs).bit_length() - 1))
@@ -91,7 +91,7 @@ def weight_of(rules, g, h, bounds):
 
 
 def gain_of(rules, g, h, bounds):
-    """Return what a leaf brings, float32."""
+    """Return the gain of a leaf, float32."""
     if h <= 0:
         return f32(0)
     if rules.max_delta_step or len(rules.monotone):
@@ -101,7 +101,7 @@ def gain_of(rules, g, h, bounds):
 
 
 def gain_of_split(rules, feature, left, right, bounds, own):
-    """Return what a split brings over its node, or None where it breaks an order."""
+    """Return the gain of a split over its node, or None if it violates a monotone constraint."""
     if len(rules.monotone):
         w = [weight_of(rules, *side, bounds) for side in (left, right)]
         if rules.monotone[feature] * (w[1] - w[0]) < 0:
@@ -110,7 +110,7 @@ def gain_of_split(rules, feature, left, right, bounds, own):
 
 
 def best_exact_split(X, rows, order, g, h, rules, whole, bounds):
-    """Return (gain, feature, threshold, missing_left) of a node; a gain of zero where none is.
+    """Return (gain, feature, threshold, missing_left) of a node; gain zero without a split.
 
     Parameters
     ----------
@@ -206,16 +206,16 @@ def class_slopes(score, y):
 
 def summary_of(values, weights):
     """Return [(lowest rank, highest rank, weight, value)] of values in the order of the sort."""
-    found, total = [], f32(0)
+    results, total = [], f32(0)
     for value, row in sort_like_gnu(zip(values, range(len(values)), strict=True)):
-        if found and found[-1][3] == value:
-            found[-1][2] += weights[row]
+        if results and results[-1][3] == value:
+            results[-1][2] += weights[row]
         else:
-            found.append([f32(0), f32(0), weights[row], value])
-    for entry in found:
+            results.append([f32(0), f32(0), weights[row], value])
+    for entry in results:
         entry[:2] = total, total + entry[2]
         total += entry[2]
-    return found
+    return results
 
 
 def pruned(summary, most):
@@ -236,7 +236,7 @@ def pruned(summary, most):
 
 def combined(first, second):
     """Return two summaries merged: ranks grow by those of the other one's neighbours."""
-    found = []
+    results = []
     for value in sorted({entry[3] for entry in first + second}):
         entry = [f32(0), f32(0), f32(0), value]
         for side in (first, second):
@@ -247,26 +247,26 @@ def combined(first, second):
             else:
                 entry[0] += smaller[-1][0] + smaller[-1][2] if smaller else f32(0)
                 entry[1] += larger[0][1] - larger[0][2] if larger else side[-1][1]
-        found.append(entry)
-    for before, entry in zip([[f32(0)] * 4, *found], found, strict=False):
+        results.append(entry)
+    for before, entry in zip([[f32(0)] * 4, *results], results, strict=False):
         entry[0] = max(entry[0], before[0])
         entry[1] = max(entry[1], before[1], entry[0] + entry[2])
-    return found
+    return results
 
 
 def sorted_summary(values, weights, most):
     """Return the summary of sorted values: at most so many of evenly spaced ranks, and the last."""
-    total, goal, rank, found = sum(map(float, weights)), 0.0, 0.0, []
+    total, goal, rank, results = sum(map(float, weights)), 0.0, 0.0, []
     for value in dict.fromkeys(values):
         weight = sum(float(w) for v, w in zip(values, weights, strict=True) if v == value)
         entry = [f32(rank), f32(rank + weight), f32(weight), value]
-        if value == values[-1] or (rank + weight >= goal and len(found) < most):
-            found.append(entry)
-            goal = float(f32(len(found) * total / most))
-            if len(found) == most:
+        if value == values[-1] or (rank + weight >= goal and len(results) < most):
+            results.append(entry)
+            goal = float(f32(len(results) * total / most))
+            if len(results) == most:
                 goal = total * 2 + float(f32(1e-5))
         rank += weight
-    return found
+    return results
 
 
 def pruned_between(summary, most):

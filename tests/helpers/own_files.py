@@ -1,4 +1,4 @@
-"""What tests of a user's own files share."""
+"""Helpers of the tests of a user's own files."""
 
 import json
 
@@ -8,6 +8,6 @@ from harness.plugins.registry import Registry
 
 
 def loaded(dataset):
-    """Load the way a worker does: from JSON."""
+    """Load from JSON, like a worker."""
     ref = DatasetRef(dataset.name, dataset.digest, {}, json.loads(json.dumps(dataset.file)))
     return load_table(ref, Registry())

@@ -1,4 +1,4 @@
-"""What tests ask of the documentation's pages: their list, their fenced blocks, their toctrees."""
+"""Content of the documentation pages: their list, fenced blocks and toctrees."""
 
 import re
 from pathlib import Path
@@ -10,9 +10,9 @@ FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
-    """Return every page that the site is made of."""
-    found = (p.relative_to(DOCS) for p in DOCS.rglob("*.md"))
-    return sorted(p for p in found if not HIDDEN & set(p.parts))
+    """Return every page of the site."""
+    results = (p.relative_to(DOCS) for p in DOCS.rglob("*.md"))
+    return sorted(p for p in results if not HIDDEN & set(p.parts))
 
 
 def blocks(text: str, name: str) -> list[str]:
@@ -27,11 +27,11 @@ def without_blocks(text: str) -> str:
 
 def listed(page: Path) -> set[Path]:
     """Return the pages that the toctrees of a page list, relative to the folder of all pages."""
-    found = set()
+    results = set()
     for body in blocks((DOCS / page).read_text(), "{toctree}"):
         lines = [line for line in body.splitlines() if line and not line.startswith(":")]
         for line in lines:
             named = re.sub(r"^.*<(.+)>$", r"\1", line).strip()
             hits = (DOCS / page.parent).glob(f"{named}.md")
-            found |= {hit.relative_to(DOCS) for hit in hits} - {page}
-    return found
+            results |= {hit.relative_to(DOCS) for hit in hits} - {page}
+    return results

@@ -1,7 +1,7 @@
-"""Histogram boosters in parity mode beside scikit-learn's HistGradientBoosting, to the bit."""
+"""Bitwise comparison of histogram boosters in parity mode with HistGradientBoosting."""
 
 import numpy as np
-from parity_lightgbm import column, differing_node, strangers, target
+from parity_lightgbm import column, differing_node, target, unseen_rows
 from sklearn import ensemble
 from threadpoolctl import threadpool_limits
 
@@ -24,11 +24,11 @@ def draw_case(seed, objective):
     """Return X, y, weights and parameters of a random case."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 600))
-    found = [column(rng, n) for _ in range(int(rng.integers(1, 7)))]
-    X = np.column_stack([np.where(np.isnan(x).all(), 0.0, x) for x, _ in found])
+    results = [column(rng, n) for _ in range(int(rng.integers(1, 7)))]
+    X = np.column_stack([np.where(np.isnan(x).all(), 0.0, x) for x, _ in results])
     params = {name: given[rng.integers(len(given))] for name, given in CHOICES.items()}
     categorical = []
-    for f, (_, is_set) in enumerate(found):
+    for f, (_, is_set) in enumerate(results):
         codes = np.minimum(X[:, f] + (np.nanmin(X[:, f]) < 0), params["max_bin"] - 1)
         if is_set and (codes >= 0).all() | np.isnan(codes).any():
             X[:, f] = codes
@@ -56,19 +56,19 @@ def fit_both(objective, X, y, weight=None, *, n_estimators=5, **params):
 
 
 def difference(ours, theirs):
-    """Return how the first two trees that are not the same to the bit differ, or an empty text."""
+    """Return the difference of the first two trees that are not bitwise equal, or an empty text."""
     theirs = hist_gradient_boosting(theirs)
     if ours.ensemble_.n_trees != theirs.n_trees or (ours.ensemble_.base != theirs.base).any():
         return f"other trees or base: {ours.ensemble_} and {theirs}"
     for number in range(theirs.n_trees):
-        said = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
-        if said:
-            return f"tree {number}: {said}"
+        reported = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
+        if reported:
+            return f"tree {number}: {reported}"
     return ""
 
 
 def check_predictions(ours, theirs, X):
-    """Compare raw scores and predictions to the bit."""
+    """Compare raw scores and predictions bitwise."""
     raw = theirs._raw_predict(X)
     np.testing.assert_array_equal(ours._raw(X), raw)
     if hasattr(ours, "classes_"):
@@ -77,9 +77,9 @@ def check_predictions(ours, theirs, X):
 
 
 def check_case(seed, objective):
-    """Train a random case both ways; compare every bit of the trees and the predictions."""
+    """Train a random case both ways; compare trees and predictions bitwise."""
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""
-    for rows in (X, strangers(X, params["categorical_feature"])):
+    for rows in (X, unseen_rows(X, params["categorical_feature"])):
         check_predictions(ours, theirs, rows)

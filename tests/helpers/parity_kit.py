@@ -1,4 +1,4 @@
-"""Ensembles of real libraries on small data, and ways to plant faults in them."""
+"""Ensembles of real libraries on small data, and functions that plant faults in them."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ REGISTRY = load_registry(modules=[f"algorithms.reference.{name}" for name in LIB
 
 
 def rows(task, *, missing=False, weight=False, copies=0, seed=0):
-    """Return training rows of five columns, the first ``copies`` of them once more at the end."""
+    """Return training rows of five columns, the first ``copies`` of them repeated at the end."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(N, 5)), 1)
     signal = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=N)
@@ -46,10 +46,10 @@ def edited(side, **arrays):
 
 
 def put(array, place, value):
-    """Return a copy of an array with another value at a place."""
-    found = np.array(array)
-    found[place] = value
-    return found
+    """Return a copy of an array with one value replaced."""
+    values = np.array(array)
+    values[place] = value
+    return values
 
 
 def node_at(e, tree, path):
@@ -75,13 +75,13 @@ def places(e, tree):
 
 def rows_at(training, e, tree, path):
     """Return the rows that reach the end of a path, one decision at a time."""
-    found = np.arange(training.rows)
+    result = np.arange(training.rows)
     node = int(e.offsets[tree])
     for step in path:
-        left = training.goes_left(e, node, found)
-        found = found[left if step == "L" else ~left]
+        left = training.goes_left(e, node, result)
+        result = result[left if step == "L" else ~left]
         node = int((e.left if step == "L" else e.right)[node])
-    return found
+    return result
 
 
 def rest_of(e):
@@ -93,14 +93,14 @@ def rest_of(e):
 
 
 def rebuilt(side, change):
-    """Return a side whose trees were each changed by a function of (number, Tree)."""
+    """Return a side whose trees are each changed by a function of (number, Tree)."""
     e = side.ensemble
     trees = [change(t, e.tree(t)) for t in range(e.n_trees)]
     return replace(side, ensemble=TreeEnsemble.join(trees, **rest_of(e)))
 
 
 def renumbered(side, rng):
-    """Return a side whose nodes are numbered anew, parents still before children."""
+    """Return a side with renumbered nodes, parents still before children."""
 
     def change(_, tree):
         order, ready = [], [0]
@@ -129,7 +129,7 @@ def reordered(tree, order):
 
 
 def with_split(tree, leaf, feature, threshold, values):
-    """Return a tree in which a leaf asks one more question."""
+    """Return a tree in which a leaf is split once more."""
     n = len(tree)
     width = tree.value.shape[1]
 

@@ -1,4 +1,4 @@
-"""Histogram boosters in parity mode beside LightGBM's own, compared to the bit."""
+"""Bitwise comparison of histogram boosters in parity mode with LightGBM."""
 
 import lightgbm
 import numpy as np
@@ -66,12 +66,12 @@ def column(rng, n):
 
 def table(rng, n, n_columns):
     """Return a table (n, n_columns) and the numbers of its categorical columns."""
-    found = [column(rng, n) for _ in range(n_columns)]
-    return np.column_stack([x for x, _ in found]), [i for i, (_, c) in enumerate(found) if c]
+    results = [column(rng, n) for _ in range(n_columns)]
+    return np.column_stack([x for x, _ in results]), [i for i, (_, c) in enumerate(results) if c]
 
 
 def target(rng, X, objective):
-    """Return a target of an objective that depends on X in part."""
+    """Return a target of an objective that depends partly on X."""
     signal = np.tanh(np.nan_to_num(X)).sum(axis=1) + rng.normal(size=len(X))
     if objective not in CLASSES:
         return np.round(signal * 10.0 ** rng.integers(-2, 3), int(rng.choice([0, 1, 15])))
@@ -117,23 +117,23 @@ def fit_both(objective, X, y, weight=None, *, categorical_feature=(), n_estimato
 
 
 def difference(ours, booster):
-    """Return how the first two trees that are not the same to the bit differ, or an empty text."""
+    """Return the difference of the first two trees that are not bitwise equal, or an empty text."""
     theirs = export(booster, len(getattr(ours, "classes_", ())))
     if theirs.n_trees != ours.ensemble_.n_trees:
         return f"{ours.ensemble_.n_trees} trees, LightGBM has {theirs.n_trees}"
     for number in range(theirs.n_trees):
-        said = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
-        if said:
-            return f"tree {number}: {said}"
+        reported = differing_node(ours.ensemble_.tree(number), theirs.tree(number))
+        if reported:
+            return f"tree {number}: {reported}"
     return ""
 
 
 def differing_node(a, b):
-    """Return how the first node of two trees that is not the same differs, or an empty text."""
+    """Return the difference of the first two nodes that are not equal, or an empty text."""
     todo = [(0, 0, "root")]
     while todo:
         x, y, path = todo.pop(0)
-        one, other = told(a, x), told(b, y)
+        one, other = compared_fields(a, x), compared_fields(b, y)
         for name, value in one.items():
             if value != other[name]:
                 return f"{path}: {name} is {value!r}, LightGBM's {other[name]!r}"
@@ -143,31 +143,31 @@ def differing_node(a, b):
     return ""
 
 
-def told(tree, node):
-    """Return what is compared of a node."""
+def compared_fields(tree, node):
+    """Return the compared fields of a node."""
     if tree.left[node] < 0:
         return {"leaf": True, "value": float(tree.value[node, 0])}
-    found = {"leaf": False, "feature": int(tree.feature[node]), "rows": int(tree.cover[node])}
-    found["gain"] = f"{tree.gain[node]:g}"  # LightGBM writes six digits
+    results = {"leaf": False, "feature": int(tree.feature[node]), "rows": int(tree.cover[node])}
+    results["gain"] = f"{tree.gain[node]:g}"  # LightGBM writes six digits
     if node in tree.sets:
-        return found | {"set": sorted(map(int, tree.sets[node][0]))}
+        return results | {"set": sorted(map(int, tree.sets[node][0]))}
     threshold, kind = float(tree.threshold[node]), tree.missing[node]
     zero_left = threshold >= 0.0  # where missing values are read as zero
     to_left = zero_left if kind == Missing.NAN_AS_ZERO else bool(tree.default_left[node])
-    return found | {"threshold": threshold, "missing left": to_left}
+    return results | {"threshold": threshold, "missing left": to_left}
 
 
 def check_case(seed, objective):
-    """Train a random case both ways; compare every bit of the trees and the predictions."""
+    """Train a random case both ways; compare trees and predictions bitwise."""
     X, y, weight, params = draw_case(seed, objective)
     ours, theirs = fit_both(objective, X, y, weight, **params)
     assert difference(ours, theirs) == ""
-    for rows in (X, strangers(X, params["categorical_feature"])):
+    for rows in (X, unseen_rows(X, params["categorical_feature"])):
         check_predictions(ours, theirs, rows)
 
 
-def strangers(X, categorical):
-    """Return rows that training has not seen, some with unknown categories."""
+def unseen_rows(X, categorical):
+    """Return rows not seen in training, some with unknown categories."""
     rng = np.random.default_rng(len(X))
     new = rng.permuted(X, axis=0) * rng.choice([1.0, 0.99], X.shape)
     new[:, categorical] = np.round(new[:, categorical]) + rng.integers(
@@ -178,12 +178,14 @@ def strangers(X, categorical):
 
 
 def check_predictions(ours, theirs, X):
-    """Compare raw scores and predictions to the bit."""
+    """Compare raw scores and predictions bitwise."""
     raw = theirs.predict(X, raw_score=True)
     np.testing.assert_array_equal(ours._raw(X).reshape(raw.shape), raw)
-    said = theirs.predict(X)
+    predictions = theirs.predict(X)
     if not hasattr(ours, "classes_"):
-        np.testing.assert_array_equal(ours.predict(X), said)
+        np.testing.assert_array_equal(ours.predict(X), predictions)
         return
-    wide = np.column_stack([1.0 - said, said]) if said.ndim == 1 else said
+    wide = (
+        np.column_stack([1.0 - predictions, predictions]) if predictions.ndim == 1 else predictions
+    )
     np.testing.assert_array_equal(ours.predict_proba(X), wide)

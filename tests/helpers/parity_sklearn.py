@@ -1,4 +1,4 @@
-"""Trees and bags in parity mode beside scikit-learn's own, compared to the bit."""
+"""Bitwise comparison of trees and bags in parity mode with scikit-learn."""
 
 import warnings
 
@@ -53,13 +53,13 @@ DRAWS = st.fixed_dictionaries(
 
 def weights_of(rng, kind, n):
     """Return weights (n,) of a kind, the last one above 0; or None."""
-    found = {
+    results = {
         "unit": lambda: None,
         "integer": lambda: np.append(rng.integers(0, 4, n - 1), 1).astype(float),
         "float": lambda: rng.uniform(0.1, 2.0, n),
         "skewed": lambda: np.append(rng.lognormal(0, 3, n - 1) * (rng.random(n - 1) < 0.7), 1.0),
     }
-    return found[kind]()
+    return results[kind]()
 
 
 def target_of(rng, kind, criterion, X):
@@ -87,7 +87,7 @@ def fit_both(kind, X, y, weight=None, **params):
 
 
 def check_tree(seed, kind, criterion, limits, weights, n):
-    """Grow one tree both ways and compare every bit of it."""
+    """Grow one tree both ways and compare it bitwise."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 8)), missing=rng.choice([0.0, 0.3]))
     y = target_of(rng, kind, criterion, X)
@@ -105,7 +105,7 @@ def check_tree(seed, kind, criterion, limits, weights, n):
 
 
 def check_bag(seed, kind, draws, weighted):
-    """Train one bag both ways and compare every bit of its trees and predictions."""
+    """Train one bag both ways and compare its trees and predictions bitwise."""
     rng = np.random.default_rng(seed)
     X = table(rng, 80, 4, missing=rng.choice([0.0, 0.3]))
     y = target_of(rng, kind, "", X)

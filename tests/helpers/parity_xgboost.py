@@ -1,4 +1,4 @@
-"""Fit our engine and XGBoost on the same table, and name the first node in which they differ."""
+"""Comparison of our engine with XGBoost on one table, naming the first node that differs."""
 
 import json
 from types import SimpleNamespace
@@ -40,9 +40,9 @@ HIST_LIMITS = {
 
 
 def draw(rng, choices):
-    """Return one of the choices for every name, those that are None left out."""
-    found = {name: given[rng.integers(len(given))] for name, given in choices.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    """Return one of the choices for every name, without those that are None."""
+    results = {name: given[rng.integers(len(given))] for name, given in choices.items()}
+    return {name: value for name, value in results.items() if value is not None}
 
 
 def draw_table(rng, n):
@@ -55,7 +55,7 @@ def draw_table(rng, n):
 
 
 def draw_target(rng, X, objective):
-    """Return a target that the objective takes, float64 (n,)."""
+    """Return a target for the objective, float64 (n,)."""
     n = len(X)
     last = np.nan_to_num(X[:, -1])
     score = np.nan_to_num(X[:, 0]) + last / (np.abs(last).max() or 1.0) + rng.normal(size=n)
@@ -72,7 +72,7 @@ def draw_target(rng, X, objective):
 
 
 def draw_weight(rng, n):
-    """Return weights or None; a few of them are zero at times."""
+    """Return weights or None; sometimes a few are zero."""
     kind = rng.integers(4)
     if kind < 2:
         return None
@@ -107,11 +107,11 @@ def draw_configuration(seed, method, objective, most_rows):
 
 
 def fit_both(X, y, weight, params):
-    """Return our rounds and base, XGBoost's booster, and the matrix that it was trained on."""
+    """Return our rounds and base, XGBoost's booster, and its training matrix."""
     data = {"label": y, "weight": weight, "nthread": 1}
     native = {name: value for name, value in params.items() if name != "n_estimators"}
     native["nthread"] = 1
-    if params["objective"] not in SCALED:  # the library warns of what it does not use
+    if params["objective"] not in SCALED:  # the library warns of unused parameters
         native.pop("scale_pos_weight", None)
     if params["objective"].startswith("multi"):
         native["num_class"] = int(y.max()) + 1
@@ -130,7 +130,7 @@ def fit_both(X, y, weight, params):
 
 
 def read_trees(booster):
-    """Return XGBoost's trees as dictionaries of arrays, by its own numbers of nodes."""
+    """Return XGBoost's trees as dictionaries of arrays, by its own node numbers."""
     model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]["model"]
     types = {
         "left_children": np.int64,
@@ -145,7 +145,7 @@ def read_trees(booster):
 
 
 def difference(tree, theirs):
-    """Return what differs at the first differing node, or an empty text.
+    """Return the difference at the first differing node, or an empty text.
 
     Parameters
     ----------
@@ -157,33 +157,33 @@ def difference(tree, theirs):
         node, left = nodes[ours], theirs["left_children"][other]
         if (node["left"] < 0) != (left < 0):
             return f"node {ours}: only one is a leaf; ours is {node}"
-        own = {"cover": (node["cover"], theirs["sum_hessian"][other])}
+        options = {"cover": (node["cover"], theirs["sum_hessian"][other])}
         if left < 0:
-            own["value"] = node["value"], theirs["split_conditions"][other]
+            options["value"] = node["value"], theirs["split_conditions"][other]
         else:
-            own["feature"] = node["feature"], theirs["split_indices"][other]
-            own["threshold"] = node["threshold"], theirs["split_conditions"][other]
-            own["missing_left"] = node["missing_left"], theirs["default_left"][other]
-            own["gain"] = node["gain"], theirs["loss_changes"][other]
+            options["feature"] = node["feature"], theirs["split_indices"][other]
+            options["threshold"] = node["threshold"], theirs["split_conditions"][other]
+            options["missing_left"] = node["missing_left"], theirs["default_left"][other]
+            options["gain"] = node["gain"], theirs["loss_changes"][other]
             pairs.append((node["left"], left))
             pairs.append((node["right"], theirs["right_children"][other]))
-        parted = {name: pair for name, pair in own.items() if pair[0] != pair[1]}
+        parted = {name: pair for name, pair in options.items() if pair[0] != pair[1]}
         if parted:
             return f"node {ours} of {len(nodes)}: {parted}"
     return ""
 
 
 def first_difference(X, y, weight, params):
-    """Train both; return where they part first, or an empty text."""
+    """Train both; return the first difference, or an empty text."""
     (rounds, base), booster, matrix = fit_both(X, y, weight, params)
     theirs = read_trees(booster)
     n_scores = len(base)
     score = np.repeat(base[None, :], len(X), axis=0)
     for number, trees in enumerate(rounds):
         for k, tree in enumerate(trees):
-            said = difference(tree, theirs[number * n_scores + k])
-            if said:
-                return f"round {number}, tree {k}, {said}"
+            reported = difference(tree, theirs[number * n_scores + k])
+            if reported:
+                return f"round {number}, tree {k}, {reported}"
             score[:, k] += walk(tree, X)
     if len(theirs) != len(rounds) * n_scores:
         return f"{len(rounds)} rounds of {n_scores} trees, but {len(theirs)} trees"

@@ -1,6 +1,6 @@
-"""One rank of a training, a process of its own: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
+"""One rank of a training in its own process: ``rank_process.py RANK HOST,HOST PORT FOLDER``.
 
-It writes the digest of its model into FOLDER. The table is made anew from a seed.
+It writes the digest of its model into FOLDER. The table is generated from a seed.
 """
 
 import socket
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from ranks_kit import SECRET, described, digest_of
+from ranks_kit import SECRET, digest_of, with_data_facts
 from sklearn.base import clone
 
 from algorithms import HistogramBoostingRegressor
@@ -29,17 +29,17 @@ def table():
 
 
 def main(rank, hosts, port, folder):
-    model, X, y, _ = described(clone(MODEL), *table())
+    model, X, y, _ = with_data_facts(clone(MODEL), *table())
     listener = socket.create_server((hosts[rank], port))
     Path(folder, f"ready-{rank}").touch()
     while not all(Path(folder, f"ready-{other}").exists() for other in range(len(hosts))):
         time.sleep(0.05)
     rows = Rows.of_parts(LENGTHS, [n for n in range(len(LENGTHS)) if n % len(hosts) == rank])
     own = Table(X[rows.numbers()], y[rows.numbers()], None, rows)
-    told = Training(model, model._is_categorical, seed=5, tree_learner="data")
+    message = Training(model, model._is_categorical, seed=5, tree_learner="data")
     addresses = [(host, port) for host in hosts]
     with join(rank, addresses, listener, SECRET, 30.0) as ranks:
-        result = train(ranks, told, own)
+        result = train(ranks, message, own)
     if rank == 0:
         ensemble = join_trees(result.rounds, result.binner, result.base)
         Path(folder, "digest").write_text(digest_of(ensemble))

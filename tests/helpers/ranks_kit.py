@@ -1,4 +1,4 @@
-"""Ranks of a distributed training that are threads of one process, with sockets between them."""
+"""Ranks of a distributed training as threads of one process, with sockets between them."""
 
 import copy
 import hashlib
@@ -20,8 +20,8 @@ from algorithms.gbdt.input_table import find_categorical, read_table
 SECRET = b"of this test"
 
 
-def slow_road(to, seconds, callers):
-    """Return an address that leads so many callers to another one; whatever passes is held up."""
+def slow_relay(to, seconds, callers):
+    """Return an address that forwards a number of connections to another one, with a delay."""
     gate = sockets.listen("127.0.0.1")
 
     def carry(source, target):
@@ -43,12 +43,12 @@ def slow_road(to, seconds, callers):
     return gate.getsockname()
 
 
-def together(size, task, secrets=None, delay=0.0, **options):
-    """Return what ``task(ranks)`` returns at each rank; a broken link is returned in its place."""
+def run_ranks(size, task, secrets=None, delay=0.0, **options):
+    """Return the results of ``task(ranks)`` on each rank; a LinkError is returned in its place."""
     listeners = [sockets.listen("127.0.0.1") for _ in range(size)]
     addresses = [one.getsockname() for one in listeners]
     if delay:  # on all ways to one rank
-        addresses[-1] = slow_road(addresses[-1], delay, len(skips_of(size)))
+        addresses[-1] = slow_relay(addresses[-1], delay, len(skips_of(size)))
 
     def run(rank):
         secret = SECRET if secrets is None else secrets[rank]
@@ -62,8 +62,8 @@ def together(size, task, secrets=None, delay=0.0, **options):
         return list(pool.map(run, range(size)))
 
 
-def described(model, X, y, weight=None):
-    """Return an estimator that knows of X and y what `fit` reads off them, and (X, y, weight)."""
+def with_data_facts(model, X, y, weight=None):
+    """Return an estimator with the facts of X and y that `fit` reads, and (X, y, weight)."""
     model = clone(model)
     X, y = read_table(model, X, y=y, reset=True, **model._y_checks())
     y = model._read_y(y)
@@ -81,7 +81,7 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
     parts : list of (rank, number of rows), in the order of the table
     around : callable (ranks), called before training
     """
-    model, X, y, weight = described(model, X, y, weight)
+    model, X, y, weight = with_data_facts(model, X, y, weight)
     seed = draw_seed(model.random_state)
     lengths = [count for _, count in parts]
     ends = np.cumsum([0, *lengths])
@@ -97,21 +97,21 @@ def train_ranks(model, X, y, weight=None, *, parts, size, around=None, delay=0.0
             around(ranks)
         return train(ranks, Training(copy.deepcopy(model), **{**facts, **training}), table)
 
-    return together(size, task, delay=delay, joining=20.0)
+    return run_ranks(size, task, delay=delay, joining=20.0)
 
 
 def digest_of(ensemble):
     """Return a hash of all bits of an ensemble."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for name in sorted(vars(ensemble)):
         value = getattr(ensemble, name)
         if isinstance(value, np.ndarray):
-            found.update(name.encode() + str(value.dtype).encode() + value.tobytes())
-    return found.hexdigest()
+            result.update(name.encode() + str(value.dtype).encode() + value.tobytes())
+    return result.hexdigest()
 
 
 def partitionings(n_rows, size, rng):
-    """Return three ways in which rows may lie on so many ranks."""
+    """Return three distributions of rows over a number of ranks."""
     even = [(rank, n_rows * (rank + 1) // size - n_rows * rank // size) for rank in range(size)]
     cuts = np.sort(rng.integers(0, n_rows + 1, 9))
     lengths = np.diff([0, *cuts, n_rows]).tolist()  # some may be empty

@@ -1,4 +1,4 @@
-"""Git repositories in which faults are planted: a stranger's with one plugin, a clone of ours."""
+"""Git repositories with planted faults: a plugin project, and a clone of this project."""
 
 import subprocess
 import textwrap
@@ -66,8 +66,8 @@ EXPERIMENT = textwrap.dedent(
     blocks = 8
     """
 )
-UNTIMED = EXPERIMENT.partition("[duels]")[0]  # what is wrong beside speed shows in seconds
-# fault → what is put in the place of what
+UNTIMED = EXPERIMENT.partition("[duels]")[0]  # faults other than speed are found within seconds
+# fault → (old text, new text)
 FAULTS = {
     "slowdown": (
         "def slow_down(self, seconds):\n        pass",

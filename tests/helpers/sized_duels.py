@@ -1,4 +1,4 @@
-"""Made-up duels whose training time is known for every size."""
+"""Fake duels with a known training time for every size."""
 
 from harness.core.model import (
     Block,

@@ -1,4 +1,4 @@
-"""How a tree of ours is compared with one of scikit-learn's."""
+"""Comparison of our trees with scikit-learn's."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
-"""An algorithm that does a set piece of work, and on request burns a share of its time on top.
+"""An algorithm with a fixed amount of work that can burn an additional share of its time.
 
-What a duel finds of ``burn = 0.1`` is therefore known: each call takes 1.1 times as long. The
-share is one of the call's own processor time, so that it means the same whatever else is at work.
+The true ratio of ``burn = 0.1`` is known: each call takes 1.1 times as long. The
+share refers to the call's processor time, so that it does not depend on the load of the machine.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness import Algorithm, Dataset, Spec, Table, Task, hookimpl
 
-ROWS = 40  # a fifth of them are for testing
+ROWS = 40  # a fifth of them are test rows
 NUMBERS = 20_000  # sorted at a time
 SORTS = 100  # some 12 ms of work
 

@@ -1,4 +1,4 @@
-"""A regressor that says what its training targets are on average, times a factor."""
+"""A regressor that predicts the mean of its training targets times a factor."""
 
 import numpy as np
 

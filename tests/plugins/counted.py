@@ -1,4 +1,4 @@
-"""A table that notes beside this file who reads it: a line each, with the process that did.
+"""A dataset that logs each read with the process id, one line each, in a file beside this one.
 
 Tests copy this file into a folder of their own.
 """
@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness import Dataset, Table, Task, hookimpl
 
-ROWS = 40  # a fifth of them are for testing
+ROWS = 40  # a fifth of them are test rows
 DIGEST = hashlib.sha256(b"counted").hexdigest()
 
 

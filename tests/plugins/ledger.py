@@ -1,8 +1,8 @@
-"""An algorithm that notes each execution in a ledger, and datasets that only this file knows.
+"""An algorithm that logs each execution in a ledger, and datasets of this file only.
 
 ``HARNESS_LEDGER`` names the ledger: a line for each call of ``fit``, appended in one write, so
-that a test can count what was really run, whoever was killed meanwhile. Where
-``HARNESS_CAMPAIGN`` is set, a section that stays out of the report tells when that is built.
+that a test can count the executions, whichever process was killed. If
+``HARNESS_CAMPAIGN`` is set, an empty report section prints when the report is built.
 """
 
 import ctypes
@@ -17,11 +17,11 @@ import pandas as pd
 
 from harness import Algorithm, Dataset, Section, Spec, Table, Task, hookimpl
 
-ROWS = {"few": 50, "many": 100}  # a fifth of them are for testing
+ROWS = {"few": 50, "many": 100}  # a fifth of them are test rows
 
 
 class Ledger:
-    """Predict the mean; ``deed`` is what happens in ``fit``, ``number`` tells trials apart."""
+    """Predict the mean; ``deed`` is the action of ``fit``, ``number`` makes trials different."""
 
     def __init__(self, spec: Spec):
         self.params = spec.params

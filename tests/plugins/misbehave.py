@@ -1,6 +1,6 @@
-"""Algorithms that go wrong in every way a worker must survive, and a tiny dataset for them.
+"""Algorithms that fail in every way a worker must survive, and a tiny dataset for them.
 
-``params`` say what happens in which phase: ``{"fit": "flood+segfault"}`` does two deeds in ``fit``.
+``params`` name the actions of each phase: ``{"fit": "flood+segfault"}`` runs two in ``fit``.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def grow(params):
 
 
 def brood(params):
-    """Fork children that share what this process holds, and wait for them."""
+    """Fork children that share this process's memory, and wait for them."""
     held = np.ones(params["megabytes"] * 2**20 // 8)
     children = []
     for _ in range(params["children"]):
@@ -57,7 +57,7 @@ def brood(params):
 
 
 def hang_with_child(params):
-    """Leave the process ids of two children where the test finds them, and never come back."""
+    """Write the process ids of two children into a file, and never return."""
     usual = subprocess.Popen(SLEEPER)
     pids = [os.getpid(), usual.pid]
     if params.get("runaway"):
@@ -91,20 +91,20 @@ def note_pid(params):
 
 
 def draw(params):
-    """Draw from the global generators, which no careful plugin does."""
+    """Draw from the global random generators."""
     with Path(params["draws"]).open("a") as file:
         file.write(f"{random.random()} {np.random.random()}\n")  # noqa: NPY002
 
 
 def meddle(_):
-    """Ask for more threads than the spec allows, as a careless plugin would."""
+    """Set more threads than the spec allows."""
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(3)
 
 
 def once(params):
-    """Die where the mark is not there yet; so the same trial succeeds the second time."""
+    """Exit if the mark does not exist yet; the same trial succeeds the second time."""
     if not Path(params["mark"]).exists():
         Path(params["mark"]).touch()
         os._exit(9)
@@ -131,7 +131,7 @@ def long_error(_):
 
 
 def compile_slowly(params):
-    """Compile something with numba, for a second or more."""
+    """Compile with numba for at least the given seconds."""
     import numba
     from numba.core import event
 
@@ -199,13 +199,13 @@ class Misbehaving:
 
     def fit(self, native):
         self.do("fit")
-        self.native = native  # a model may hold on to its training form
+        self.native = native  # a model may keep its training data
         self.shares = np.bincount(native[0], minlength=self.spec.n_classes) / len(native[0])
 
     def predict(self, X):
-        wanted = self.spec.params.get("predict", "nothing")
-        if wanted in BAD_OUTPUTS:
-            return BAD_OUTPUTS[wanted](len(X), self.spec.n_classes)
+        expected = self.spec.params.get("predict", "nothing")
+        if expected in BAD_OUTPUTS:
+            return BAD_OUTPUTS[expected](len(X), self.spec.n_classes)
         self.do("predict")
         return np.tile(self.shares, (len(X), 1))
 

@@ -1,4 +1,4 @@
-"""Views of runs that never happened, of every kind that a report must survive."""
+"""Views of fake runs of every kind that a report must handle."""
 
 import math
 import random
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from everything import everything_of, history_of, previous_of, run_point
+from report_views import history_of, previous_run, run_point, with_all_sections
 
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
@@ -56,9 +56,9 @@ HOSTILE = {
 
 @dataclass
 class Plan:
-    """What a made-up run consists of."""
+    """Content of a fake run."""
 
-    algorithms: Mapping[str, str | None]  # name → the reference it answers to; None: is one
+    algorithms: Mapping[str, str | None]  # name → its reference, or None for a reference
     datasets: Mapping[str, Task]
     splits: int = 3
     fails: Callable[[str, str], Failure | None] = lambda _a, _d: None
@@ -68,7 +68,7 @@ class Plan:
 
 
 def make_view(plan: Plan, seed: int = 0) -> RunView:
-    """Return the view of a made-up run; the same plan and seed give the same view."""
+    """Return the view of a fake run; the same plan and seed give the same view."""
     rng = random.Random(seed)
     cells = [
         make_cell(rng, plan, algorithm, dataset, task)
@@ -82,7 +82,7 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         for d, task in [*plan.datasets.items(), ("", Task.BINARY)]
         if not plan.fails(a, d)
     ]
-    fought = [(a, r, d) for a, r in pairs for d in plan.duels]
+    compared = [(a, r, d) for a, r in pairs for d in plan.duels]
     text = plan.texts.get
     return RunView(
         run={
@@ -104,9 +104,9 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         cells=tuple(cells),
         accuracy=tuple(accuracy),
         speed=with_pooled(
-            [s for a, r, d in fought for s in make_speeds(rng, a, r, d, text("note", ""))]
+            [s for a, r, d in compared for s in make_speeds(rng, a, r, d, text("note", ""))]
         ),
-        duels=tuple(make_duel(a, r, d, plan) for a, r, d in fought),
+        duels=tuple(make_duel(a, r, d, plan) for a, r, d in compared),
         algorithms={
             name: {
                 "origin": "scratch" if reference else "reference",
@@ -133,12 +133,12 @@ def make_view(plan: Plan, seed: int = 0) -> RunView:
         metrics=METRICS,
         predictions=predictions_of,
         broken=({"plugin": text("plugin"), "reason": text("reason")},) if plan.texts else (),
-        parity=tuple(make_parity(a, r, d, text("note", "petal <= 2.5")) for a, r, d in fought),
+        parity=tuple(make_parity(a, r, d, text("note", "petal <= 2.5")) for a, r, d in compared),
     )
 
 
 def predictions_of(outcome: Outcome) -> dict[str, np.ndarray]:
-    """Return predictions of 40 rows; everything called bagging predicts alike."""
+    """Return predictions of 40 rows; all algorithms named bagging predict the same."""
     trial = outcome.trial
     seed = zlib.crc32(f"{trial.dataset}{trial.split.label}".encode(errors="surrogatepass"))
     rng = np.random.default_rng(seed)
@@ -249,11 +249,11 @@ def make_accuracy(
 def make_speeds(
     rng: random.Random, algorithm: str, reference: str, dataset: str, note: str
 ) -> list[Speed]:
-    found = []
+    results = []
     for phase in ("train", "native", "fit", "predict", "predict_one"):
         value = rng.lognormvariate(0.6, 0.7)
         spread = rng.uniform(1.02, 1.3)
-        found.append(
+        results.append(
             Speed(
                 algorithm,
                 reference,
@@ -266,7 +266,7 @@ def make_speeds(
                 notes=(note or "one launch: between-process variance not included",),
             )
         )
-    return found
+    return results
 
 
 def with_pooled(speeds: list[Speed]) -> tuple[Speed, ...]:
@@ -287,12 +287,12 @@ def make_duel(algorithm: str, reference: str, dataset: str, plan: Plan) -> DuelO
     return DuelOutcome(duel, Status.DONE, (Block(0, 0, "fit", "ABBA", call, call),))
 
 
-def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Parity:
-    """Return a pair whose trees part at the left child of a root."""
+def make_parity(algorithm: str, reference: str, dataset: str, args: str) -> Parity:
+    """Return a pair whose trees differ at the left child of a root."""
 
     def lines(text: str) -> tuple[Line, ...]:
         return (
-            Line(0, "", asked, 120, "split"),
+            Line(0, "", args, 120, "split"),
             Line(1, "left", text, 40, "split", marked=True),
             Line(2, "left", "leaf 0.25", 10, "leaf"),
             Line(2, "right", "…", 30, "more"),
@@ -304,16 +304,16 @@ def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Par
         "threshold",
         3,
         "L",
-        Node(1, asked, "left", (10, 30), 0.5),
+        Node(1, args, "left", (10, 30), 0.5),
         Node(1, "petal <= 3", "left", (20, 20), None),
         "rule",
-        f"Tree 3, node L: {algorithm} splits on “{asked}” and {reference} on “petal <= 3”.",
+        f"Tree 3, node L: {algorithm} splits on “{args}” and {reference} on “petal <= 3”.",
         rows=40,
         moved=10,
         affected=40,
         gains=(Gains("a", "Gini impurity", 0.5, 0.25, 1e-17, 1e-9, 1e-8),),
         others=2,
-        drawing=(lines(asked), lines("petal <= 3")),
+        drawing=(lines(args), lines("petal <= 3")),
     )
     near = replace(first, level="bits", cause="tie", gains=(), drawing=((), ()), a=None, b=None)
     return Parity(
@@ -328,7 +328,7 @@ def make_parity(algorithm: str, reference: str, dataset: str, asked: str) -> Par
         {"kfold3-s0-r0-f0": ""},
         Comparison("", (first, near), (5, 5), 3, 120, 0.125, 1e-6),
         "worse",
-        asked if algorithm == reference else "",
+        args if algorithm == reference else "",
     )
 
 
@@ -383,8 +383,8 @@ def hostile() -> RunView:
     return make_view(Plan(algorithms, datasets, 2, fails, skips, duels, texts))
 
 
-def everything() -> RunView:
-    """Return a run that feeds every section, with hostile names in all of them."""
+def all_sections() -> RunView:
+    """Return a run with content for every section, with hostile names everywhere."""
     names = list(HOSTILE.values())
     texts = dict(zip(("name", "summary", "cpu", "note", "source", "plugin", "reason"), names))  # noqa: B905 - fewer places than texts
 
@@ -397,7 +397,7 @@ def everything() -> RunView:
         zip(names[:6], [Task.BINARY, Task.REGRESSION, Task.MULTICLASS] * 2, strict=True)
     )
     plan = Plan(algorithms, datasets, 2, fails, skips, (names[0], names[4]), texts)
-    return everything_of(make_view(plan), names)
+    return with_all_sections(make_view(plan), names)
 
 
 def empty() -> RunView:
@@ -428,12 +428,12 @@ def one_dataset() -> RunView:
 
 
 SHAPES = (one_trial, one_dataset, only_failures, large)
-KINDS = {f.__name__: f for f in (typical, hostile, everything, empty, *SHAPES)}
+KINDS = {f.__name__: f for f in (typical, hostile, all_sections, empty, *SHAPES)}
 
 
 @pytest.fixture(scope="session")
 def views() -> dict[str, Callable[[], RunView]]:
-    """Return the maker of each kind of view, by name."""
+    """Return the function that makes each kind of view, by name."""
     return KINDS
 
 
@@ -443,7 +443,7 @@ def hostile_names() -> dict[str, str]:
 
 
 def own_sections() -> list[Section]:
-    """Return the project's own sections, through the door that everyone's come through."""
+    """Return the project's own sections, registered through the plugin interface."""
     import pkgutil
 
     from harness.plugins.registry import load_registry
@@ -478,7 +478,7 @@ def index_page() -> str:
     names = list(HOSTILE.values())
     points = [run_point(i, names, name) for name in ("quick", names[0]) for i in range(8)]
     older = [points[0].run] * 3
-    return build_index(points, {points[0].id}, older, [previous_of(everything(), names)])
+    return build_index(points, {points[0].id}, older, [previous_run(all_sections(), names)])
 
 
 def history_page() -> str:
@@ -493,7 +493,7 @@ PAGES = {"index": index_page, "history": history_page}  # beside reports of runs
 
 
 class Parsed(HTMLParser):
-    """A page taken apart; a tag that is not closed, or closes nothing, is an error."""
+    """A parsed page; a tag that is not closed, or closes nothing, is an error."""
 
     VOID = frozenset({"meta", "link", "input", "br", "wbr"})
 
@@ -533,7 +533,7 @@ class Parsed(HTMLParser):
 
     @property
     def text(self) -> str:
-        """Return what a reader sees, without the line breaks of the markup."""
+        """Return the visible text, without the line breaks of the markup."""
         return " ".join("".join(self.texts).split())
 
 

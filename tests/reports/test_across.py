@@ -1,4 +1,4 @@
-"""The section across datasets: what it says, what it leaves unsaid, and that it survives names."""
+"""Tests of the section across datasets: its statements, omissions, and hostile names."""
 
 import re
 from dataclasses import replace
@@ -25,7 +25,7 @@ def html_of(fragment) -> str:
     return str(Renderer().blocks(fragment.blocks)).replace("<wbr>", "")
 
 
-def test_pairs_ranks_and_matrix_are_told(typical) -> None:
+def test_pairs_ranks_and_matrix_are_shown(typical) -> None:
     page = html_of(across.build(Page(typical)))
     assert "p, Holm" in page
     assert "tests over so few have little power" in page
@@ -38,7 +38,7 @@ def test_pairs_ranks_and_matrix_are_told(typical) -> None:
 
 
 def worse_everywhere(view: RunView) -> RunView:
-    """Return a view whose first pair is worse on every dataset, on the first one beyond doubt."""
+    """Return a view whose first pair is worse on every dataset, on the first one clearly."""
     first = view.accuracy[0]
     pair = [a for a in view.accuracy if a.dataset and a.reference == first.reference]
     pair = [a for a in pair if a.algorithm == first.algorithm]
@@ -50,15 +50,15 @@ def worse_everywhere(view: RunView) -> RunView:
     return replace(view, accuracy=tuple(judged))
 
 
-def test_verdicts_are_counted_after_holm_and_sets_are_named(typical) -> None:
+def test_verdicts_are_counted_after_holm_and_datasets_are_named(typical) -> None:
     view = worse_everywhere(typical)
     page = html_of(across.build(Page(view)))
     first, *others = (a.dataset for a in view.accuracy)
     assert "Verdicts, counted" in page
     assert f"{first}; not significant after Holm: {others[0]}" in page
     counts = f"of {len(view.accuracy)} datasets 0 equivalent, 0 better, 1 worse"
-    told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"{counts}, {len(others)} inconclusive after Holm" in told
+    markdown = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{counts}, {len(others)} inconclusive after Holm" in markdown
     alone = replace(view, accuracy=view.accuracy[:1])
     assert "Verdicts, counted" not in html_of(across.build(Page(alone)))
 
@@ -70,7 +70,7 @@ def test_ratings_appear_from_sixteen_datasets_on(views) -> None:
     assert "Only" not in page.split("</p>")[0]
 
 
-def test_one_dataset_makes_no_claim_across_them(views) -> None:
+def test_one_dataset_makes_no_claim_across_datasets(views) -> None:
     assert across.build(Page(views["one_trial"]())) is None
     assert across.build(Page(views["empty"]())) is None
     assert across.build(Page(views["only_failures"]())) is None
@@ -83,13 +83,13 @@ def test_without_verdicts_there_are_ranks_and_no_matrix(typical) -> None:
     assert "Declared pairs" not in page
 
 
-def test_hostile_names_stay_names(views) -> None:
-    found = across.build(Page(gapped(views["hostile"]())))
-    assert found is not None
-    assert "<script>alert" not in html_of(found)
+def test_hostile_names_are_escaped(views) -> None:
+    result = across.build(Page(gapped(views["hostile"]())))
+    assert result is not None
+    assert "<script>alert" not in html_of(result)
 
 
-def test_the_picture_is_drawn_for_any_groups() -> None:
+def test_diagram_is_drawn_for_any_groups() -> None:
     for groups in ([], [(0, 1)], [(0, 1), (1, 2)]):
         svg = critical_difference(["a", "b", "c"], [1.2, 1.9, 2.9], groups, 0.9).svg("ranks")
         assert ">critical distance<" in svg

@@ -1,4 +1,4 @@
-"""The style sheet and the script, read as text."""
+"""Tests of the style sheet and the script, read as text."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def contrast(front: str, back: str) -> float:
     ("front", "back", "least"),
     [(*pair, 4.5) for pair in TEXT + TINTED] + [(*pair, 3.0) for pair in MARKS],
 )
-def test_colours_stand_out_from_what_lies_behind(theme, front, back, least) -> None:
+def test_colours_contrast_with_their_background(theme, front, back, least) -> None:
     shades = [COLOURS[name].split(", ")[theme] for name in (front, back)]
     assert contrast(*shades) >= least
 
@@ -44,7 +44,7 @@ def test_every_variable_is_defined() -> None:
     assert set(re.findall(r"var\(--([\w-]+)\)", CSS)) <= set(re.findall(r"--([\w-]+):", CSS))
 
 
-def test_assets_can_stand_inside_their_tags_and_load_nothing() -> None:
+def test_assets_can_be_inlined_and_load_nothing() -> None:
     for text in (CSS, JS, COMPARE):
         assert "</" not in text
         assert "\r" not in text
@@ -54,6 +54,6 @@ def test_assets_can_stand_inside_their_tags_and_load_nothing() -> None:
     )
 
 
-def test_the_script_stays_an_enhancement() -> None:
+def test_page_works_without_the_script() -> None:
     assert len(JS.splitlines()) <= 100
     assert len(COMPARE.splitlines()) <= 60

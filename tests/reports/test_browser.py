@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing is fetched, nothing overflows, everything works."""
+"""Tests of the report in a real browser: nothing is loaded, nothing overflows, everything works."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from browser import CHROMIUM, WHY_NOT, Browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
-KINDS = ("typical", "everything", "empty", "one_trial", "one_dataset", "only_failures", "index")
+KINDS = ("typical", "all_sections", "empty", "one_trial", "one_dataset", "only_failures", "index")
 KINDS += ("history", pytest.param("large", marks=pytest.mark.slow))
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
-# What sticks out of the page, but for what may scroll by itself.
+# Elements wider than the page, except scrollable ones.
 WIDE = """
   const root = document.documentElement;
   const wide = [...document.querySelectorAll("main *, header *, footer *")].filter((e) =>
@@ -62,7 +62,7 @@ def file_of(page_of: Callable[[str], str], tmp_path: Path) -> Callable[..., Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_asks_for_itself_only_and_complains_of_nothing(browser, file_of, kind) -> None:
+def test_page_requests_only_itself_and_logs_no_error(browser, file_of, kind) -> None:
     path = file_of(kind)
     with browser.page(path) as page:
         page.evaluate(OPENED)
@@ -80,38 +80,38 @@ def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> N
         page.evaluate(OPENED)
         for width in (390, 900, 1440):
             page.resize(width, 900)
-            found = page.evaluate(WIDE)
-            assert found["client"] == width
-            assert found["scroll"] <= width, found["wide"]
-            assert found["wide"] == []
+            values = page.evaluate(WIDE)
+            assert values["client"] == width
+            assert values["scroll"] <= width, values["wide"]
+            assert values["wide"] == []
 
 
-def test_the_policy_blocks_what_is_injected(browser, file_of) -> None:
+def test_policy_blocks_injected_content(browser, file_of) -> None:
     injected = (
         "<script>document.documentElement.dataset.injected = 1</script>"
         "<p onclick='document.documentElement.dataset.clicked = 1' id='trap'>x</p>"
         "<img src='https://example.org/x.png' id='remote'>"
         "<style>main { display: none }</style>"
     )
-    with browser.page(file_of("everything", injected)) as page:
-        found = page.evaluate("""
+    with browser.page(file_of("all_sections", injected)) as page:
+        values = page.evaluate("""
           document.getElementById("trap").click();
           const main = getComputedStyle(document.querySelector("main")).display;
           return { ...document.documentElement.dataset, main };
         """)
-        assert found == {"main": "block"}, "neither script nor handler ran, and no style was taken"
-        told = " ".join(page.complaints)
+        assert values == {"main": "block"}, "neither script nor handler ran, and no style was taken"
+        message = " ".join(page.complaints)
         for directive in ("script-src", "img-src", "style-src"):
-            assert directive in told
+            assert directive in message
         assert [a for a in page.answered if a.startswith("http")] == []
 
 
-def test_without_javascript_everything_can_be_read(browser, file_of) -> None:
+def test_everything_is_readable_without_javascript(browser, file_of) -> None:
     count = """
       const parts = ["figure svg", "table", "details", "section"];
       return parts.map((part) => document.querySelectorAll(part).length);
     """
-    path = file_of("everything")
+    path = file_of("all_sections")
     with browser.page(path) as page:
         with_script = page.evaluate(count)
     with browser.page(path, script=False) as page:
@@ -134,27 +134,27 @@ def test_without_javascript_everything_can_be_read(browser, file_of) -> None:
 
 def test_tables_sort_filter_and_save(browser, file_of) -> None:
     with browser.page(file_of("typical")) as page:
-        found = page.evaluate(TABLE)
+        values = page.evaluate(TABLE)
         assert page.complaints == []
-    assert found["up"] == found["before"], "it came sorted by rank"
-    assert found["down"] != found["up"]
-    assert found["sorted"] == "descending"
-    lines = found["csv"].splitlines()
+    assert values["up"] == values["before"], "it came sorted by rank"
+    assert values["down"] != values["up"]
+    assert values["sorted"] == "descending"
+    lines = values["csv"].splitlines()
     assert lines[0].startswith('"Algorithm","Mean rank","Wins","breast_cancer (log_loss)"')
     assert len(lines) == 9
     assert float(lines[1].split(",")[1].strip('"')) == 8
-    assert found["left"] == 2
-    assert found["told"] == "2 of 8 rows"
+    assert values["left"] == 2
+    assert values["told"] == "2 of 8 rows"
 
 
-def test_a_formula_is_saved_as_text(browser, file_of) -> None:
+def test_formula_is_saved_as_text(browser, file_of) -> None:
     save = """
       const texts = [];
       URL.createObjectURL = (b) => { texts.push(b.text()); return "#saved"; };
       for (const b of document.querySelectorAll(".tools button")) b.click();
       return (await Promise.all(texts)).join("");
     """
-    with browser.page(file_of("everything")) as page:
+    with browser.page(file_of("all_sections")) as page:
         csv = page.evaluate(save)
         assert page.complaints == []
     assert "\"'=cmd|' /C calc'!A0\"" in csv
@@ -162,7 +162,7 @@ def test_a_formula_is_saved_as_text(browser, file_of) -> None:
     assert re.search(r',"-\d', csv), "a negative number stays a number"
 
 
-def test_the_theme_is_the_systems_until_the_reader_chooses(browser, file_of) -> None:
+def test_theme_follows_the_system_until_the_reader_chooses(browser, file_of) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor;"
     light, dark = "rgb(251, 251, 249)", "rgb(20, 23, 26)"
     with browser.page(file_of("empty"), dark=True) as page:
@@ -176,7 +176,7 @@ def test_the_theme_is_the_systems_until_the_reader_chooses(browser, file_of) -> 
         assert page.evaluate(paper) == dark
 
 
-def test_a_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
+def test_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
     with browser.page(file_of("typical")) as page:
         opened = page.evaluate("""
           const inside = document.querySelector("details [id]");
@@ -187,7 +187,7 @@ def test_a_link_into_a_folded_panel_opens_it(browser, file_of) -> None:
         assert opened
 
 
-def test_the_keyboard_reaches_the_content_first(browser, file_of) -> None:
+def test_keyboard_reaches_the_content_first(browser, file_of) -> None:
     active = "const e = document.activeElement; return [e.className, e.textContent];"
     with browser.page(file_of("typical")) as page:
         page.press("Tab")
@@ -199,7 +199,7 @@ def test_the_keyboard_reaches_the_content_first(browser, file_of) -> None:
         assert page.evaluate(inside), "what comes next is in the content"
 
 
-def test_a_page_can_be_printed(browser, file_of) -> None:
+def test_page_can_be_printed(browser, file_of) -> None:
     hidden = """
       const parts = ["nav", "#theme", ".tools"].map((part) => document.querySelector(part));
       return parts.map((part) => getComputedStyle(part).display);
@@ -211,7 +211,7 @@ def test_a_page_can_be_printed(browser, file_of) -> None:
         assert page.pdf().startswith(b"%PDF")
 
 
-def test_what_is_folded_on_the_screen_is_open_on_paper(browser, file_of) -> None:
+def test_folded_panels_are_open_in_print(browser, file_of) -> None:
     height = """
       const panel = document.querySelector("details.panel");
       panel.open = false;
@@ -219,5 +219,5 @@ def test_what_is_folded_on_the_screen_is_open_on_paper(browser, file_of) -> None
       return inside.checkVisibility({contentVisibilityAuto: true, opacityProperty: true});
     """
     for media, seen in (("screen", False), ("print", True)):
-        with browser.page(file_of("everything"), media=media) as page:
+        with browser.page(file_of("all_sections"), media=media) as page:
             assert page.evaluate(height) is seen, media

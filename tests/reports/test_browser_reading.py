@@ -1,4 +1,4 @@
-"""Can all people read the report? Contrast in both themes, names, headings, and axe where it is."""
+"""Tests of the report's accessibility: contrast in both themes, names, headings, and axe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from browser import CHROMIUM, WHY_NOT, Browser
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 AXE = os.environ.get("AXE_CORE", "")  # path of axe.min.js, of the npm package axe-core
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-KINDS = ("typical", "everything", "one_trial", "one_dataset", "only_failures", "empty", "index")
+KINDS = ("typical", "all_sections", "one_trial", "one_dataset", "only_failures", "empty", "index")
 KINDS += ("history",)
 OPENED = "for (const d of document.querySelectorAll('details')) d.open = true;"
 # The contrast of every text with what lies behind it, by WCAG 2's relative luminance.
@@ -46,7 +46,7 @@ CONTRAST = """
   }
   return { seen, poor: [...new Set(poor)].slice(0, 5) };
 """
-# Every colour of the charts against the paper they lie on: 3 to 1 for what has a meaning.
+# Contrast of every chart colour with the background: 3 to 1 for marks with a meaning.
 INKS = """
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);
   const channel = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -110,17 +110,17 @@ def file_of(page_of, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", ["everything", "index", "history"])
-def test_every_text_stands_out_from_its_ground(browser, file_of, kind, dark) -> None:
+@pytest.mark.parametrize("kind", ["all_sections", "index", "history"])
+def test_every_text_contrasts_with_its_background(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
-        found = page.evaluate(CONTRAST)
-    assert found["seen"] > (1000 if kind == "everything" else 50)
-    assert found["poor"] == []
+        values = page.evaluate(CONTRAST)
+    assert values["seen"] > (1000 if kind == "all_sections" else 50)
+    assert values["poor"] == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_mark_of_a_chart_stands_out_from_the_paper(browser, file_of, dark) -> None:
+def test_every_mark_of_a_chart_contrasts_with_the_background(browser, file_of, dark) -> None:
     with browser.page(file_of("empty"), dark=dark) as page:
         inks = page.evaluate(INKS)
     assert len(inks) == 8
@@ -128,26 +128,26 @@ def test_every_mark_of_a_chart_stands_out_from_the_paper(browser, file_of, dark)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_has_a_name_and_a_place_in_the_order(browser, file_of, kind) -> None:
+def test_every_element_has_a_name_and_a_focus_order(browser, file_of, kind) -> None:
     with browser.page(file_of(kind)) as page:
-        found = page.evaluate(NAMES)
-    assert found["lang"] == "en"
-    assert found["title"]
-    assert found["nameless"] == []
-    assert found["jumps"] == 0, "no heading leaves out a level"
-    assert found["unscoped"] == 0
-    assert found["heads"]
-    assert found["twice"] == []
-    assert found["order"] == 0, "the order of the keyboard is that of the page"
-    assert found["unreachable"] == 0, "what scrolls can be scrolled with the keyboard"
-    assert found["landmarks"] == [1, 1, 1, 1]
+        values = page.evaluate(NAMES)
+    assert values["lang"] == "en"
+    assert values["title"]
+    assert values["nameless"] == []
+    assert values["jumps"] == 0, "no heading leaves out a level"
+    assert values["unscoped"] == 0
+    assert values["heads"]
+    assert values["twice"] == []
+    assert values["order"] == 0, "the order of the keyboard is that of the page"
+    assert values["unreachable"] == 0, "what scrolls can be scrolled with the keyboard"
+    assert values["landmarks"] == [1, 1, 1, 1]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not AXE, reason="AXE_CORE names no axe.min.js (npm package axe-core)")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_axe_finds_nothing(browser, file_of, kind, dark) -> None:
+def test_axe_reports_nothing(browser, file_of, kind, dark) -> None:
     with browser.page(file_of(kind), dark=dark) as page:
         page.evaluate(OPENED)
         page.evaluate(Path(AXE).read_text(encoding="utf-8"))

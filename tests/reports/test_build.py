@@ -36,7 +36,7 @@ from reports import (
 from reports.page.render import soft
 from reports.text.format import plain
 
-KINDS = ("typical", "everything", "empty", "one_trial", "only_failures")
+KINDS = ("typical", "all_sections", "empty", "one_trial", "only_failures")
 KINDS += (pytest.param("large", marks=pytest.mark.slow),)
 LIMITS = {"large": 8_000_000}  # bytes; of the others 3 MB
 
@@ -55,7 +55,7 @@ def view(views):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_is_well_formed(page_of, parse, kind) -> None:
+def test_page_is_well_formed(page_of, parse, kind) -> None:
     page = parse(page_of(kind))
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids)), "ids are unique"
@@ -67,7 +67,7 @@ def test_a_page_is_well_formed(page_of, parse, kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_link_leads_somewhere(page_of, parse, kind) -> None:
+def test_every_link_has_a_target(page_of, parse, kind) -> None:
     page = parse(page_of(kind))
     ids = {a["id"] for _, a in page.tags if "id" in a}
     for link in page.all("a"):
@@ -76,7 +76,7 @@ def test_every_link_leads_somewhere(page_of, parse, kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_loads_nothing(page_of, parse, kind) -> None:
+def test_page_loads_nothing(page_of, parse, kind) -> None:
     page = parse(page_of(kind))
     assert {"img", "iframe", "object", "embed", "base", "form", "image", "use"}.isdisjoint(
         tag for tag, _ in page.tags
@@ -89,35 +89,35 @@ def test_a_page_loads_nothing(page_of, parse, kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_policy_allows_our_own_script_and_style_only(page_of, parse, kind) -> None:
+def test_policy_allows_our_own_script_and_style_only(page_of, parse, kind) -> None:
     page = parse(page_of(kind))
     policies = [m["content"] for m in page.all("meta") if "Content-Security-Policy" in m.values()]
     assert len(policies) == 1
-    wanted = {"default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"}
+    expected = {"default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"}
     for tag in ("script", "style"):
         assert len(page.all(tag)) == 1
         text = "".join(page.inside[tag])
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        wanted.add(f"{tag}-src 'sha256-{digest}'")
-    assert set(policies[0].split("; ")) == wanted
+        expected.add(f"{tag}-src 'sha256-{digest}'")
+    assert set(policies[0].split("; ")) == expected
     places = [tag for tag, a in page.tags if tag in ("script", "style") or "http-equiv" in a]
     assert places[0] == "meta", "the policy stands before what it governs"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_holds_no_invisible_character(page_of, kind) -> None:
+def test_page_has_no_invisible_characters(page_of, kind) -> None:
     text = page_of(kind)
     assert plain(text, lines=True) == text
     text.encode()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_stays_small(page_of, kind) -> None:
+def test_page_stays_small(page_of, kind) -> None:
     assert len(page_of(kind).encode()) < LIMITS.get(kind, 3_000_000)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_figures_and_tables_can_be_read_by_all(page_of, parse, kind) -> None:
+def test_figures_and_tables_are_accessible(page_of, parse, kind) -> None:
     page = parse(page_of(kind))
     figures = len(page.all("figure"))
     assert figures == len(page.all("figcaption"))
@@ -131,12 +131,12 @@ def test_figures_and_tables_can_be_read_by_all(page_of, parse, kind) -> None:
 
 
 def test_hostile_names_are_shown_as_text(page_of, parse, hostile_names) -> None:
-    text = parse(page_of("everything")).text
+    text = parse(page_of("all_sections")).text
     for name in hostile_names.values():
         assert " ".join(plain(name)[:50].split()) in text
 
 
-def test_the_same_run_gives_the_same_page(views, sections) -> None:
+def test_same_run_gives_the_same_page(views, sections) -> None:
     make = views["one_trial"]
     assert build_report(make(), sections) == build_report(make(), sections)
 
@@ -144,7 +144,7 @@ def test_the_same_run_gives_the_same_page(views, sections) -> None:
 # ------------------------------------------------------------------ sections
 
 
-def test_sections_stand_in_order_and_those_with_nothing_to_show_stay_out(view, parse) -> None:
+def test_sections_are_in_order_and_empty_ones_are_omitted(view, parse) -> None:
     def section(name, order, fragment):
         return Section(name, name.title(), order, lambda _: fragment)
 
@@ -158,7 +158,7 @@ def test_sections_stand_in_order_and_those_with_nothing_to_show_stay_out(view, p
 
 
 @pytest.mark.parametrize(
-    ("build", "told"),
+    ("build", "message"),
     [
         (lambda _: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda _: "<b>no</b>", "ruin must return a reports.Fragment or None, not a str"),
@@ -171,15 +171,15 @@ def test_sections_stand_in_order_and_those_with_nothing_to_show_stay_out(view, p
         ),
     ],
 )
-def test_a_section_that_fails_costs_only_itself(view, parse, build, told) -> None:
+def test_failing_section_affects_only_itself(view, parse, build, message) -> None:
     good = Section("good", "Good", 2, lambda _: Fragment([Paragraph("still here")]))
     text = parse(build_report(view, [Section("ruin", "Ruin", 1, build), good])).text
     assert "This section failed: ruin" in text
-    assert told in text
+    assert message in text
     assert "still here" in text
 
 
-def test_a_strangers_section_stands_beside_ours(view, parse, tmp_path) -> None:
+def test_plugin_section_is_shown_beside_ours(view, parse, tmp_path) -> None:
     # The example of the package's own docstring, loaded from a file as --plugin would.
     example = reports.__doc__.split("::\n\n")[1].split("\n\n``page.view``")[0]
     plugin = tmp_path / "threads.py"
@@ -260,11 +260,11 @@ def test_every_block_is_rendered(view, parse) -> None:
         ("1234567890.5 seconds", "1234567890.5 seconds"),
     ],
 )
-def test_long_names_may_part_and_numbers_may_not(name, shown) -> None:
+def test_long_names_may_wrap_and_numbers_may_not(name, shown) -> None:
     assert soft(name) == shown
 
 
-def test_a_chart_that_cannot_be_drawn_leaves_its_table(view, parse) -> None:
+def test_chart_that_cannot_be_drawn_keeps_its_table(view, parse) -> None:
     table = Table([Column("A")], [["the numbers"]], "caption", "name")
     page = parse(only(view, Figure({"mark": "no such mark"}, "title", "finding", table)))
     assert "This chart could not be drawn" in page.text
@@ -287,7 +287,7 @@ def test_public_names_can_be_imported() -> None:
 # ------------------------------------------------------------------ the file
 
 
-def test_a_report_is_written_whole(view, sections, tmp_path) -> None:
+def test_report_is_written_atomically(view, sections, tmp_path) -> None:
     path = tmp_path / "new" / "folder" / "report.html"
     write_report(view, sections, path)
     assert path.read_text(encoding="utf-8") == build_report(view, sections)
@@ -295,7 +295,7 @@ def test_a_report_is_written_whole(view, sections, tmp_path) -> None:
     assert path.stat().st_mode & 0o044, "others may read it, as far as the umask allows"
 
 
-def test_a_failed_write_keeps_the_old_report(view, tmp_path) -> None:
+def test_failed_write_keeps_the_old_report(view, tmp_path) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
     bad = replace(view, run={**view.run, "name": Unprintable()})
@@ -310,7 +310,7 @@ class Unprintable:
         raise RuntimeError("never a text")
 
 
-def test_a_place_that_cannot_be_written_is_told(view, tmp_path) -> None:
+def test_unwritable_place_is_reported(view, tmp_path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(StoreError, match=r"cannot write the report .*report\.html"):
         write_report(view, [], tmp_path / "file" / "report.html")

@@ -1,4 +1,4 @@
-"""Sections that are charts of what the store holds: predictions, curves, variants, timings."""
+"""Tests of the sections with charts: predictions, curves, variants, timings."""
 
 import math
 from dataclasses import replace
@@ -25,11 +25,11 @@ def page(view):
 
 
 def figures(blocks) -> list:
-    """Return every figure, wherever it stands."""
-    found = []
+    """Return every figure, at any depth."""
+    results = []
     for block in blocks:
-        found += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))
-    return found
+        results += [block] if hasattr(block, "spec") else figures(getattr(block, "blocks", ()))
+    return results
 
 
 SECTIONS = (variants, accuracy, predictions, profiles, quality, timings, tradeoff)
@@ -37,7 +37,7 @@ SECTIONS = (variants, accuracy, predictions, profiles, quality, timings, tradeof
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.__name__)
 @pytest.mark.parametrize("kind", ["empty", "only_failures"])
-def test_nothing_is_shown_where_there_is_nothing(views, section, kind) -> None:
+def test_empty_data_shows_nothing(views, section, kind) -> None:
     assert section.build(Page(views[kind]())) is None
 
 
@@ -46,9 +46,9 @@ def test_each_chart_has_its_numbers_as_a_table(views, section) -> None:
     view = views["typical"]()
     five = [replace(c, dataset=f"d{i}") for i in range(5) for c in view.cells[:4]]
     page = Page(replace(view, cells=tuple(five)) if section is profiles else view)
-    found = figures(section.build(page).blocks)
-    assert found
-    for figure in found:
+    result = figures(section.build(page).blocks)
+    assert result
+    for figure in result:
         assert isinstance(figure.spec, Plot)
         assert figure.table.rows
         assert figure.finding
@@ -58,14 +58,14 @@ def test_each_chart_has_its_numbers_as_a_table(views, section) -> None:
 
 
 def test_predictions_of_a_pair_are_compared_on_the_same_rows(page) -> None:
-    found = list(predictions.compared(page))
-    assert {c.pair.algorithm for c in found} == {"decision_tree", "bagging"}
-    assert all(len(c.ours) == len(c.theirs) for c in found)
-    trees = [c for c in found if c.pair.algorithm == "bagging"]
+    results = list(predictions.compared(page))
+    assert {c.pair.algorithm for c in results} == {"decision_tree", "bagging"}
+    assert all(len(c.ours) == len(c.theirs) for c in results)
+    trees = [c for c in results if c.pair.algorithm == "bagging"]
     assert all(c.agreement.same == 1 for c in trees), "made to predict alike"
 
 
-def test_a_verdict_is_about_its_own_params(view) -> None:
+def test_verdict_refers_to_its_own_params(view) -> None:
     cell = next(c for c in view.cells if c.algorithm == "bagging" and c.dataset == "wine")
     bare = replace(cell, params={}, outcomes=cell.outcomes[:1])
     both = [cell, bare]
@@ -82,7 +82,7 @@ def test_bars_of_steps_fill_the_whole(page) -> None:
     assert [(x0, x1) for x0, _, x1, _ in boxes] == [(0.0, 0.75), (0.0, 1.0), (0.75, 1.0)]
 
 
-def test_the_rows_furthest_apart_are_drawn(view) -> None:
+def test_rows_with_the_largest_differences_are_drawn(view) -> None:
     n = 1000
     ours = np.zeros(n)
     theirs = np.arange(n, dtype=float)
@@ -102,7 +102,7 @@ def made(score, y) -> quality.Predicted:
     return quality.Predicted("x", np.asarray(y), np.column_stack([1 - p, p]), np.ones(len(p)))
 
 
-def test_curves_are_those_of_scikit_learn() -> None:
+def test_curves_equal_scikit_learn() -> None:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     rng = np.random.default_rng(1)
@@ -112,7 +112,7 @@ def test_curves_are_those_of_scikit_learn() -> None:
     assert np.sum(np.diff(tpr) * precision[1:]) == pytest.approx(average_precision_score(y, score))
 
 
-def test_a_weight_counts_as_so_many_rows() -> None:
+def test_weight_counts_as_repeated_rows() -> None:
     y, score = [0, 1, 1, 0], [0.1, 0.4, 0.8, 0.6]
     twice = made([*score, 0.4], [*y, 1])
     weighted = replace(made(score, y), weight=np.array([1.0, 2.0, 1.0, 1.0]))
@@ -121,7 +121,7 @@ def test_a_weight_counts_as_so_many_rows() -> None:
     assert quality.curve(twice)[1].tolist() == pytest.approx(quality.curve(weighted)[1].tolist())
 
 
-def test_a_perfect_forecast_is_calibrated_and_a_boast_is_not() -> None:
+def test_perfect_forecast_is_calibrated_and_overconfident_one_is_not() -> None:
     y = np.tile([0, 1], 100)
     assert quality.calibration_error(made(y.astype(float), y)) == pytest.approx(0)
     assert quality.calibration_error(made(np.full(200, 0.9), y)) == pytest.approx(0.4)
@@ -147,7 +147,7 @@ def test_further_seeds_and_sizes_add_no_test_row(view, more) -> None:
 # ------------------------------------------------------------------ variants
 
 
-def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
+def test_variant_is_shown_beside_the_first_on_the_same_splits(view) -> None:
     cell = next(c for c in view.cells if c.algorithm == "bagging" and c.dataset == "wine")
     losses = cell.scores["log_loss"]
     other = replace(
@@ -159,8 +159,8 @@ def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
             for o in cell.outcomes
         ),
     )
-    found = variants.variants(Page(replace(view, cells=(cell, other))))
-    ((key, (base, variant)),) = found.items()
+    result = variants.variants(Page(replace(view, cells=(cell, other))))
+    ((key, (base, variant)),) = result.items()
     assert key == ("bagging", "wine")
     assert base.changes == (0.0,) * 3
     assert variant.changes == pytest.approx((-0.25,) * 3)
@@ -174,7 +174,7 @@ def test_a_variant_stands_beside_the_first_on_the_same_splits(view) -> None:
 # ------------------------------------------------------------------ timings
 
 
-def test_calls_stand_in_the_order_in_which_they_were_made(view) -> None:
+def test_calls_are_in_chronological_order(view) -> None:
     def sample(wall):
         return Sample("fit", wall, wall)
 
@@ -195,17 +195,17 @@ def test_calls_stand_in_the_order_in_which_they_were_made(view) -> None:
 # ------------------------------------------------------------------ profiles and trade-offs
 
 
-def test_a_failure_is_within_no_factor(view) -> None:
+def test_failure_is_within_no_factor(view) -> None:
     page = Page(view)
-    found = profiles.factors(page, "loss")
-    assert found["catboost"].count(math.inf) == 1, "it ran out of time on wine"
+    result = profiles.factors(page, "loss")
+    assert result["catboost"].count(math.inf) == 1, "it ran out of time on wine"
     for position in range(len(page.by_dataset)):
-        assert min(by[position] for by in found.values()) == 1.0
+        assert min(by[position] for by in result.values()) == 1.0
     assert profiles.within([1.0, 2.0, math.inf], 2.0) == pytest.approx(2 / 3)
     assert profiles.build(page) is None, "four datasets are too few"
 
 
-def test_everyone_who_finished_has_a_dot(page) -> None:
+def test_every_finished_algorithm_has_a_dot(page) -> None:
     for figure in figures(tradeoff.build(page).blocks):
         for panel in figure.spec.panels:
             dots = sum(len(m.points) for m in panel.marks if isinstance(m, Dots))
@@ -216,17 +216,17 @@ def test_everyone_who_finished_has_a_dot(page) -> None:
 
 
 def scaled(axis, x, seconds, **params) -> Diagnostic:
-    found = {"axis": axis, "x": x, "seconds": seconds}
-    return Diagnostic("scaling", "ours", "blobs", params, about=axis, found=found)
+    results = {"axis": axis, "x": x, "seconds": seconds}
+    return Diagnostic("scaling", "ours", "blobs", params, about=axis, found=results)
 
 
 def test_times_are_medians_of_the_calls_at_a_size() -> None:
     assert medians({"x": [2, 1, 2, 2], "seconds": [5.0, 1.0, 3.0, 4.0]}) == [(1, 1.0), (2, 4.0)]
 
 
-def test_threads_are_told_as_speed_up_and_efficiency() -> None:
-    told = [scaled("rows", [10, 20], [0.1, 0.2]), scaled("threads", [1, 2, 4], [1.0, 0.5, 0.5])]
-    (details,) = scaling_figures(told)
+def test_threads_are_shown_as_speed_up_and_efficiency() -> None:
+    messages = [scaled("rows", [10, 20], [0.1, 0.2]), scaled("threads", [1, 2, 4], [1.0, 0.5, 0.5])]
+    (details,) = scaling_figures(messages)
     (figure,) = details.blocks
     titles = [panel.y.title for panel in figure.spec.panels]
     assert titles == ["training time", "speed-up", "efficiency"]
@@ -240,16 +240,16 @@ def test_threads_are_told_as_speed_up_and_efficiency() -> None:
 @pytest.mark.parametrize(
     ("threads", "title"), [([1, 2, 4], "threads"), ([2, 4, 8], "threads over the fewest")]
 )
-def test_the_axis_of_threads_says_what_it_counts_in(threads, title) -> None:
+def test_axis_of_threads_names_its_unit(threads, title) -> None:
     (details,) = scaling_figures([scaled("threads", threads, [1.0, 0.5, 0.5])])
     (figure,) = details.blocks
     assert [panel.x.title for panel in figure.spec.panels] == [title] * 2
 
 
-def test_importances_are_drawn_where_they_are_known() -> None:
-    found = {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
-    told = Diagnostic("importance", "ours", "blobs", reference="theirs", found=found)
-    (details,) = importance_figures([told])
+def test_importances_are_drawn_if_known() -> None:
+    results = {"shares": [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]}
+    message = Diagnostic("importance", "ours", "blobs", reference="theirs", found=results)
+    (details,) = importance_figures([message])
     (figure,) = details.blocks
     assert len(figure.table.rows) == 2, "a column that nobody uses is left out"
-    assert importance_figures([replace(told, found={})]) == []
+    assert importance_figures([replace(message, found={})]) == []

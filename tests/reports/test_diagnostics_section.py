@@ -1,9 +1,9 @@
-"""What the report shows of diagnostics: a panel each, and why some have no answer."""
+"""Tests of the diagnostics section: a panel each, and reasons for missing results."""
 
 from dataclasses import replace
 
 import pytest
-from everything import answers
+from report_views import made_up_diagnostics
 
 from harness.analysis.diagnostics import Diagnostic
 from reports import Details, Figure, Page, Panel, Table, build_report, verdicts_json
@@ -11,7 +11,7 @@ from reports.sections import diagnostics
 
 
 @pytest.fixture(scope="module")
-def told():
+def text_of():
     shuffled = {
         "metric": "log_loss",
         "loss": 0.5,
@@ -20,21 +20,21 @@ def told():
         "low": (0.1, -0.1),
         "high": (0.3, 0.1),
     }
-    return (*answers(), Diagnostic("permutation", "ours", "blobs", {}, found=shuffled))
+    return (*made_up_diagnostics(), Diagnostic("permutation", "ours", "blobs", {}, found=shuffled))
 
 
 @pytest.fixture
 def page_with(views):
     view = views["typical"]()
-    return lambda *told: Page(replace(view, diagnostics=told))
+    return lambda *text_of: Page(replace(view, diagnostics=text_of))
 
 
-def test_a_run_without_diagnostics_has_no_such_section(page_with):
+def test_run_without_diagnostics_has_no_such_section(page_with):
     assert diagnostics.build(page_with()) is None
 
 
-def test_every_diagnostic_has_a_panel_a_note_and_a_row_an_answer(page_with, told):
-    fragment = diagnostics.build(page_with(*told))
+def test_every_diagnostic_has_a_panel_a_note_and_a_row_per_answer(page_with, text_of):
+    fragment = diagnostics.build(page_with(*text_of))
     assert [p.title for p in fragment.blocks] == list(diagnostics.TITLES.values())
     for panel in fragment.blocks:
         assert isinstance(panel, Panel)
@@ -49,8 +49,8 @@ def rows_of(page_with, one):
     return next(b for b in panel.blocks if isinstance(b, Table)).rows
 
 
-def test_a_difference_stands_out_with_its_size(page_with, told):
-    one = next(d for d in told if d.name == "determinism")
+def test_difference_is_highlighted_with_its_size(page_with, text_of):
+    one = next(d for d in text_of if d.name == "determinism")
     (row,) = rows_of(page_with, one)
     assert [cell.value for cell in row[2:]] == ["same", "differs", "unknown"]
     assert row[3].note.startswith("1 float64 step, log_loss by")
@@ -58,23 +58,23 @@ def test_a_difference_stands_out_with_its_size(page_with, told):
 
 
 @pytest.mark.parametrize(("load", "note"), [(0.5, ""), (7.5, "doubted: load 7.50 on 2")])
-def test_times_under_load_are_doubted(page_with, told, load, note):
-    one = next(d for d in told if d.name == "scaling")
+def test_times_under_load_are_marked(page_with, text_of, load, note):
+    one = next(d for d in text_of if d.name == "scaling")
     busy = replace(one, found={**one.found, "load": load, "processors": 2})
     (row,) = rows_of(page_with, busy)
     assert row[4].note.startswith(note)
     assert bool(row[4].note) == bool(note)
 
 
-def test_both_sides_of_a_pair_are_named(page_with, told):
-    one = next(d for d in told if d.name == "agreement")
+def test_both_sides_of_a_pair_are_named(page_with, text_of):
+    one = next(d for d in text_of if d.name == "agreement")
     (row,) = rows_of(page_with, one)
     assert row[0].note == "against theirs"
     assert row[-1].text == "–"  # a regression has no labels
 
 
-def test_curves_and_reliability_are_drawn_a_dataset(page_with, told):
-    drawn = {d.name: d for d in told if d.name in ("staged", "calibration")}
+def test_curves_and_reliability_are_drawn_per_dataset(page_with, text_of):
+    drawn = {d.name: d for d in text_of if d.name in ("staged", "calibration")}
     more = [replace(d, dataset="moons") for d in drawn.values()]
     panels = diagnostics.build(page_with(*drawn.values(), *more)).blocks
     figures = {
@@ -87,15 +87,15 @@ def test_curves_and_reliability_are_drawn_a_dataset(page_with, told):
     assert len(by_members.table.rows) == 6
 
 
-def test_without_seconds_there_is_one_chart(page_with, told):
-    one = next(d for d in told if d.name == "staged")
+def test_without_seconds_there_is_one_chart(page_with, text_of):
+    one = next(d for d in text_of if d.name == "staged")
     silent = replace(one, found={**one.found, "seconds": None})
     (panel,) = diagnostics.build(page_with(silent)).blocks
     assert len(panel.blocks[-1].blocks) == 1
     assert panel.blocks[1].rows[0][-1].text == "–"
 
 
-def test_what_was_not_answered_says_why(page_with):
+def test_missing_answer_gives_the_reason(page_with):
     silent = Diagnostic("margins", "ours", "blobs", reason="it is a single tree")
     (panel,) = diagnostics.build(page_with(silent)).blocks
     details = panel.blocks[-1]
@@ -103,20 +103,20 @@ def test_what_was_not_answered_says_why(page_with):
     assert details.blocks[0].rows[0][-1] == "it is a single tree"
 
 
-def test_the_whole_page_is_built_with_them_also_with_hostile_names(
-    page_with, told, sections, hostile_names, parse
+def test_whole_page_is_built_with_diagnostics_and_hostile_names(
+    page_with, text_of, sections, hostile_names, parse
 ):
     hostile = [
         replace(d, algorithm=name, dataset=name, reference=name)
-        for d, name in zip(told * 2, hostile_names.values(), strict=False)
+        for d, name in zip(text_of * 2, hostile_names.values(), strict=False)
     ]
     own = [section for section in sections if section.name == "diagnostics"]
-    html = build_report(page_with(*told, *hostile).view, own)
+    html = build_report(page_with(*text_of, *hostile).view, own)
     assert "This section failed" not in html
     assert "Reliability diagrams" in parse(html).text
 
 
-def test_the_json_has_every_answer(page_with, told):
-    given = verdicts_json(page_with(*told).view)["diagnostics"]
-    assert [d["name"] for d in given] == [d.name for d in told]
+def test_json_has_every_answer(page_with, text_of):
+    given = verdicts_json(page_with(*text_of).view)["diagnostics"]
+    assert [d["name"] for d in given] == [d.name for d in text_of]
     assert given[0]["found"]["best"] == 2

@@ -14,7 +14,7 @@ KINDS = ("typical", "hostile", "empty", "one_trial", "only_failures")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_markdown_is_a_paragraph_and_a_table(views, kind) -> None:
+def test_markdown_is_a_paragraph_and_a_table(views, kind) -> None:
     view = views[kind]()
     lines = markdown_summary(view).splitlines()
     assert lines[0].startswith("**")
@@ -34,40 +34,40 @@ def test_no_name_becomes_markup_or_a_mention(hostile_names) -> None:
         assert not re.search(r"(?<!\\)[<>@*`|\[\]#]", shown)
 
 
-def test_failures_are_told_in_markdown(views) -> None:
-    told = markdown_summary(views["only_failures"]()).replace("\N{NO-BREAK SPACE}", " ")
-    assert "Failed: 96 trials and 2 duels." in told
+def test_failures_are_reported_in_markdown(views) -> None:
+    markdown = markdown_summary(views["only_failures"]()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Failed: 96 trials and 2 duels." in markdown
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_json_is_strict_and_has_every_verdict(views, kind) -> None:
+def test_json_is_strict_and_has_every_verdict(views, kind) -> None:
     view = views[kind]()
-    found = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
-    assert set(found) == {"run", "accuracy", "counts", "speed", "parity", "diagnostics"} | {
+    data = json.loads(json.dumps(verdicts_json(view), allow_nan=False))
+    assert set(data) == {"run", "accuracy", "counts", "speed", "parity", "diagnostics"} | {
         "gates",
         "failures",
         "answers",
         "budget",
     }
-    assert len(found["accuracy"]) == len(view.accuracy)
-    assert len(found["speed"]) == len(view.speed)
-    assert {s["word"] for s in found["speed"]} <= {"faster", "slower", "undecided"}
+    assert len(data["accuracy"]) == len(view.accuracy)
+    assert len(data["speed"]) == len(view.speed)
+    assert {s["word"] for s in data["speed"]} <= {"faster", "slower", "undecided"}
 
 
-def test_the_json_names_what_failed(views) -> None:
-    found = verdicts_json(views["only_failures"]())["failures"]
-    assert sum(f["what"] == "trial" for f in found) == 96
-    assert sum(f["what"] == "duel" for f in found) == 2
-    assert {f["kind"] for f in found} == {"SIGSEGV"}
+def test_json_names_failures(views) -> None:
+    summary = verdicts_json(views["only_failures"]())["failures"]
+    assert sum(f["what"] == "trial" for f in summary) == 96
+    assert sum(f["what"] == "duel" for f in summary) == 2
+    assert {f["kind"] for f in summary} == {"SIGSEGV"}
 
 
-def test_gates_stand_with_the_verdicts(views) -> None:
+def test_gates_are_shown_with_the_verdicts(views) -> None:
     view = views["typical"]()
     gate = {"kind": "accuracy", "algorithm": view.accuracy[0].algorithm}
     config = {**view.run["config"], "experiment": {"gate": [gate]}}
-    found = verdicts_json(replace(view, run={**view.run, "config": config}))["gates"]
-    assert {told["gate"]["kind"] for told in found} == {"accuracy"}
-    assert {told["state"] for told in found} <= {"pass", "fail", "undecided"}
+    summary = verdicts_json(replace(view, run={**view.run, "config": config}))["gates"]
+    assert {message["gate"]["kind"] for message in summary} == {"accuracy"}
+    assert {message["state"] for message in summary} <= {"pass", "fail", "undecided"}
 
 
 def test_trees_that_could_not_be_compared_are_failures(views, sections, parse) -> None:
@@ -75,24 +75,24 @@ def test_trees_that_could_not_be_compared_are_failures(views, sections, parse) -
     failed = replace(view.parity[0], status=Status.TIMEOUT, reason="not done within 1 s")
     quiet = replace(view, parity=(failed,))
     before = len(verdicts_json(replace(view, parity=()))["failures"])
-    told = verdicts_json(quiet)["failures"]
-    assert len(told) == before + 1
-    assert (told[-1]["what"], told[-1]["status"]) == ("comparison", "timeout")
+    summary = verdicts_json(quiet)["failures"]
+    assert len(summary) == before + 1
+    assert (summary[-1]["what"], summary[-1]["status"]) == ("comparison", "timeout")
     assert "1 tree comparison" in markdown_summary(quiet).replace("\N{NO-BREAK SPACE}", " ")
     page = parse(build_report(quiet, sections)).text
     assert "1 tree comparison did not finish: not done within 1 s" in page
     assert "Trees that could not be compared" in page
 
 
-def test_an_unbounded_interval_is_null_in_json(views) -> None:
+def test_unbounded_interval_is_null_in_json(views) -> None:
     view = views["typical"]()
     open_ended = replace(view.speed[0], ratio=Interval(0.0, 2.0, math.inf))
-    found = verdicts_json(replace(view, speed=(open_ended,)))["speed"][0]
-    assert found["ratio"]["high"] is None
-    assert found["word"] == "undecided"
+    summary = verdicts_json(replace(view, speed=(open_ended,)))["speed"][0]
+    assert summary["ratio"]["high"] is None
+    assert summary["word"] == "undecided"
 
 
-def test_rungs_and_gates_are_told_in_short(views) -> None:
+def test_parity_levels_and_gates_are_summarised(views) -> None:
     view = views["typical"]()
     one = replace(view.parity[0], rung="L3", params=({}, {}))
     two = replace(one, dataset="another", rung="")
@@ -100,13 +100,15 @@ def test_rungs_and_gates_are_told_in_short(views) -> None:
     gate = {"kind": "rung", "algorithm": one.algorithm, "datasets": ["another"], "limit": "L2"}
     config = {"experiment": {"gate": [gate]}}
     view = replace(view, parity=(one, two, moved), run={**view.run, "config": config})
-    told = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
+    markdown = markdown_summary(view).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
     names = (one.algorithm, one.reference)
     beside = "Trees of {} compared with those of {}: ".format(*names)
-    assert f"{beside}L3 on 1 dataset and no parity level on 1 " in told
-    assert "Trees of {} in mode exact compared with those of {}: L2 on 1 ".format(*names) in told
-    assert "Gates: 1 fails." in told
-    found = verdicts_json(view)["parity"]
-    assert [p["rung"] for p in found] == ["L3", "", "L2"]
-    assert all(isinstance(sentence, str) for p in found for sentence in p["differences"])
-    assert "comparison" not in found[0]
+    assert f"{beside}L3 on 1 dataset and no parity level on 1 " in markdown
+    assert (
+        "Trees of {} in mode exact compared with those of {}: L2 on 1 ".format(*names) in markdown
+    )
+    assert "Gates: 1 fails." in markdown
+    summary = verdicts_json(view)["parity"]
+    assert [p["rung"] for p in summary] == ["L3", "", "L2"]
+    assert all(isinstance(sentence, str) for p in summary for sentence in p["differences"])
+    assert "comparison" not in summary[0]

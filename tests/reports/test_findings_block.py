@@ -1,4 +1,4 @@
-"""The findings of the checks on the first screen."""
+"""Tests of the check findings on the first screen."""
 
 from dataclasses import replace
 
@@ -19,11 +19,11 @@ def finding(code: str, severity: Severity, sentence: str = "a sentence") -> Find
     return Finding(code, severity, sentence, f"docs/checks.md#{code.lower()}", "mine")
 
 
-def test_a_run_without_findings_has_no_block(view) -> None:
+def test_run_without_findings_has_no_block(view) -> None:
     assert findings_block(Page(replace(view, findings=()))) is None
 
 
-def test_findings_stand_on_the_first_screen_with_problems_first(view) -> None:
+def test_findings_are_on_the_first_screen_with_problems_first(view) -> None:
     findings = (
         finding("DATA010", Severity.NOTE),
         finding("DATA001", Severity.WARNING),

@@ -1,4 +1,4 @@
-"""What stands at the top: the matrix of verdicts, which to take, what changed."""
+"""Tests of the first screen: the matrix of verdicts, the recommendation, the changes."""
 
 import math
 from dataclasses import replace
@@ -18,11 +18,11 @@ def view(views):
     return views["typical"]()
 
 
-def told(words) -> str:
+def text_of(words) -> str:
     """Return the text of words."""
     if isinstance(words, str):
         return words
-    return words.text if hasattr(words, "text") else "".join(map(told, words))
+    return words.text if hasattr(words, "text") else "".join(map(text_of, words))
 
 
 def heads(table) -> list[str]:
@@ -32,7 +32,7 @@ def heads(table) -> list[str]:
 # ------------------------------------------------------------------ the matrix
 
 
-def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
+def test_pair_has_a_row_with_all_four_answers(view) -> None:
     table = overall(Page(view))
     assert heads(table)[:4] == ["Algorithm", "Same trees", "As accurate", "Difference of loss"]
     assert heads(table)[4:] == ["Train", "Predict", "Predict one row", "Fit memory"]
@@ -41,7 +41,7 @@ def test_a_pair_has_a_row_with_all_four_answers(view) -> None:
     assert pair_cell(Page(view).pairs[0]).note == "against sklearn_decision_tree"
 
 
-def test_the_matrix_leads_to_its_evidence(view) -> None:
+def test_matrix_links_to_its_evidence(view) -> None:
     def links(view) -> list[str]:
         notes = [
             b.words for b in summary.build(Page(view)).blocks if getattr(b, "role", "") == "note"
@@ -52,28 +52,28 @@ def test_the_matrix_leads_to_its_evidence(view) -> None:
     assert links(replace(view, parity=(), speed=(), duels=())) == ["#verdicts"]
 
 
-def test_what_was_not_measured_takes_no_column(view) -> None:
+def test_missing_measurements_have_no_column(view) -> None:
     assert len(heads(overall(Page(replace(view, speed=(), duels=()))))) == 4
 
 
-def test_a_rung_below_the_claim_stands_out(view) -> None:
+def test_parity_level_below_the_claim_is_highlighted(view) -> None:
     unsure = tuple(replace(p, verdict="inconclusive") for p in view.parity)
     undecided = [row[1] for row in overall(Page(replace(view, parity=unsure))).rows]
-    assert [(told(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
+    assert [(text_of(cell.text), cell.tone) for cell in undecided] == [("trees differ", "")] * 2
     cells = [row[1] for row in overall(Page(view)).rows]
-    assert [told(cell.text) for cell in cells] == ["no parity level"] * 2
+    assert [text_of(cell.text) for cell in cells] == ["no parity level"] * 2
     assert all(cell.tone == "bad" for cell in cells), "it claims L3"
     good = tuple(replace(p, rung="L3") for p in view.parity)
     mixed = (*good, replace(good[0], params=({"parity": "scikit-learn"}, {}), rung="L2"))
     first, second = (row[1] for row in overall(Page(replace(view, parity=mixed))).rows)
-    assert told(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
-    assert (told(second.text), second.tone) == ("L3 identical trees", "")
+    assert text_of(first.text) == "L3 identical trees L2 same trees", "a badge a mode"
+    assert (text_of(second.text), second.tone) == ("L3 identical trees", "")
     bare = overall(Page(replace(view, parity=()))).rows[0][1]
-    assert told(bare.text) == "not compared"
+    assert text_of(bare.text) == "not compared"
     assert bare.note == "claims L3\N{NO-BREAK SPACE}(scikit-learn)"
 
 
-def test_the_same_trees_are_those_of_the_best_mode(view) -> None:
+def test_equal_trees_are_those_of_the_best_mode(view) -> None:
     assert same_trees(Page(view)) == ("0 of 2", "2\N{NO-BREAK SPACE}pairs compared tree by tree")
     other = replace(view.parity[0], params=({"parity": "scikit-learn"}, {}), rung="L3")
     assert same_trees(Page(replace(view, parity=(*view.parity, other))))[0] == "1 of 2"
@@ -82,20 +82,20 @@ def test_the_same_trees_are_those_of_the_best_mode(view) -> None:
 
 def test_better_counts_as_accurate_and_undecided_does_not(view) -> None:
     pooled = [a for a in view.accuracy if not a.dataset]
-    said = (replace(pooled[0], verdict="better"), replace(pooled[1], verdict="inconclusive"))
-    found, words = as_accurate(Page(replace(view, accuracy=said)))
-    assert found == "1 of 2"
+    messages = (replace(pooled[0], verdict="better"), replace(pooled[1], verdict="inconclusive"))
+    result, words = as_accurate(Page(replace(view, accuracy=messages)))
+    assert result == "1 of 2"
     assert "1 better" in words
     assert "1 inconclusive" in words
 
 
-# ------------------------------------------------------------------ what to use
+# ------------------------------------------------------------------ the recommendation
 
 
-def test_the_first_screen_says_what_to_use(view) -> None:
+def test_first_screen_recommends_an_algorithm(view) -> None:
     boxes = {box.title: box for box in summary.build(Page(view)).blocks[-1].blocks}
     (items,) = boxes["What to use"].blocks
-    assert "What could change this" in " ".join(map(told, items.items))
+    assert "What could change this" in " ".join(map(text_of, items.items))
 
 
 def test_without_scores_nothing_is_recommended(views) -> None:
@@ -104,7 +104,7 @@ def test_without_scores_nothing_is_recommended(views) -> None:
         assert "What to use" not in [box.title for box in boxes]
 
 
-# ------------------------------------------------------------------ what changed
+# ------------------------------------------------------------------ changes
 
 
 @pytest.fixture
@@ -124,13 +124,13 @@ def compared(view):
     )
 
 
-def test_changes_are_told_with_the_worst_first(view, compared) -> None:
+def test_changes_are_listed_with_the_worst_first(view, compared) -> None:
     page = Page(replace(view, previous=compared))
     fragment = changes.build(page)
     table = next(b for b in fragment.blocks if getattr(b, "name", "") == "changes")
     assert [row[2].value for row in table.rows] == ["worse", "better", "equivalent"]
     assert fragment.badge == "2", "one worse, one that failed"
-    texts = [told(b.title) for b in summary.build(page).blocks[-1].blocks]
+    texts = [text_of(b.title) for b in summary.build(page).blocks[-1].blocks]
     assert texts[-1] == "What changed"
 
 
@@ -140,17 +140,17 @@ def test_without_an_earlier_run_nothing_changed(view) -> None:
     assert "What changed" not in [box.title for box in boxes]
 
 
-def test_a_difference_that_is_rounding_is_shown_as_none(view) -> None:
+def test_rounding_difference_is_shown_as_none(view) -> None:
     pooled = next(a for a in view.accuracy if not a.dataset)
     tiny = replace(pooled, difference=replace(pooled.difference, value=-1.1e-17))
     row = overall(Page(replace(view, accuracy=(tiny,)))).rows[0]
-    assert told(row[3].text) == "0\N{NO-BREAK SPACE}%"
+    assert text_of(row[3].text) == "0\N{NO-BREAK SPACE}%"
     assert math.isclose(row[3].value, -1.1e-17), "the CSV file has the number itself"
 
 
-def test_times_of_unlike_machines_are_told_to_be_left_out(view) -> None:
+def test_excluded_times_of_other_machines_are_reported(view) -> None:
     def cautions(view) -> str:
-        return " ".join(told(line) for line in summary._cautions(Page(view)))
+        return " ".join(text_of(line) for line in summary._cautions(Page(view)))
 
     assert "other kind" not in cautions(view)
     assert "3 on 1 other kind of machine" in cautions(replace(view, machines={"a": 9, "b": 3}))

@@ -88,7 +88,7 @@ def test_counts_ratios_and_differences() -> None:
 
 
 @given(st.text(st.characters()))
-def test_plain_text_hides_nothing(text) -> None:
+def test_plain_text_shows_control_characters(text) -> None:
     shown = formatting.plain(text)
     hidden = {c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Cn", "Zl", "Zp", "Cf")}
     assert hidden <= set("\u200c\u200d"), "joiners are part of words"
@@ -96,7 +96,7 @@ def test_plain_text_hides_nothing(text) -> None:
     assert formatting.plain(shown) == shown
 
 
-def test_plain_text_keeps_lines_where_asked() -> None:
+def test_plain_text_keeps_lines_if_requested() -> None:
     assert formatting.plain("a\n\tb\x00", lines=True) == "a\n\tb␀"
     assert formatting.plain("a\n\tb") == "a␊␉b"
     assert formatting.plain("x\u202etxt.exe") == "x[U+202E]txt.exe"
@@ -111,17 +111,17 @@ def test_short_text_fits(text, limit) -> None:
         assert shown == formatting.plain(text)
 
 
-def test_long_names_with_one_beginning_stay_two_names() -> None:
+def test_long_names_with_one_prefix_stay_different() -> None:
     assert formatting.short("x" * 1000 + "a") != formatting.short("x" * 1000 + "b")
     assert len(formatting.short("x" * 1000)) == 64
 
 
 @given(st.text(max_size=80))
-def test_a_slug_is_an_anchor(text) -> None:
+def test_slug_is_an_anchor(text) -> None:
     assert formatting.slug(text)
     assert all(c.isascii() and (c.isalnum() or c in "-_.") for c in formatting.slug(text))
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
-def test_slugs_of_names_that_differ_differ(one, other) -> None:
+def test_slugs_of_different_names_differ(one, other) -> None:
     assert (formatting.slug(one) == formatting.slug(other)) == (one == other)

@@ -1,4 +1,4 @@
-"""The index of a store, and the course of one experiment in a report."""
+"""Tests of the index of a store, and of the history of one experiment in a report."""
 
 import json
 import sys
@@ -45,10 +45,10 @@ def points():
     return tuple(point(i, 0.4 - 0.1 * i, 1.0 + i) for i in range(3))
 
 
-# ------------------------------------------------------------------ courses
+# ------------------------------------------------------------------ history
 
 
-def test_a_course_has_a_line_for_what_moved(points) -> None:
+def test_history_has_a_line_for_changed_values(points) -> None:
     figure = score_figure(points, "x")
     assert [panel.title for panel in figure.spec.panels] == ["bagging"], "the tree stood still"
     values = [row[3].value for row in figure.table.rows]
@@ -58,7 +58,7 @@ def test_a_course_has_a_line_for_what_moved(points) -> None:
     assert run_names(points) == ["00000000", "11111111", "22222222"]
 
 
-def test_one_run_is_no_course(points, views) -> None:
+def test_one_run_is_no_history(points, views) -> None:
     assert score_figure(points[:1], "x") is None
     assert speed_figure(points[:1], "x") is None
     view = views["one_trial"]()
@@ -67,7 +67,7 @@ def test_one_run_is_no_course(points, views) -> None:
     assert len(history.build(Page(replace(view, course=points))).blocks) == 4
 
 
-def test_scores_stand_in_a_row_a_thing_and_a_column_a_run(points) -> None:
+def test_scores_have_a_row_per_item_and_a_column_per_run(points) -> None:
     later = replace(points[2], levels=(*points[2].levels, level("new", "wine", 0.1)))
     table = scores_table((*points[:2], later), "scores")
     assert [c.title for c in table.columns[3:]] == [p.id for p in points]
@@ -77,14 +77,14 @@ def test_scores_stand_in_a_row_a_thing_and_a_column_a_run(points) -> None:
     assert not table.compare, "it takes the script of the index"
 
 
-def test_params_are_told_where_an_algorithm_has_several(points) -> None:
+def test_params_are_shown_if_an_algorithm_has_several(points) -> None:
     more = level("bagging", "wine", 0.3, json.dumps({"n_estimators": 60}))
     changed = replace(points[0], levels=(*points[0].levels, more))
     notes = [row[0].note for row in scores_table((changed, points[1]), "scores").rows]
     assert notes == ["{}", "", '{"n_estimators": 60}']
 
 
-def test_a_step_is_marked_and_told_by_its_share(points) -> None:
+def test_step_is_marked_and_given_as_a_share(points) -> None:
     line = [(float(i), v) for i, v in enumerate([1.0, 1.01, 0.99, 1.0, 1.5, 1.51, 1.49, 1.5])]
     assert steps_of(line) == {4: pytest.approx(0.5, abs=0.02)}
     several = tuple(point(i, 0.3, v) for i, (_, v) in enumerate(line))
@@ -96,7 +96,7 @@ def test_a_step_is_marked_and_told_by_its_share(points) -> None:
     assert all(key.colour != "amber" for key in speed_figure(points, "x").keys)
 
 
-def test_other_params_or_rows_are_a_line_and_a_row_of_their_own(points) -> None:
+def test_other_params_or_rows_have_their_own_line_and_row(points) -> None:
     other = replace(speed("bagging", "wine", 9.0), subject="other")
     both = [replace(p, speeds=(*p.speeds, other)) for p in points]
     lines: dict[str, list[float]] = {}
@@ -112,11 +112,11 @@ def test_without_asv_there_is_no_step(monkeypatch) -> None:
     assert steps_of([(float(i), v) for i, v in enumerate([1.0] * 5 + [2.0] * 5)]) == {}
 
 
-def test_ratios_failures_and_rungs_have_a_column_a_run(points) -> None:
+def test_ratios_failures_and_parity_levels_have_a_column_per_run(points) -> None:
     failed = replace(points[1], levels=(replace(points[1].levels[0], failed=2),))
     rung = Parity("bagging", "theirs", "wine", ({}, {}), "native", "raw", "L2", "", {}, None)
-    told = (points[0], replace(failed, parity=(rung,)))
-    tables = {t.name: t for t in other_tables(told, "quick")}
+    messages = (points[0], replace(failed, parity=(rung,)))
+    tables = {t.name: t for t in other_tables(messages, "quick")}
     assert set(tables) == {"ratios-quick", "failures-quick", "rungs-quick"}
     assert all(t.compare for t in tables.values())
     shown = {name: [cell.text for cell in t.rows[0][-2:]] for name, t in tables.items()}
@@ -139,7 +139,7 @@ def test_many_datasets_all_have_a_line(points) -> None:
 # ------------------------------------------------------------------ the index
 
 
-def test_an_index_links_to_the_reports_that_are_there(points, parse, tmp_path) -> None:
+def test_index_links_to_existing_reports(points, parse, tmp_path) -> None:
     older = [{**points[0].run, "id": f"20200101-000{i}-old{i}"} for i in (2, 1)]
     there = {points[1].id, older[1]["id"]}
     write_index(points, there, tmp_path / "index.html", older=older)
@@ -152,32 +152,32 @@ def test_an_index_links_to_the_reports_that_are_there(points, parse, tmp_path) -
     assert page.text.index(points[2].id) < page.text.index(points[0].id), "the newest first"
 
 
-def test_the_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
+def test_newest_two_runs_are_compared(points, parse, hostile_names) -> None:
     names = list(hostile_names.values())
     ratios = (RatioChange("a", "b", "wine", "fit", Interval(1, 1.1, 1.2), Interval(0.5, 0.6, 0.7)),)
     rungs = (
         RungChange("a", "b", "wine", "", "L3", "L1"),
         RungChange("a", "b", "x", "", "L2", "L2"),
     )
-    found = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
-    text = parse(build_index(points, (), newest=[found])).text.replace("\N{NO-BREAK SPACE}", " ")
+    result = RunComparison(points[0].run, points[1].run, 4, 0, 0, 0, (), (), (), ratios, rungs)
+    text = parse(build_index(points, (), newest=[result])).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "1 ratio of duels slower now; 1 pair with another parity level" in text
     assert "differs from before" in text
     assert f"harness compare {points[0].id} {points[1].id}" in text
-    hostile = replace(found, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
+    hostile = replace(result, ratios=tuple(replace(ratios[0], algorithm=n) for n in names))
     assert "<img" not in build_index((), (), newest=[hostile]).partition("<body>")[2]
 
 
-def test_a_store_without_runs_has_an_index_that_says_so(parse) -> None:
+def test_store_without_runs_has_an_index_that_says_so(parse) -> None:
     assert "There are no runs yet" in parse(build_index((), ())).text
 
 
-def test_one_run_has_nothing_to_be_compared_with(points, parse) -> None:
+def test_one_run_has_no_comparison(points, parse) -> None:
     text = parse(build_index(points[:1], ())).text
     assert "Compare two runs" not in text
 
 
-def test_hostile_runs_stay_text(points, parse, hostile_names) -> None:
+def test_hostile_runs_are_escaped(points, parse, hostile_names) -> None:
     hostile = [
         replace(
             p,
@@ -192,14 +192,14 @@ def test_hostile_runs_stay_text(points, parse, hostile_names) -> None:
     assert "This chart could not be drawn" not in page.text
 
 
-def test_a_link_to_a_report_leads_nowhere_else() -> None:
+def test_link_to_a_report_leads_nowhere_else() -> None:
     assert Report("20260101-0000-abcd").href == "report-20260101-0000-abcd.html"
     for name in ("../x", "a b", "https://example.org", ""):
         with pytest.raises(ValueError, match="is not the id of a run"):
             _ = Report(name).href
 
 
-def test_a_report_shows_its_history(points, views, sections, parse) -> None:
+def test_report_shows_its_history(points, views, sections, parse) -> None:
     view = replace(views["one_trial"](), course=points)
     own = [section for section in sections if section.name == "history"]
     text = parse(build_report(view, own)).text
@@ -207,13 +207,13 @@ def test_a_report_shows_its_history(points, views, sections, parse) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
-def test_two_runs_can_be_picked_and_compared(points, tmp_path: Path) -> None:
+def test_two_runs_can_be_selected_and_compared(points, tmp_path: Path) -> None:
     path = tmp_path / "index.html"
     path.write_text(build_index(points, ()), encoding="utf-8")
     browser = Browser(str(CHROMIUM))
     try:
         with browser.page(path) as page:
-            found = page.evaluate("""
+            values = page.evaluate("""
               const block = document.querySelector("[data-compare]");
               const [before, now] = block.querySelectorAll("select");
               const seen = () => [...block.querySelectorAll("thead th")]
@@ -230,7 +230,7 @@ def test_two_runs_can_be_picked_and_compared(points, tmp_path: Path) -> None:
     finally:
         browser.close()
     ids = [p.id for p in points]
-    assert found["all"] == ["Algorithm", "Dataset", "Metric", *ids]
-    assert found["picked"] == ["Algorithm", "Dataset", "Metric", ids[0], ids[2], "Change"]
-    assert found["change"] == "−50.0 %"
-    assert found["command"] == f"python -m harness compare {ids[0]} {ids[2]}"
+    assert values["all"] == ["Algorithm", "Dataset", "Metric", *ids]
+    assert values["picked"] == ["Algorithm", "Dataset", "Metric", ids[0], ids[2], "Change"]
+    assert values["change"] == "−50.0 %"
+    assert values["command"] == f"python -m harness compare {ids[0]} {ids[2]}"

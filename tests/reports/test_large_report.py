@@ -1,4 +1,4 @@
-"""What a report of two thousand outcomes costs: printed, and held to its size.
+"""Size of a report of two thousand outcomes: printed and limited.
 
 python -m pytest -s -m slow tests/reports/test_large_report.py
 """
@@ -14,7 +14,7 @@ LARGEST = 8_000_000  # bytes
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("datasets", "splits"), [(34, 2), (60, 1)])
-def test_a_large_report_stays_small(views, sections, datasets, splits) -> None:
+def test_large_report_stays_small(views, sections, datasets, splits) -> None:
     view = views["large"](datasets, splits)
     began, worked = time.perf_counter(), time.process_time()
     page = build_report(view, sections)

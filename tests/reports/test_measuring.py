@@ -1,4 +1,4 @@
-"""The sections on how it was measured and what was held against it: duels and gates."""
+"""Tests of the sections on measurement conditions and gates."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def html_of(fragment) -> str:
     return str(Renderer().blocks(fragment.blocks))
 
 
-def fought(view, **facts):
+def with_duel_facts(view, **facts):
     """Return a view whose first duel has these facts, and an A/A duel of ten launches beside it."""
     first = view.duels[0]
     calls = tuple(Sample("fit", 0.1, 0.1) for _ in "ab")
@@ -33,7 +33,7 @@ def fought(view, **facts):
     return replace(view, duels=(replace(first, facts=facts), own))
 
 
-def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
+def test_conditions_of_a_duel_are_on_the_page(typical) -> None:
     facts = {
         "launches": [{"load": [0.4, 9.5]}],
         "stopped": "stopped after 8 launches: the interval of train reaches ±1.50%",
@@ -41,23 +41,23 @@ def test_the_conditions_of_a_duel_reach_the_page(typical) -> None:
         "a": {"spin": {"OMP_WAIT_POLICY": "PASSIVE"}},
         "b": {"spin": {}},
     }
-    found = duels.build(Page(fought(typical, **facts)))
-    assert found is not None
-    page = html_of(found)
+    result = duels.build(Page(with_duel_facts(typical, **facts)))
+    assert result is not None
+    page = html_of(result)
     assert "stopped after 8 launches" in page
     assert "OMP_WAIT_POLICY=PASSIVE" in page
     assert "busy machine: load average up to 9.5" in page
-    assert found.badge == "1 doubted"
+    assert result.badge == "1 doubted"
     assert "itself (A/A)" in page
     assert "±0.0%" in page  # equal calls: the floor of nothing
 
 
-def test_spin_settings_that_nobody_set_are_the_libraries_own() -> None:
+def test_unset_spin_settings_are_library_defaults() -> None:
     assert spin_words({"spin": {"OMP_WAIT_POLICY": ""}}) == "the libraries' defaults"
     assert spin_words({"a": {"spin": {"X": "1"}}, "b": {"spin": {"X": "2"}}}) == "X=1 or 2"
 
 
-def test_a_run_without_duels_has_no_section_of_them(typical) -> None:
+def test_run_without_duels_has_no_duel_section(typical) -> None:
     assert duels.build(Page(replace(typical, duels=()))) is None
 
 
@@ -92,7 +92,7 @@ def test_first_calls_of_variants_are_not_pooled(typical) -> None:
     assert [row[0].value for row in panel.blocks[1].rows] == names
 
 
-def test_a_very_first_use_is_what_compiling_took(typical) -> None:
+def test_first_use_is_compile_time(typical) -> None:
     uses = (FirstUse("a", 2.0, functions=3), FirstUse("b", 0.1), FirstUse("c", 9.0, functions=1))
     (panel,) = phases.very_first(Page(replace(typical, first_uses=uses)))
     (figure,) = panel.blocks
@@ -107,8 +107,8 @@ def test_a_very_first_use_is_what_compiling_took(typical) -> None:
         9,
     ]
     assert [row[1].note for row in figure.table.rows] == ["", "all from the cache", ""]
-    (said,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
-    assert "did not measure the very first use" in said.words
+    (reported,) = phases.very_first(Page(replace(typical, first_uses=uses[1:2])))
+    assert "did not measure the very first use" in reported.words
     assert phases.very_first(Page(typical)) == []
 
 
@@ -126,24 +126,24 @@ def test_gates_show_their_state_and_their_limit(typical) -> None:
         {"kind": "accuracy", "algorithm": "decision_tree", "limit": 0.9},
         {"kind": "speed", "algorithm": "nobody", "limit": 2},
     )
-    found = gates.build(page)
-    assert found is not None
-    text = html_of(found)
+    result = gates.build(page)
+    assert result is not None
+    text = html_of(result)
     assert "at least −90.0 % of the gap" in text
     assert "at least ×2.00" in text
     assert "no train duel of nobody against *" in text
 
 
-def test_an_experiment_without_gates_has_no_section(typical) -> None:
+def test_experiment_without_gates_has_no_section(typical) -> None:
     assert gates.build(Page(typical)) is None
 
 
-def test_gates_of_hostile_names_are_shown_as_they_are(views) -> None:
+def test_gates_of_hostile_names_are_escaped(views) -> None:
     view = views["hostile"]()
     page = gated(view, {"kind": "accuracy", "algorithm": "*"})
-    found = gates.build(page)
-    assert found is not None
-    assert "<script>alert" not in html_of(found)
+    result = gates.build(page)
+    assert result is not None
+    assert "<script>alert" not in html_of(result)
     decisions = gates.decide_gates(gates.gates_of(page.view.run["config"]), page.view)
     assert len(gate_rows(decisions)) == len(decisions) > 1
     markdown = gates_markdown(decisions, "r")
@@ -153,7 +153,7 @@ def test_gates_of_hostile_names_are_shown_as_they_are(views) -> None:
     assert len(lengths) == 1, "a name opened a column of its own"
 
 
-def test_what_became_worse_is_listed_first(typical) -> None:
+def test_regressions_are_listed_first(typical) -> None:
     words = [row[0].split()[1] for row in change_rows(typical.accuracy)]
     order = ["worse", "inconclusive", "better", "equivalent"]
     assert words == sorted(words, key=order.index)

@@ -1,4 +1,4 @@
-"""What each library was told reaches the page: the map, the tracks, the searches, the posterior."""
+"""Tests of the parameters on the page: the map, the tracks, the searches, the posterior."""
 
 from dataclasses import replace
 
@@ -34,27 +34,27 @@ def mapped(view: RunView) -> RunView:
     return replace(view, algorithms=facts, run={**view.run, "config": config})
 
 
-def test_the_map_says_each_librarys_word_and_how_well_it_fits(typical) -> None:
-    found = parameters.build(Page(mapped(typical)))
-    assert found is not None
-    page = html_of(found)
-    for told in ("n_estimators", "trees = 30", "exact", "approximate", "impossible"):
-        assert told in page
+def test_parameter_map_names_each_library_parameter_and_its_match(typical) -> None:
+    result = parameters.build(Page(mapped(typical)))
+    assert result is not None
+    page = html_of(result)
+    for message in ("n_estimators", "trees = 30", "exact", "approximate", "impossible"):
+        assert message in page
     assert "scaled by the mean row weight" in page
     assert "not declared" in page  # an algorithm without any
 
 
-def test_a_run_that_declares_nothing_shows_its_params_only(typical) -> None:
-    found = parameters.build(Page(typical))
-    assert found is not None
-    page = html_of(found)
+def test_run_without_declarations_shows_its_params_only(typical) -> None:
+    result = parameters.build(Page(typical))
+    assert result is not None
+    page = html_of(result)
     assert "Canonical parameters and" not in page
     assert "n_estimators=30" in page
     assert parameters.build(Page(replace(typical, cells=()))) is None
 
 
 def tracked(view: RunView) -> RunView:
-    """Return a view whose first algorithm stands on two tracks, one of them tuned."""
+    """Return a view whose first algorithm is on two tracks, one of them tuned."""
     tune = {"tune": {"configurations": [{"n": 1}, {"n": 2}], "inner_folds": 3}}
     facts = {"chosen": 1, "params": {"n": 2}, "losses": [0.2, 0.1, None], "inner_folds": 3}
     cells = []
@@ -68,14 +68,14 @@ def tracked(view: RunView) -> RunView:
     return replace(view, cells=tuple(cells), accuracy=tuple(accuracy))
 
 
-def test_tracks_and_searches_are_told(typical) -> None:
+def test_tracks_and_searches_are_shown(typical) -> None:
     page = html_of(parameters.build(Page(tracked(typical))))
     assert "Equal capacity: every library" in page
     assert "n=2 (in 3 of 3)" in page
     assert "the best of 2\N{NO-BREAK SPACE}configurations over 3 inner folds" in page
 
 
-def test_the_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
+def test_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
     page = Page(tracked(typical))
     names = set(page.names.values())
     assert "catboost (tuned)" in names
@@ -83,7 +83,7 @@ def test_the_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -
     assert "tuned track: " in html_of(verdicts.build(page))
 
 
-def test_the_posterior_stands_beside_the_interval(typical) -> None:
+def test_posterior_is_shown_beside_the_interval(typical) -> None:
     page = html_of(verdicts.build(Page(tracked(typical))))
     assert "P(equivalent)" in page
     assert "&lt;0.01" in page

@@ -1,4 +1,4 @@
-"""What the report says of trees that are the same, and of those that are not."""
+"""Tests of the section on equal and different trees."""
 
 from dataclasses import replace
 
@@ -33,11 +33,11 @@ def panels(fragment):
     return [block for block in fragment.blocks if isinstance(block, Panel)]
 
 
-def test_a_run_without_parity_has_no_such_section(section):
+def test_run_without_parity_has_no_such_section(section):
     assert section(parity=()) is None
 
 
-def test_the_matrix_has_a_row_a_dataset_and_a_column_a_pair(typical, section):
+def test_matrix_has_a_row_per_dataset_and_a_column_per_pair(typical, section):
     fragment = section()
     assert isinstance(fragment, Fragment)
     matrix = next(b for b in fragment.blocks if isinstance(b, Table))
@@ -53,14 +53,14 @@ def test_the_matrix_has_a_row_a_dataset_and_a_column_a_pair(typical, section):
     ("rung", "claimed", "tone"),
     [("L3", "L3", ""), ("L3", "L2", ""), ("L2", "L3", "bad"), ("", "", ""), ("", "L0", "bad")],
 )
-def test_a_rung_lower_than_claimed_stands_out(typical, section, rung, claimed, tone):
+def test_parity_level_lower_than_claimed_is_highlighted(typical, section, rung, claimed, tone):
     one = replace(typical.parity[0], rung=rung, claimed=claimed)
     matrix = next(b for b in section(parity=(one,)).blocks if isinstance(b, Table))
     assert matrix.rows[0][1].tone == tone
     assert matrix.rows[0][1].value == rung
 
 
-def test_where_trees_part_both_are_drawn_and_both_gains_are_told(typical, section):
+def test_differing_trees_are_drawn_with_both_gains(typical, section):
     one = typical.parity[0]
     panel = section(parity=(one,)).blocks[-1]
     assert panel.title == f"{one.algorithm} and {one.reference} on {one.dataset}"
@@ -73,14 +73,14 @@ def test_where_trees_part_both_are_drawn_and_both_gains_are_told(typical, sectio
     assert gains.rows[1][1].text == "0.500000000"
 
 
-def test_many_panels_are_folded_and_those_of_equal_trees_stay_out(typical, section):
+def test_many_panels_are_folded_and_equal_trees_are_omitted(typical, section):
     one = typical.parity[0]
     same = replace(one, rung="L3", comparison=replace(one.comparison, differences=()))
     assert panels(section(parity=(same, same))) == []
     assert [p.folded for p in panels(section(parity=(one,) * 5))] == [True] * 5
 
 
-def test_what_was_not_compared_says_why(typical, section):
+def test_missing_comparison_gives_the_reason(typical, section):
     one = replace(typical.parity[0], comparison=None, reason="mine: trees not exported: <b>")
     panel = section(parity=(one,)).blocks[-1]
     assert "Not compared: mine: trees not exported: <b>" in panel.blocks[0].words[0]
@@ -96,7 +96,7 @@ LINES = (
 )
 
 
-def test_a_drawing_has_a_node_a_line_and_a_branch_to_each_child(parse):
+def test_drawing_has_a_line_per_node_and_a_branch_per_child(parse):
     page = parse(str(draw_tree(LINES, "a tree")))
     svg = page.all("svg")[0]
     assert (svg["role"], svg["aria-label"]) == ("img", "a tree")
@@ -115,7 +115,7 @@ def test_only_the_marked_node_has_its_shape_and_colour(parse):
     assert [a["font-weight"] for a in page.all("tspan") if "font-weight" in a] == ["700"]
 
 
-def test_a_drawing_needs_no_style_and_hides_no_text(parse, hostile_names):
+def test_drawing_needs_no_style_and_hides_no_text(parse, hostile_names):
     lines = [
         Line(i % 3 and 1, "left", name, 1, "split") for i, name in enumerate(hostile_names.values())
     ]

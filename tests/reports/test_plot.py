@@ -1,4 +1,4 @@
-"""The plots that are drawn here: axes, marks, names, and what each chart is made of."""
+"""Tests of our own plots: axes, marks, names and contents."""
 
 import math
 import re
@@ -37,7 +37,7 @@ def numbers(root: ET.Element) -> list[float]:
 
 
 @given(st.lists(st.floats(1e-9, 1e9), max_size=20))
-def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
+def test_log_axis_spans_its_values_with_few_ticks(values) -> None:
     (low, high), ticks = axes.log_scale(values)
     assert all(low <= v <= high for v in values)
     assert ticks == sorted(ticks)
@@ -45,7 +45,7 @@ def test_a_log_axis_spans_its_values_with_few_ticks(values) -> None:
     assert 1 <= len(ticks) <= 7
 
 
-def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
+def test_log_scale_ignores_nonpositive_values() -> None:
     assert axes.log_scale([0.0, -1.0, float("inf"), 2.0, 20.0]) == (
         [1.6, 25.0],
         [2, 3, 5, 10, 20],
@@ -53,7 +53,7 @@ def test_log_scale_ignores_what_a_log_axis_cannot_show() -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=20), st.integers(2, 8))
-def test_a_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> None:
+def test_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> None:
     axis = axes.linear(values, most=most)
     assert all(axis.low <= v <= axis.high for v in values)
     assert len(axis.ticks) == len(axis.labels) <= most + 1
@@ -61,19 +61,19 @@ def test_a_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> No
     assert all(0 <= axis.share(v) <= 1 for v in values)
 
 
-def test_what_is_not_finite_moves_no_axis() -> None:
+def test_nonfinite_values_move_no_axis() -> None:
     assert axes.linear([1.0, math.inf, math.nan, 2.0]) == axes.linear([1.0, 2.0])
     assert axes.linear([0.0, 1.0], zero=True).low == 0.0
 
 
-def test_an_axis_of_zeros_alone_has_room_above_them() -> None:
+def test_axis_of_zeros_has_room_above_them() -> None:
     axis = axes.linear([0.0, 0.0], zero=True)
     assert axis.low == 0.0 < axis.high
     assert axis.share(0.0) == 0.0
     assert axis.ticks[0] == 0.0
 
 
-def test_rows_stand_from_the_top() -> None:
+def test_rows_are_drawn_from_the_top() -> None:
     axis = axes.rows(["a", "b", "c"])
     assert axis.share(0) > axis.share(1) > axis.share(2)
     assert axis.labels == ["a", "b", "c"]
@@ -82,7 +82,7 @@ def test_rows_stand_from_the_top() -> None:
 @pytest.mark.parametrize(
     ("value", "label"), [(0.0, "0"), (0.25, "0.25"), (-3.0, "−3"), (1e6, "1e6"), (2e-5, "2e−5")]
 )
-def test_ticks_are_told_briefly(value, label) -> None:
+def test_tick_labels_are_short(value, label) -> None:
     assert axes.number(value) == label
 
 
@@ -91,7 +91,7 @@ def test_times_and_ratios_have_their_units() -> None:
     assert axes.brief_ratio(0.5) == "×0.5"
 
 
-# ------------------------------------------------------------------ the picture
+# ------------------------------------------------------------------ the image
 
 
 def a_panel(**rest) -> Panel:
@@ -105,7 +105,7 @@ def a_panel(**rest) -> Panel:
     return Panel(x, y, marks, **rest)
 
 
-def test_a_plot_is_an_image_with_a_name_and_its_words() -> None:
+def test_plot_is_an_image_with_a_name_and_a_description() -> None:
     root = parsed(Plot([a_panel(title="first"), a_panel()]), 'a "plot" & <b>')
     assert root.get("role") == "img"
     assert root.get("aria-label") == 'a "plot" & <b>'
@@ -113,7 +113,7 @@ def test_a_plot_is_an_image_with_a_name_and_its_words() -> None:
     assert {e.tag.split("}")[1] for e in root.iter()} <= ALLOWED
 
 
-def test_everything_lies_within_the_picture() -> None:
+def test_everything_lies_within_the_image() -> None:
     root = parsed(Plot([a_panel() for _ in range(5)], across=2))
     width, height = float(root.get("width")), float(root.get("height"))
     for e in root.iter():
@@ -122,7 +122,7 @@ def test_everything_lies_within_the_picture() -> None:
             assert 0 <= float(y) <= height
 
 
-def test_hostile_names_are_text(hostile_names) -> None:
+def test_hostile_names_are_escaped(hostile_names) -> None:
     names = list(hostile_names.values())
     x, y = axes.linear([0, 1]), axes.rows(names)
     marks = [Label((0, i), name) for i, name in enumerate(names)]
@@ -131,7 +131,7 @@ def test_hostile_names_are_text(hostile_names) -> None:
     assert len(set(texts(root)) & set(y.labels)) == len(names), "no two names became one"
 
 
-def test_labels_of_an_axis_do_not_touch() -> None:
+def test_axis_labels_do_not_overlap() -> None:
     axis = axes.Axis(0, 1, (0.0, 0.01, 1.0), ("a long label", "another one", "end"))
     assert set(texts(parsed(Plot([Panel(axis, axes.linear([0, 1]), [])])))) >= {
         "a long label",
@@ -140,16 +140,16 @@ def test_labels_of_an_axis_do_not_touch() -> None:
     assert "another one" not in texts(parsed(Plot([Panel(axis, axes.linear([0, 1]), [])])))
 
 
-def test_names_beside_points_cover_no_other_name() -> None:
+def test_names_beside_points_do_not_overlap() -> None:
     panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), [], width=300, height=200)
     crowd = [(f"name {i}", (0.5, 0.5 + i * 1e-3)) for i in range(30)]
-    found = beside(crowd, panel)
-    assert 1 <= len(found) <= 4, "one a side of the crowd"
+    result = beside(crowd, panel)
+    assert 1 <= len(result) <= 4, "one a side of the crowd"
     spread = [("a", (0.1, 0.1)), ("b", (0.9, 0.9))]
     assert [label.text for label in beside(spread, panel)] == ["a", "b"]
 
 
-def test_the_estimate_of_a_label_is_rather_too_wide() -> None:
+def test_estimated_label_width_is_an_upper_bound() -> None:
     # widths of Liberation Sans at 12 px, as a browser lays them out
     for text, wide in (("gradient_boosting", 97.4), ("iiiiii", 16.0), ("WWWW", 45.3)):
         assert wide * 0.85 <= width_of(text) <= wide * 1.5
@@ -158,7 +158,7 @@ def test_the_estimate_of_a_label_is_rather_too_wide() -> None:
 # ------------------------------------------------------------------ the charts
 
 
-def test_an_unbounded_interval_reaches_to_the_edge() -> None:
+def test_unbounded_interval_reaches_the_edge() -> None:
     plot = ratios([Estimate("a", "undecided", 0.0, 2.0, math.inf)])
     (panel,) = plot.panels
     (line,) = [m for m in panel.marks if isinstance(m, Lines) and m.dash == "1 4" and m.lines]
@@ -166,7 +166,7 @@ def test_an_unbounded_interval_reaches_to_the_edge() -> None:
     assert all(map(math.isfinite, numbers(parsed(plot))))
 
 
-def test_a_hopeless_interval_does_not_squash_the_others() -> None:
+def test_very_wide_interval_does_not_compress_the_others() -> None:
     near = Estimate("near", "equivalent", -0.004, 0.001, 0.005, (-0.003, 0.004))
     far = Estimate("far", "inconclusive", -5.0, 0.01, 5.0, (-4.0, 4.0))
     (panel,) = differences([near, far], 0.01, "difference").panels
@@ -175,28 +175,28 @@ def test_a_hopeless_interval_does_not_squash_the_others() -> None:
     assert band.boxes == [(-0.01, -0.5, 0.01, 1.5)]
 
 
-def test_strips_go_logarithmic_where_one_value_would_squash_the_others() -> None:
+def test_strips_are_logarithmic_if_one_value_would_compress_the_others() -> None:
     def log(values):
-        found = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
-        return strips(found, [("score", "log_loss", "loss")]).panels[0].x.log
+        results = [{"name": str(v), "kind": "from scratch", "score": v} for v in values]
+        return strips(results, [("score", "log_loss", "loss")]).panels[0].x.log
 
     assert not log([0.1, 0.2, 0.3])
     assert log([0.1, 0.2, 15.0])
     assert not log([-0.1, 0.2, 15.0])
 
 
-def test_a_row_without_a_value_keeps_its_place() -> None:
-    found = [
+def test_row_without_a_value_keeps_its_place() -> None:
+    results = [
         {"name": "a", "kind": "from scratch", "score": None},
         {"name": "b", "kind": "from scratch", "score": 1.0},
     ]
-    (panel,) = strips(found, [("score", "loss", "loss")]).panels
+    (panel,) = strips(results, [("score", "loss", "loss")]).panels
     assert panel.y.labels == ["a", "b"]
     dots = [p for m in panel.marks if isinstance(m, Dots) for p in m.points]
     assert dots == [(1.0, 1)]
 
 
-def test_the_front_is_of_those_that_nobody_beats_in_both() -> None:
+def test_pareto_front_has_only_undominated_points() -> None:
     points = [(1.0, 5.0), (2.0, 5.0), (3.0, 1.0), (4.0, 2.0), (math.nan, 0.0), (5.0, 0.5)]
     assert front(points) == [0, 2, 5]
     rng = np.random.default_rng(0)
@@ -205,7 +205,7 @@ def test_the_front_is_of_those_that_nobody_beats_in_both() -> None:
     assert set(front(some)) == set(range(40)) - beaten
 
 
-def test_legends_name_only_what_is_drawn() -> None:
+def test_legends_name_only_drawn_items() -> None:
     assert [key.text for key in legends.keys(legends.SPEEDS, ["slower"])] == ["slower"]
     for meanings in (legends.ORIGINS, legends.SPEEDS, legends.VERDICTS):
         symbols, shapes, colours = zip(*meanings.values(), strict=True)

@@ -1,4 +1,4 @@
-"""``harness report``: a page, an index, Markdown or JSON, and opening what was written."""
+"""Tests of ``harness report``: page, index, Markdown or JSON, and opening the result."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from worlds import World, stored
+from fake_runs import FakeRun, store_fake_run
 
 from harness import api
 from harness.cli import harness
@@ -19,19 +19,19 @@ def results(tmp_path_factory):
     """Return a folder of results with two runs of one experiment."""
     folder = tmp_path_factory.mktemp("two")
     for sharpness in (2.0, 1.0):
-        world = World()
-        world.classify("ours", sharpness=sharpness)
-        world.classify("theirs")
-        stored(world, folder)
+        fake = FakeRun()
+        fake.classify("ours", sharpness=sharpness)
+        fake.classify("theirs")
+        store_fake_run(fake, folder)
     return folder / "results"
 
 
 @pytest.fixture
 def opened(monkeypatch):
     """Return the addresses that would have been opened in a browser."""
-    found = []
-    monkeypatch.setattr(webbrowser, "open", found.append)
-    return found
+    result = []
+    monkeypatch.setattr(webbrowser, "open", result.append)
+    return result
 
 
 def report(results, *words):
@@ -40,7 +40,7 @@ def report(results, *words):
     )
 
 
-def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
+def test_report_is_compared_with_the_run_before(results, opened) -> None:
     done = report(results, "--open")
     path = results / done.stdout.strip().rpartition("/")[2]
     page = path.read_text()
@@ -50,7 +50,7 @@ def test_a_report_is_set_beside_the_run_before(results, opened) -> None:
     assert "This section failed" not in page
 
 
-def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
+def test_clock_set_back_hides_no_earlier_run(results) -> None:
     with sqlite3.connect(results / "harness.db") as rows:
         rows.execute("UPDATE run SET started = '2001-01-01T00:00:00+00:00' WHERE key = 2")
     rows.close()
@@ -59,12 +59,12 @@ def test_a_clock_that_was_set_back_hides_no_earlier_run(results) -> None:
     assert "What changed" in newest.read_text()
 
 
-def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
+def test_unrelated_run_in_between_hides_nothing(tmp_path) -> None:
     for dataset in ("blobs", "others", "blobs"):
-        world = World()
+        fake = FakeRun()
         for algorithm in ("ours", "theirs"):
-            world.classify(algorithm, dataset)
-        stored(world, tmp_path)
+            fake.classify(algorithm, dataset)
+        store_fake_run(fake, tmp_path)
     report(tmp_path / "results", "latest")
     report(tmp_path / "results", "--all")
     for page in (tmp_path / "results").glob("*.html"):
@@ -72,7 +72,7 @@ def test_a_run_of_something_else_in_between_hides_nothing(tmp_path) -> None:
         assert "What changed" in text or "The newest run against the one before" in text, page
 
 
-def test_the_index_has_every_run_and_links_to_reports(results, opened) -> None:
+def test_index_has_every_run_and_links_to_reports(results, opened) -> None:
     report(results, "latest")
     done = report(results, "--all")
     page = (results / "index.html").read_text()
@@ -97,15 +97,15 @@ def test_no_algorithm_is_imported_for_a_page(results, monkeypatch) -> None:
 
 
 def test_verdicts_and_summary_are_printed(results) -> None:
-    told = json.loads(report(results, "--json").stdout)
-    assert {"run", "accuracy", "speed", "parity", "failures"} <= set(told)
+    data = json.loads(report(results, "--json").stdout)
+    assert {"run", "accuracy", "speed", "parity", "failures"} <= set(data)
     assert report(results, "--markdown").stdout.startswith("**test**")
 
 
 @pytest.mark.parametrize(
     "words", [("--all", "--json"), ("--all", "latest"), ("--json", "--markdown")]
 )
-def test_what_makes_no_sense_together_is_refused(results, words) -> None:
+def test_contradictory_options_are_refused(results, words) -> None:
     with pytest.raises(ConfigError, match="exclude each other"):
         report(results, *words)
 
@@ -113,14 +113,12 @@ def test_what_makes_no_sense_together_is_refused(results, words) -> None:
 @pytest.mark.parametrize(
     ("words", "times"), [((), 0), (("--open",), 1), (("--open", "--no-report"), 0)]
 )
-def test_a_run_opens_its_report_only_where_asked(
-    tmp_path, monkeypatch, opened, words, times
-) -> None:
+def test_run_opens_its_report_only_on_request(tmp_path, monkeypatch, opened, words, times) -> None:
     tally = SimpleNamespace(ends={}, reused=0, exit_code=0, sentence=lambda: "1 trial done")
     page = tmp_path / "report.html"
     view = SimpleNamespace(speed=(), accuracy=(), duels=(), cells=())
-    told = {"gates": None, "tally": tally, "registry": None, "view": view}
-    result = SimpleNamespace(run="r", path=tmp_path, report=lambda: page, **told)
+    messages = {"gates": None, "tally": tally, "registry": None, "view": view}
+    result = SimpleNamespace(run="r", path=tmp_path, report=lambda: page, **messages)
     monkeypatch.setattr(api, "carry_out", lambda *_: result)
     done = CliRunner().invoke(harness, ["run", "quick", *words], catch_exceptions=False)
     assert done.exit_code == 0

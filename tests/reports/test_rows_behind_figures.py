@@ -1,4 +1,4 @@
-"""What a figure draws stands in the rows behind it: every dot, every bar, and nothing is cut."""
+"""Tests that every dot and bar of a figure is in the table behind it, complete."""
 
 import math
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from reports import Figure, Fragment, Page, Table
 from reports.blocks.tables import csv_text
 from reports.charts.plot import Boxes, Dots, Lines, Plot
 
-GUIDES = ("muted", "ink", "paper")  # colours of lines that mark a place, and show no number
-# Sections whose rows hold what the bars are shares of, and those that draw roots of shares.
+GUIDES = ("muted", "ink", "paper")  # colours of marker lines, which show no number
+# Sections whose bars are shares of their rows, and those whose bars are roots of shares.
 SHARES = {"phases", "predictions"}
 ROOTS = "Share of the gains"
 
 
 def parts(block: object) -> Iterator[Figure | Table]:
-    """Yield every figure of a fragment, and every table that is none of a figure."""
+    """Yield every figure of a fragment, and every table outside of figures."""
     if isinstance(block, (Figure, Table)):
         yield block
     elif isinstance(block, (list, tuple)):
@@ -37,7 +37,7 @@ def tables(block: object) -> list[Table]:
 
 
 def numbers(*tables: Table | None) -> set[float]:
-    """Return every number that the rows hold, to six digits."""
+    """Return every number in the rows, to six digits."""
     cells = (cell for table in tables if table for row in table.rows for cell in row)
     values = (getattr(cell, "value", None) for cell in cells)
     return {rounded(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)}
@@ -48,7 +48,7 @@ def rounded(value: float) -> float:
 
 
 def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
-    """Yield every point that shows a number: dots, else the corners of lines with a meaning."""
+    """Yield every point that shows a number: dots, or the corners of labelled lines."""
     assert isinstance(figure.spec, Plot)
     for panel in figure.spec.panels:
         dots = [m for m in panel.marks if isinstance(m, Dots)]
@@ -60,23 +60,25 @@ def drawn(figure: Figure) -> Iterator[tuple[float, float]]:
                 yield from line
 
 
-@pytest.fixture(scope="module", params=["typical", "everything"])
-def told(request, views, sections):
-    """Return (section, figure) of all that a run shows."""
+@pytest.fixture(scope="module", params=["typical", "all_sections"])
+def figures_of_sections(request, views, sections):
+    """Return (section, figure) of all figures of a run."""
     page = Page(views[request.param]())
     built = [(section.name, section.build(page)) for section in sections]
     return [(n, f) for n, fragment in built if isinstance(fragment, Fragment)
             for f in figures(fragment)]  # fmt: skip
 
 
-def test_every_section_with_charts_is_looked_at(told) -> None:
-    assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {n for n, _ in told}
-    assert len(told) > 20
+def test_every_section_with_charts_is_checked(figures_of_sections) -> None:
+    assert {"datasets", "predictions", "quality", "speed", "tradeoff"} <= {
+        n for n, _ in figures_of_sections
+    }
+    assert len(figures_of_sections) > 20
 
 
-def test_every_dot_stands_in_a_row(told) -> None:
+def test_every_dot_is_in_a_row(figures_of_sections) -> None:
     lacking = []
-    for section, figure in told:
+    for section, figure in figures_of_sections:
         known = numbers(figure.table, figure.points)
         for x, y in drawn(figure):
             values = {x, y, x * x, y * y} if figure.title.startswith(ROOTS) else {x, y}
@@ -85,8 +87,8 @@ def test_every_dot_stands_in_a_row(told) -> None:
     assert lacking == []
 
 
-def test_every_bar_is_a_share_of_what_its_row_holds(told) -> None:
-    bars = [(n, f) for n, f in told if n in SHARES and any(
+def test_every_bar_is_a_share_of_its_row(figures_of_sections) -> None:
+    bars = [(n, f) for n, f in figures_of_sections if n in SHARES and any(
         isinstance(m, Boxes) for p in f.spec.panels for m in p.marks)]  # fmt: skip
     assert {n for n, _ in bars} == SHARES
     for _, figure in bars:
@@ -99,14 +101,14 @@ def test_every_bar_is_a_share_of_what_its_row_holds(told) -> None:
 
 
 def _is_share(share: float, row: list[float]) -> bool:
-    """Whether a number of a row is this share of some sum of its neighbours."""
+    """Return True if a number of a row is this share of some sum of its neighbours."""
     values = [v for v in row if math.isfinite(v) and v >= 0]
     sums = [sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1)]
     return any(s > 0 and abs(v / s - share) < 1e-6 for v in values for s in sums)
 
 
-def test_points_are_told_one_by_one(told) -> None:
-    for section, figure in told:
+def test_points_are_listed_individually(figures_of_sections) -> None:
+    for section, figure in figures_of_sections:
         if figure.points is not None and section in ("predictions", "timings"):
             dots = sum(len(m.points) for p in figure.spec.panels for m in p.marks
                        if isinstance(m, Dots))  # fmt: skip
@@ -116,7 +118,7 @@ def test_points_are_told_one_by_one(told) -> None:
             assert len(lines) == len(figure.points.rows) + 1
 
 
-def test_every_figure_tells_its_command_where_there_is_one(views, sections) -> None:
+def test_every_figure_shows_its_command_if_there_is_one(views, sections) -> None:
     page = Page(views["typical"]())
     for section in sections:
         for figure in figures(section.build(page)):
@@ -130,36 +132,36 @@ BESIDE = {"changes", "failures", "history", "parity"}
 
 @pytest.mark.parametrize(
     ("kind", "unnameable"),
-    [("typical", set()), ("everything", {"leaderboard-multiclass", "leaderboard-regression"})],
+    [("typical", set()), ("all_sections", {"leaderboard-multiclass", "leaderboard-regression"})],
 )
-def test_every_measured_table_tells_its_command(kind, unnameable, views, sections) -> None:
-    """But for the datasets with names that no shell could be given."""
+def test_every_measured_table_shows_its_command(kind, unnameable, views, sections) -> None:
+    """Datasets with names that no shell accepts are excluded."""
     page = Page(views[kind]())
     built = {s.name: s.build(page) for s in sections if s.name not in SETTINGS | BESIDE}
-    found = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}
-    lacking = {name for name, lines in found.items() if not lines}
+    results = {t.name: t.again.splitlines() for b in built.values() for t in tables(b)}
+    lacking = {name for name, lines in results.items() if not lines}
     lacking -= {name for name in lacking if name.endswith("-unanswered")}
     assert lacking == unnameable | {"accuracy"}  # its pairs are those of the matrix above it
-    for name, lines in found.items():
+    for name, lines in results.items():
         assert all(x.startswith(("python -m harness ", "# ")) for x in lines), name
 
 
-def test_the_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
+def test_commands_of_pairs_name_both_sides_and_the_dataset(views, sections) -> None:
     page = Page(views["typical"]())
-    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    results = {t.name: t.again for s in sections for t in tables(s.build(page))}
     pair = page.pairs[0]
-    assert f"-a {pair.algorithm} -a {pair.reference} " in found["verdicts"]
+    assert f"-a {pair.algorithm} -a {pair.reference} " in results["verdicts"]
     for verdict in page.accuracy(pair):
         named = f"# {pair.algorithm} against {pair.reference} on {verdict.dataset}\n"
-        line = found["verdict-matrix"].split(named)[1].splitlines()[0]
+        line = results["verdict-matrix"].split(named)[1].splitlines()[0]
         assert f"-d {verdict.dataset} " in line
-    assert "-a decision_tree -d wine -d digits" in found["leaderboard-multiclass"]
+    assert "-a decision_tree -d wine -d digits" in results["leaderboard-multiclass"]
 
 
-def test_a_duel_alone_is_fought_again_by_its_own_command(views, sections) -> None:
+def test_single_duel_has_its_own_rerun_command(views, sections) -> None:
     page = Page(views["typical"]())
     page.view.run["config"]["command"] = "duel"
-    found = {t.name: t.again for s in sections for t in tables(s.build(page))}
-    fought = [d.duel.id for d in page.view.duels]
-    assert all(f"duel --again {id_} --fresh" in found["verdicts"] for id_ in fought)
-    assert found["leaderboard-binary"] == ""
+    results = {t.name: t.again for s in sections for t in tables(s.build(page))}
+    duel_ids = [d.duel.id for d in page.view.duels]
+    assert all(f"duel --again {id_} --fresh" in results["verdicts"] for id_ in duel_ids)
+    assert results["leaderboard-binary"] == ""

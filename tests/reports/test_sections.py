@@ -1,4 +1,4 @@
-"""What the project's own sections say of a run."""
+"""Tests of the project's own report sections."""
 
 import math
 from dataclasses import replace
@@ -26,17 +26,17 @@ def page(typical):
     return Page(typical)
 
 
-def words(said) -> str:
-    """Return the text of words, wherever they stand."""
-    if isinstance(said, str):
-        return said
-    if hasattr(said, "text"):
-        return words(said.text)
-    return "".join(words(part) for part in said)
+def words(message) -> str:
+    """Return the text of words at any depth."""
+    if isinstance(message, str):
+        return message
+    if hasattr(message, "text"):
+        return words(message.text)
+    return "".join(words(part) for part in message)
 
 
 def text_of(block) -> str:
-    """Return all text of a block and of the blocks within."""
+    """Return all text of a block and of its nested blocks."""
     if isinstance(block, str):
         return block
     if isinstance(block, (list, tuple)):
@@ -49,7 +49,7 @@ def text_of(block) -> str:
 # ------------------------------------------------------------------ the page
 
 
-def test_a_cell_is_named_by_what_tells_it_apart(typical) -> None:
+def test_cell_is_named_by_its_distinguishing_parts(typical) -> None:
     cell = typical.cells[0]
     others = (
         cell,
@@ -64,7 +64,7 @@ def test_a_cell_is_named_by_what_tells_it_apart(typical) -> None:
     ]
 
 
-def test_the_primary_metric_is_the_one_with_scores(typical) -> None:
+def test_primary_metric_is_the_one_with_scores(typical) -> None:
     page = Page(typical)
     cell = typical.cells[0]
     assert page.metric(cell) == "log_loss"
@@ -76,7 +76,7 @@ def test_the_primary_metric_is_the_one_with_scores(typical) -> None:
     assert Page(replace(typical, cells=(alone,))).badness(alone) == -0.75
 
 
-def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> None:
+def test_pairs_come_from_verdicts_and_duels_and_never_with_itself(typical) -> None:
     again = replace(typical.speed[0], reference=typical.speed[0].algorithm)
     page = Page(replace(typical, speed=(*typical.speed, again)))
     known = [("decision_tree", "sklearn_decision_tree"), ("bagging", "sklearn_bagging")]
@@ -89,20 +89,20 @@ def test_pairs_come_from_verdicts_and_duels_and_never_with_oneself(typical) -> N
 
 def test_commands_are_quoted_for_a_shell(page) -> None:
     start = f"python -m harness run --again {page.of_run('id')}"
-    told = page.again(["a; rm -rf /"], ["$(x)"])
-    assert told == f"{start} -a 'a; rm -rf /' -d '$(x)' --fresh"
+    message = page.again(["a; rm -rf /"], ["$(x)"])
+    assert message == f"{start} -a 'a; rm -rf /' -d '$(x)' --fresh"
     every = {cell.algorithm for cell in page.view.cells}
     assert page.again(every, ["wine"]) == f"{start} -d wine --fresh", "all of them need no names"
     assert page.again(["a[1]*"]).endswith(" -a 'a[[]1][*]' --fresh"), "a name is no glob"
 
 
-def test_results_that_lie_elsewhere_are_named(typical) -> None:
+def test_results_folder_elsewhere_is_named(typical) -> None:
     page = Page(replace(typical, run={**typical.run, "results": "my runs"}))
     assert page.again().endswith(" --fresh --results 'my runs'")
     assert page.fight_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
 
 
-def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
+def test_overlapping_train_and_test_rows_are_reported_once_per_split(typical) -> None:
     facts = {"duplicates": 2, "test_rows": 50}
     cells = []
     for cell in typical.cells:
@@ -110,8 +110,8 @@ def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
         cells.append(replace(cell, outcomes=outcomes))
     fragment = dataset_panels.build(Page(replace(typical, cells=tuple(cells))))
     splits = len({o.trial.split for o in cells[0].outcomes})
-    told = f"{2 * splits} of {50 * splits} test rows repeat the features of a training row"
-    assert told in text_of(fragment.blocks[0])
+    message = f"{2 * splits} of {50 * splits} test rows repeat the features of a training row"
+    assert message in text_of(fragment.blocks[0])
     assert "test rows repeat" not in text_of(dataset_panels.build(Page(typical)).blocks)
 
 
@@ -130,14 +130,14 @@ def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
         (1.01, 1.10, 1.2, 0.05, "faster"),
     ],
 )
-def test_a_ratio_decides_beyond_its_interval_and_the_noise(
+def test_ratio_is_decided_beyond_its_interval_and_the_noise(
     typical, low, value, high, floor, word
 ) -> None:
     speed = replace(typical.speed[0], ratio=Interval(low, value, high), floor=floor)
     assert speed_word(speed) == word
 
 
-def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
+def test_ratios_of_several_datasets_are_given_as_a_range(typical) -> None:
     def at(value):
         return replace(typical.speed[0], ratio=Interval(value / 1.1, value, value * 1.1))
 
@@ -156,7 +156,7 @@ def test_ratios_of_several_datasets_are_told_as_a_range(typical) -> None:
     )
 
 
-def test_a_difference_is_drawn_in_units_of_its_margin(typical) -> None:
+def test_difference_is_drawn_in_units_of_its_margin(typical) -> None:
     verdict = replace(
         typical.accuracy[0],
         difference=Interval(-0.004, 0.0, 0.1),
@@ -170,7 +170,7 @@ def test_a_difference_is_drawn_in_units_of_its_margin(typical) -> None:
     assert in_margins(replace(verdict, margin=0.0)).track is None
 
 
-def test_a_pooled_difference_is_a_share_of_the_gap(typical) -> None:
+def test_pooled_difference_is_a_share_of_the_gap(typical) -> None:
     pooled = next(a for a in typical.accuracy if not a.dataset)
     assert loss_difference(pooled, 0.0123) == "+1.23\N{NO-BREAK SPACE}%"
     single = next(a for a in typical.accuracy if a.dataset)
@@ -188,13 +188,13 @@ def test_every_verdict_is_in_the_evidence(page) -> None:
 # ------------------------------------------------------------------ the summary
 
 
-def test_the_summary_answers_in_words(typical) -> None:
+def test_summary_is_in_sentences(typical) -> None:
     pooled = [a for a in typical.accuracy if not a.dataset]
-    said = [
+    messages = [
         replace(pooled[0], verdict="equivalent"),
         replace(pooled[1], verdict="worse"),
     ]
-    page = Page(replace(typical, accuracy=tuple(said)))
+    page = Page(replace(typical, accuracy=tuple(messages)))
     assert " ".join(summary.accuracy_sentences(page)) == (
         "Accuracy in 2 comparisons, pooled over their datasets: 1 as accurate "
         "and 1 less accurate. Less accurate than the reference: bagging."
@@ -218,7 +218,7 @@ def test_one_comparison_is_one_sentence(typical, verdict, sentence) -> None:
     assert summary.accuracy_sentences(page) == [sentence]
 
 
-def test_speed_is_told_from_training_as_a_user_meets_it(typical) -> None:
+def test_speed_statement_uses_training_from_raw_data(typical) -> None:
     train = replace(
         typical.speed[0], phase="train", dataset="iris", ratio=Interval(3.0, 3.4, 3.7), floor=None
     )
@@ -237,14 +237,14 @@ def test_speed_is_told_from_training_as_a_user_meets_it(typical) -> None:
     assert summary.speed_sentences(page) == ["2\N{NO-BREAK SPACE}duels of training are undecided."]
 
 
-def test_failures_stand_on_the_first_screen_and_so_does_doubt(page) -> None:
+def test_failures_and_doubts_are_on_the_first_screen(page) -> None:
     text = text_of(summary.build(page).blocks)
     assert "timeout in 3\N{NO-BREAK SPACE}trials" in text
     assert "noise floor was not measured" in text
     assert "one launch: between-process variance not included" in text
 
 
-def test_a_run_that_was_interrupted_says_so(typical) -> None:
+def test_interrupted_run_is_reported(typical) -> None:
     view = replace(typical, run={**typical.run, "status": "interrupted"})
     assert "This run is interrupted" in text_of(summary.build(Page(view)).blocks)
 
@@ -252,12 +252,12 @@ def test_a_run_that_was_interrupted_says_so(typical) -> None:
 # ------------------------------------------------------------------ the leaderboard
 
 
-def test_ranks_are_shared_by_equals() -> None:
-    found = leaderboard.ranks({"a": 0.1, "b": 0.3, "c": 0.3, "d": math.inf})
-    assert found == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
+def test_equal_algorithms_share_ranks() -> None:
+    result = leaderboard.ranks({"a": 0.1, "b": 0.3, "c": 0.3, "d": math.inf})
+    assert result == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
 
 
-def test_who_fails_ranks_last_and_who_is_skipped_is_left_out(page) -> None:
+def test_failed_algorithm_ranks_last_and_a_skipped_one_is_left_out(page) -> None:
     standing = leaderboard.standings(page, ["wine", "digits"])
     assert standing["catboost"].ranks[0] == 8
     skipped = leaderboard.standings(page, ["diabetes"])
@@ -266,7 +266,7 @@ def test_who_fails_ranks_last_and_who_is_skipped_is_left_out(page) -> None:
     assert next(iter(skipped)) == page.by_dataset["diabetes"][0][0]
 
 
-def test_a_mean_that_lacks_a_split_which_others_have_ranks_last(typical) -> None:
+def test_mean_lacking_a_split_ranks_last(typical) -> None:
     easy = {"log_loss": (math.nan, 1e-9, 1e-9)}
     cells = [
         replace(cell, scores=easy)
@@ -304,7 +304,7 @@ def test_failures_of_one_reason_are_one_group(typical) -> None:
     assert {len(outcomes) for outcomes in groups.values()} == {12}
 
 
-def test_a_traceback_keeps_the_folders_of_whoever_ran_it_to_itself(typical) -> None:
+def test_traceback_hides_private_folders(typical) -> None:
     detail = '  File "/home/somebody/secret/mine/plugin.py", line 3, in fit\nValueError: no'
     outcome = next(o for o in Page(typical).failed)
     bad = replace(outcome, failure=replace(outcome.failure, detail=detail))
@@ -314,7 +314,7 @@ def test_a_traceback_keeps_the_folders_of_whoever_ran_it_to_itself(typical) -> N
     assert "somebody" not in text
 
 
-def test_without_pairs_the_summary_tells_who_ranks_first(typical) -> None:
+def test_without_pairs_the_summary_names_the_first_rank(typical) -> None:
     bare = Page(replace(typical, accuracy=(), speed=(), duels=(), parity=()))
     sentence = text_of([summary.build(bare).blocks[0]])
     assert "compares no algorithm with a reference." in sentence
@@ -325,7 +325,7 @@ def test_without_pairs_the_summary_tells_who_ranks_first(typical) -> None:
     assert f"{cells[0][0]} has the best mean {bare.metric(cells[0][1])} on {dataset}" in alone
 
 
-def test_a_long_text_is_cut_at_its_beginning(typical) -> None:
+def test_long_text_is_cut_at_its_beginning(typical) -> None:
     detail = "x" * 50_000 + "\nValueError: the end"
     outcome = next(o for o in Page(typical).failed)
     bad = replace(outcome, failure=replace(outcome.failure, detail=detail))
@@ -335,7 +335,7 @@ def test_a_long_text_is_cut_at_its_beginning(typical) -> None:
     assert len(text) < 10_000
 
 
-def test_a_dataset_is_told_with_its_notes_and_its_best(page) -> None:
+def test_dataset_is_shown_with_its_notes_and_its_best(page) -> None:
     panels = dataset_panels.build(page).blocks
     assert [panel.title for panel in panels] == sorted(page.by_dataset)
     text = text_of(panels)
@@ -344,7 +344,7 @@ def test_a_dataset_is_told_with_its_notes_and_its_best(page) -> None:
         assert f"{cells[0][0]} has the best mean {page.metric(cells[0][1])}" in text, dataset
 
 
-def test_a_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> None:
+def test_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> None:
     many = [replace(typical.speed[0], dataset=f"d{i}") for i in range(100)]
     fragment = speed.build(Page(replace(typical, speed=tuple(many), duels=())))
     figure = fragment.blocks[1].blocks[0]
@@ -355,14 +355,14 @@ def test_a_large_phase_of_duels_is_drawn_in_part_and_tabled_whole(typical) -> No
 
 
 def test_phases_are_medians_over_the_datasets(page) -> None:
-    found = phases.phase_medians(page)
+    result = phases.phase_medians(page)
     fits = sorted(
         c.seconds["fit"] for c in page.view.cells if c.algorithm == "bagging" and c.seconds
     )
-    assert found["bagging"]["fit"] == pytest.approx((fits[1] + fits[2]) / 2)
+    assert result["bagging"]["fit"] == pytest.approx((fits[1] + fits[2]) / 2)
 
 
-def test_the_environment_tells_versions_threads_and_commands(page) -> None:
+def test_environment_lists_versions_threads_and_commands(page) -> None:
     text = text_of(environment.build(page).blocks)
     for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as asked", "A CPU @ 2 GHz"):
         assert word in text
@@ -373,7 +373,7 @@ def test_the_environment_tells_versions_threads_and_commands(page) -> None:
 @pytest.mark.parametrize(
     ("pools", "word"), [(4, "more than asked"), (1, "as asked"), (None, "as asked")]
 )
-def test_threads_beyond_those_asked_for_are_told(typical, pools, word) -> None:
+def test_threads_beyond_the_requested_number_are_reported(typical, pools, word) -> None:
     facts = {"pools": [{"internal_api": "openmp", "num_threads": pools}] if pools else []}
     cell = typical.cells[0]
     outcomes = tuple(replace(o, facts=facts) for o in cell.outcomes)
@@ -381,7 +381,7 @@ def test_threads_beyond_those_asked_for_are_told(typical, pools, word) -> None:
     assert word in text_of(environment.build(page).blocks)
 
 
-def test_an_algorithm_against_itself_is_no_duel_of_speed(typical) -> None:
+def test_algorithm_against_itself_is_no_duel_of_speed(typical) -> None:
     itself = replace(typical.speed[0], reference=typical.speed[0].algorithm)
     assert speed.build(Page(replace(typical, speed=(itself,), duels=()))) is None
     kept = Page(replace(typical, speed=(itself, typical.speed[0]), duels=()))
@@ -389,7 +389,7 @@ def test_an_algorithm_against_itself_is_no_duel_of_speed(typical) -> None:
     assert len(panel.y.labels) == 1
 
 
-def test_a_pair_is_told_from_others_of_its_algorithm():
+def test_pair_is_distinguished_from_others_of_its_algorithm():
     several = SimpleNamespace(pairs=[Pair("goss", "all"), Pair("goss", "bags"), Pair("b", "all")])
     assert [pair_name(several, "goss", name) for name in ("all", "bags")] == [
         "goss / all",

@@ -28,14 +28,14 @@ def test_every_colour_of_the_palette_follows_the_theme() -> None:
             assert re.search(rf'\[{paint}="{colour}"\] {{ {paint}: var\(--\w+\)', CSS), colour
 
 
-def test_a_chart_is_an_image_with_a_name() -> None:
+def test_chart_is_an_image_with_a_name() -> None:
     svg = ET.fromstring(draw(bars(["a", "b"]), 'bars of "a" & <b>', "c1-"))
     assert svg.attrib["role"] == "img"
     assert svg.attrib["aria-label"] == 'bars of "a" & <b>'
     assert {"a", "b"} <= {element.text for element in svg.iter() if element.tag.endswith("text")}
 
 
-def test_hostile_names_are_text_in_a_chart(hostile_names) -> None:
+def test_hostile_names_are_escaped_in_a_chart(hostile_names) -> None:
     # A control character in a label would end the whole process inside the renderer.
     text = str(draw(bars(list(hostile_names.values())), "hostile", "c1-"))
     svg = ET.fromstring(text)
@@ -46,7 +46,7 @@ def test_hostile_names_are_text_in_a_chart(hostile_names) -> None:
     assert len(labels) >= len(hostile_names), "no two names became one"
 
 
-def test_a_chart_carries_no_style_script_link_or_image() -> None:
+def test_chart_has_no_style_script_link_or_image() -> None:
     spec = {
         "data": {"values": [{"x": 1, "u": "https://example.org/a.png"}]},
         "mark": {"type": "image", "width": 9, "height": 9, "cursor": "pointer"},
@@ -62,7 +62,7 @@ def test_a_chart_carries_no_style_script_link_or_image() -> None:
     assert not re.search(r"(?:style|href|class|on\w+)=", text.split(">", 1)[1])
 
 
-def test_a_chart_fetches_nothing(tmp_path) -> None:
+def test_chart_loads_nothing(tmp_path) -> None:
     (tmp_path / "secret.csv").write_text("name,value\nsecret,1\n")
     for url in ("https://example.org/x.csv", "x.csv"):
         with pytest.raises(ValueError, match="not allowed"):
@@ -73,13 +73,13 @@ def test_a_chart_fetches_nothing(tmp_path) -> None:
 
 def test_ids_of_two_charts_differ() -> None:
     texts = [str(draw(bars(["a"], clip=True), "clipped", prefix)) for prefix in ("c1-", "c2-")]
-    found = [set(re.findall(r'id="([^"]+)"', text)) for text in texts]
-    assert found[0]
-    assert found[0].isdisjoint(found[1])
-    for text, ids in zip(texts, found, strict=True):
+    results = [set(re.findall(r'id="([^"]+)"', text)) for text in texts]
+    assert results[0]
+    assert results[0].isdisjoint(results[1])
+    for text, ids in zip(texts, results, strict=True):
         assert set(re.findall(r"url\(#([^)]+)\)", text)) <= ids
 
 
-def test_a_specification_that_makes_no_sense_is_an_error() -> None:
+def test_invalid_specification_is_an_error() -> None:
     with pytest.raises(ValueError, match="conversion failed"):
         draw({"mark": "no such mark"}, "nothing", "c1-")

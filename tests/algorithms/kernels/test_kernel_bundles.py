@@ -1,4 +1,4 @@
-"""The kernels of bundles and lists against their plain twins."""
+"""Tests of the kernels of feature bundles and sparse columns against oracles."""
 
 import numpy as np
 import oracles_bundles as oracles
@@ -38,17 +38,17 @@ def zeros_mostly(rng, n, d, share=0.1):
 
 @given(seeds, st.integers(0, 3), st.sampled_from([np.float32, np.float64]))
 @few
-def test_runs_count_values_and_zeros(seed, n_zeros, dtype):
+def test_runs_are_counted_by_value_and_zero(seed, n_zeros, dtype):
     rng = np.random.default_rng(seed)
     values = zeros_mostly(rng, rng.integers(0, 30), 1, 0.7)[:, 0].astype(dtype)
-    found = runs_of(values, n_zeros)
-    for own, wanted in zip(found, oracles.runs(values, n_zeros), strict=True):
-        assert np.array_equal(own, wanted)
+    result = runs_of(values, n_zeros)
+    for own, expected in zip(result, oracles.runs(values, n_zeros), strict=True):
+        assert np.array_equal(own, expected)
 
 
 @given(seeds, st.integers(0, 6), st.integers(1, 5))
 @few
-def test_features_join_the_first_bundle_that_has_room(seed, most, room):
+def test_feature_joins_first_bundle_with_room(seed, most, room):
     rng = np.random.default_rng(seed)
     n_rows, d = 150, 12
     is_set = rng.random((n_rows, d)) < rng.random(d) * 0.3
@@ -71,7 +71,7 @@ def test_features_join_the_first_bundle_that_has_room(seed, most, room):
 
 @given(seeds, st.booleans(), st.sampled_from(LAYOUTS))
 @few
-def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
+def test_bins_are_recovered_from_bundles_and_sparse_columns(seed, is_missing, layout):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(5, 300)), int(rng.integers(1, 40))
     X = zeros_mostly(rng, n, d, rng.random() * 0.3)
@@ -79,13 +79,13 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
     filled = np.where(X == 0.0, np.nan, X) if is_missing else X
     none = np.zeros(d, np.int64)
     with Workers(1) as workers:
-        wanted = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
-        plain = bin_table(filled, wanted, none, all_free(len(none)), workers)
+        expected = find_bins(filled, np.zeros(d, bool), 20, 10**6, 1, workers)
+        plain = bin_table(filled, expected, none, all_free(len(none)), workers)
         table = split_columns(sparse.csr_array(X), absent=np.nan if is_missing else 0.0)
-        found = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
-        bins = bin_table(table, found, none, all_free(len(none)), workers, layout)
-    assert all(map(np.array_equal, found.edges, wanted.edges))
-    assert np.array_equal(found.missing, wanted.missing)
+        result = find_bins(table, np.zeros(d, bool), 20, 10**6, 1, workers)
+        bins = bin_table(table, result, none, all_free(len(none)), workers, layout)
+    assert all(map(np.array_equal, result.edges, expected.edges))
+    assert np.array_equal(result.missing, expected.missing)
     assert np.array_equal(oracles.bins_of(bins, n), plain.rows)
     if not layout.bundles:
         assert (np.diff(bins.layout.start)[: bins.rows.shape[1]] == 1).all()
@@ -93,7 +93,7 @@ def test_bins_can_be_read_back_from_bundles_and_lists(seed, is_missing, layout):
         assert bins.rows.shape[1] == len(bins.layout.length)
 
 
-def test_a_conflict_that_is_allowed_costs_one_value():
+def test_allowed_conflict_loses_one_value():
     X = np.zeros((100, 2))
     X[:10, 0] = X[9:19, 1] = 1.0
     none = np.zeros(2, np.int64)
@@ -111,7 +111,7 @@ def test_a_conflict_that_is_allowed_costs_one_value():
 
 @given(seeds, st.sampled_from([1 << 10, 1 << 30]))
 @few
-def test_listed_columns_sum_records(seed, size):
+def test_sparse_columns_sum_packed_gradients(seed, size):
     rng = np.random.default_rng(seed)
     n, d = 1500, 400
     X = zeros_mostly(rng, n, d, 0.01)
@@ -129,19 +129,19 @@ def test_listed_columns_sum_records(seed, size):
     cells, wide = np.zeros(n_cells, np.int64), np.zeros((2, n_cells), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
     build_listed(bins.sparse, records, rows, 0, len(rows), 1, cells, wide, begin, sums)
-    found = wide + np.array(oracles_histogram.unpack(cells))
+    result = wide + np.array(oracles_histogram.unpack(cells))
     own = oracles.bins_of(bins, n)
-    wanted = oracles_histogram.histogram(own, records, rows, 9)
+    expected = oracles_histogram.histogram(own, records, rows, 9)
     for f in np.flatnonzero(bins.layout.column >= 0):
         first = bins.layout.column[f] * stride + bins.layout.first[f]
         others = np.delete(np.arange(bins.count[f]), bins.layout.default[f])
-        assert np.array_equal(found[:, first : first + len(others)], wanted[:, f, others])
+        assert np.array_equal(result[:, first : first + len(others)], expected[:, f, others])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert (sums[hist_layout.TOTAL_G], sums[hist_layout.TOTAL_H]) == (g[rows].sum(), h[rows].sum())
     assert bool(sums[hist_layout.LISTED_FLUSHED]) == (size > 1 << 20)
 
 
-def test_dense_columns_are_chosen_where_two_are_never_set_together():
+def test_exclusive_columns_are_made_dense():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 4, 3000)
     X = np.column_stack([rng.normal(size=3000), level[:, None] == np.arange(4)]).astype(float)
@@ -153,7 +153,7 @@ def test_dense_columns_are_chosen_where_two_are_never_set_together():
 
 @given(st.integers(0, 10_000), st.integers(1, 200), st.integers(1, 12))
 @settings(max_examples=100, deadline=None)
-def test_columns_that_share_no_row_are_those_whose_product_is_zero(seed, n_rows, n_columns):
+def test_columns_without_common_rows_have_zero_product(seed, n_rows, n_columns):
     rng = np.random.default_rng(seed)
     is_set = rng.random((n_rows, n_columns)) < rng.choice([0.0, 0.02, 0.1, 0.5], n_columns)
     together = is_set.T.astype(int) @ is_set
@@ -163,26 +163,26 @@ def test_columns_that_share_no_row_are_those_whose_product_is_zero(seed, n_rows,
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_entries_of_dense_columns_are_listed_in_the_order_of_rows(threads, dtype):
+def test_entries_of_dense_columns_are_in_row_order(threads, dtype):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(9000, 4)).astype(dtype) * (rng.random((9000, 4)) < 0.3)
     X[5, 2], X[8999, 2], X[4095, 0] = np.nan, np.inf, -0.0
     chosen = np.array([0, 2, 3])
     with Workers(threads) as workers:
-        found = entries_of(X, chosen, workers)
-    wanted = sparse.csc_array(X[:, chosen])
-    assert found.has_canonical_format
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found.indptr, wanted.indptr)
-    np.testing.assert_array_equal(found.indices, wanted.indices)
-    np.testing.assert_array_equal(found.data, wanted.data)
+        result = entries_of(X, chosen, workers)
+    expected = sparse.csc_array(X[:, chosen])
+    assert result.has_canonical_format
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result.indptr, expected.indptr)
+    np.testing.assert_array_equal(result.indices, expected.indices)
+    np.testing.assert_array_equal(result.data, expected.data)
     with Workers(threads) as workers:
         assert entries_of(X[:0], chosen, workers).shape == (0, 3)
 
 
 @given(seeds, st.booleans(), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
-def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bundles, threads):
+def test_trees_on_bundles_and_sparse_columns_equal_plain_grower(seed, has_bundles, threads):
     rng = np.random.default_rng(seed)
     n, d = 300, 12
     level = rng.integers(0, 5, n)
@@ -205,8 +205,8 @@ def test_trees_on_bundles_and_lists_are_those_of_the_plain_grower(seed, has_bund
     facts = bins.count, bins.missing
     splits, leaves = oracles_histogram.grow(own, g.astype(float), h.astype(float), *facts, **rules)
     assert tree.n_leaves == len(leaves)
-    for found, wanted in zip(grower.rows_of_leaves(), leaves, strict=True):
-        assert np.array_equal(found, wanted)
+    for result, expected in zip(grower.rows_of_leaves(), leaves, strict=True):
+        assert np.array_equal(result, expected)
     inner = tree.nodes[tree.nodes["left"] >= 0]
     assert sorted(zip(inner["feature"], inner["bin"], inner["count"], strict=True)) == sorted(
         (feature, last, count) for feature, last, _, count in splits

@@ -1,4 +1,4 @@
-"""Growth of boosted trees of classes, against plain twins and against itself in other threads."""
+"""Tests of growing boosted classification trees, against oracles and across thread counts."""
 
 import numpy as np
 import oracles_classes as plain
@@ -24,7 +24,7 @@ def grower_of(X, kinds, n_classes, weight, workers):
 
 
 def case(seed, n=90, d=5, n_classes=3):
-    """Return columns of all kinds, classes, and weights that lie far apart."""
+    """Return columns of all kinds, classes, and weights of very different magnitude."""
     rng = np.random.default_rng(seed)
     X = table(rng, n, d)
     kinds = rng.integers(0, n_classes, n)
@@ -34,7 +34,7 @@ def case(seed, n=90, d=5, n_classes=3):
 
 @given(seed=seeds, d=st.integers(1, 9))
 @settings(max_examples=30)
-def test_cells_hold_the_weight_of_each_lane_and_bin(seed, d):
+def test_histogram_holds_weight_of_each_class_and_bin(seed, d):
     rng = np.random.default_rng(seed)
     code = rng.integers(0, 256, (d, 70)).astype(np.uint8)
     lane = rng.integers(0, 5, 70).astype(np.uint16)
@@ -42,13 +42,13 @@ def test_cells_hold_the_weight_of_each_lane_and_bin(seed, d):
     sums = np.full((d, 5 * class_arrays.CODES), np.nan)
     sum_cells(code, lane, weight, sums, 0, d)
     for f in range(d):
-        wanted = plain.cells(code[f], lane, weight, 5)
-        assert np.array_equal(sums[f].reshape(5, -1), wanted)
+        expected = plain.class_histogram(code[f], lane, weight, 5)
+        assert np.array_equal(sums[f].reshape(5, -1), expected)
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5), depth=st.integers(1, 4))
 @settings(max_examples=40)
-def test_every_node_has_the_best_split_of_all(seed, n_classes, depth):
+def test_every_node_has_the_best_split(seed, n_classes, depth):
     X, kinds, weight = case(seed, n_classes=n_classes)
     with Workers(1) as workers:
         tree, missed = grower_of(X, kinds, n_classes, weight, workers).grow(FREE, depth, 1)
@@ -71,14 +71,14 @@ def test_every_node_has_the_best_split_of_all(seed, n_classes, depth):
             continue
         goes_left = X[:, tree.feature[node]] <= tree.threshold[node]
         inside[left], inside[right] = rows & goes_left, rows & ~goes_left
-        found = plain.score(kinds[rows], weight[rows], goes_left[rows], n_classes)
-        assert found >= best - 2 * TIE * total - 1e-12 * total
+        scores = plain.score(kinds[rows], weight[rows], goes_left[rows], n_classes)
+        assert scores >= best - 2 * TIE * total - 1e-12 * total
     assert missed == pytest.approx(wrong, abs=1e-12)
 
 
 @given(seed=seeds, share=st.floats(0.01, 0.4))
 @settings(max_examples=30)
-def test_limits_hold(seed, share):
+def test_limits_are_respected(seed, share):
     X, kinds, weight = case(seed, n_classes=2)
     limits = ClassLimits(10, share, 0.01)
     with Workers(1) as workers:
@@ -92,7 +92,7 @@ def test_limits_hold(seed, share):
 
 @given(seed=seeds)
 @settings(max_examples=30)
-def test_weights_rise_where_the_tree_was_wrong(seed):
+def test_weights_of_misclassified_rows_rise(seed):
     X, kinds, weight = case(seed)
     with Workers(1) as workers:
         grower = grower_of(X, kinds, 3, weight, workers)
@@ -101,8 +101,8 @@ def test_weights_rise_where_the_tree_was_wrong(seed):
         grower.reweigh(0.5, 3.0)
         wrong = tree.predict(X.astype(np.float32)).argmax(axis=1) != kinds
         clipped = np.maximum(weight, plain.EPSILON)
-        wanted = plain.reweighed(clipped, wrong, 0.5, 3.0)
-        assert grower.total == pytest.approx(wanted.sum(), rel=1e-12)
+        expected = plain.reweighed(clipped, wrong, 0.5, 3.0)
+        assert grower.total == pytest.approx(expected.sum(), rel=1e-12)
         assert before == pytest.approx(clipped.sum(), rel=1e-12)
         assert missed == pytest.approx(clipped[wrong].sum(), rel=1e-9, abs=1e-15)
 
@@ -126,7 +126,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, threads, n_class
     assert grown[0] == grown[1]
 
 
-def test_equal_columns_are_visited_as_scikit_learn_does():
+def test_equal_columns_are_visited_in_scikit_learn_order():
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     kinds = (x + rng.normal(size=60) > 0).astype(int)

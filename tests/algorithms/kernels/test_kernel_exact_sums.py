@@ -1,4 +1,4 @@
-"""Sums without an order, against Python's own exact sum and against fractions."""
+"""Tests of order-independent sums, against `math.fsum` and fractions."""
 
 import math
 from fractions import Fraction
@@ -28,40 +28,40 @@ def nearest(values):
 
 
 @given(DOUBLES)
-def test_a_total_is_the_exact_one_rounded_once(values):
-    wanted = nearest(values)
-    found = exact_sums.exact_total(values)
-    assert wanted is None or found == wanted
+def test_total_is_the_exact_sum_rounded_once(values):
+    expected = nearest(values)
+    result = exact_sums.exact_total(values)
+    assert expected is None or result == expected
 
 
 @given(DOUBLES, st.integers(0, 60))
-def test_tables_of_parts_add_up_to_that_of_the_whole(values, at):
+def test_tables_of_partitions_add_up_to_the_whole(values, at):
     parts = exact_sums.sum_table(values[at:]) + exact_sums.sum_table(values[:at])
     assert np.array_equal(parts, exact_sums.sum_table(values))
 
 
-@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
-def test_a_total_of_what_is_not_finite_is_not_a_number(odd):
-    assert np.isnan(exact_sums.exact_total(np.array([1.0, odd])))
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_total_of_nonfinite_values_is_nan(value):
+    assert np.isnan(exact_sums.exact_total(np.array([1.0, value])))
 
 
-def test_a_total_too_large_for_a_double_is_infinite():
+def test_total_beyond_double_is_infinite():
     assert exact_sums.exact_total(np.full(4, -1e308)) == -np.inf
 
 
 @given(SINGLES, st.integers(1, 8))
-def test_sizes_are_summed_exactly_and_the_largest_is_kept(values, stride):
+def test_magnitudes_are_summed_exactly_and_maximum_is_kept(values, stride):
     table = exact_sums.size_table()
     add_sizes(values, 0, 0, len(values), stride, table)
     assert table[-1].astype(np.int32).view(np.float32) == np.abs(values).max()
     if np.isfinite(values).all():
-        wanted = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
+        expected = sum((abs(Fraction(float(v))) for v in values[::stride]), Fraction(0))
         units = sum(int(own) << max(e - 1, 0) for e, own in enumerate(table[:-1]))
-        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == wanted
+        assert Fraction(units, 1 << -SMALLEST_EXPONENT) == expected
 
 
 @given(SINGLES, st.integers(0, 60))
-def test_sizes_of_parts_are_those_of_the_whole(values, at):
+def test_magnitudes_of_partitions_equal_the_whole(values, at):
     whole, first, second = (exact_sums.size_table() for _ in range(3))
     at = min(at, len(values))
     add_sizes(values, 0, 0, len(values), 1, whole)

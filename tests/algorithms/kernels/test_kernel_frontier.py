@@ -11,8 +11,8 @@ push_split, pop_split = callable_kernel(push_split), callable_kernel(pop_split)
 
 
 @given(st.lists(st.one_of(st.integers(0, 5), st.none()), max_size=60))
-def test_the_largest_improvement_is_popped(steps):
-    """A number is pushed, None pops; at the end the rest is popped."""
+def test_largest_improvement_is_popped(steps):
+    """A number is pushed and None pops; at the end everything is popped."""
     growth, _ = growth_of(40, rules_of(max_leaf_nodes=40), 1)
     growth = growth._replace(splits=np.zeros(61, SPLIT), heap=np.empty(61, np.int64))
     inside, slot = [], 0
@@ -23,9 +23,11 @@ def test_the_largest_improvement_is_popped(steps):
             inside.append(slot)
             slot += 1
         elif inside:
-            found = pop_split(growth)
-            assert growth.splits["improvement"][found] == growth.splits["improvement"][inside].max()
-            inside.remove(found)
+            result = pop_split(growth)
+            assert (
+                growth.splits["improvement"][result] == growth.splits["improvement"][inside].max()
+            )
+            inside.remove(result)
         assert growth.state[HEAP] == len(inside)
 
 
@@ -36,8 +38,8 @@ def test_the_largest_improvement_is_popped(steps):
         ([3, 1, 3, 2, 3, 1, 2, 2, 3, 1, 1, 3], [0, 2, 11, 4, 8, 6, 3, 7, 10, 5, 9, 1]),
     ],
 )
-def test_equal_improvements_come_in_the_order_of_the_c_plus_plus_heap(improvements, popped):
-    """What std::push_heap and std::pop_heap of GNU's libstdc++ gave for the same numbers."""
+def test_equal_improvements_follow_the_cpp_heap_order(improvements, popped):
+    """Expected values: std::push_heap and std::pop_heap of GNU's libstdc++ on the same numbers."""
     growth, _ = growth_of(40, rules_of(max_leaf_nodes=40), 1)
     for slot, improvement in enumerate(improvements):
         growth.splits["improvement"][slot] = improvement

@@ -1,4 +1,4 @@
-"""A whole tree, checked node by node against what the definition says."""
+"""Tests of a whole tree, checked node by node against the definition of the best split."""
 
 import numpy as np
 import oracles
@@ -11,7 +11,7 @@ from algorithms import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def rows_of_nodes(tree, X):
-    """Return which rows stand at each node, going down from the root."""
+    """Return the rows at each node, from the root down."""
     rows = {0: np.arange(len(X))}
     for node in np.flatnonzero(tree.children_left >= 0):
         x = X[rows[node], tree.feature[node]].astype(np.float32)
@@ -44,7 +44,7 @@ def check_node(tree, node, X, y, w, criterion, leaf):
     leaf=st.sampled_from([1, 2, 5]),
 )
 @settings(max_examples=60)
-def test_every_node_takes_the_best_split_there_is(seed, n, criterion, weights, leaf):
+def test_every_node_takes_the_best_split(seed, n, criterion, weights, leaf):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=0.3)
     weight = {

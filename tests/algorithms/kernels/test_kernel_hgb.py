@@ -1,4 +1,4 @@
-"""The kernels that follow HistGradientBoosting against their plain twins."""
+"""Tests of the kernels that follow HistGradientBoosting, against oracles."""
 
 import numpy as np
 import oracles_hgb as oracles
@@ -26,7 +26,7 @@ MISSING = 6
     st.sampled_from([0.0, 1.5]),
 )
 @few
-def test_a_tree_is_the_twins(seed, num_leaves, max_depth, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
     rng = np.random.default_rng(seed)
     n, missing = int(rng.integers(20, 150)), MISSING
     X = rng.integers(0, missing, (n, 3)).astype(float)
@@ -43,11 +43,11 @@ def test_a_tree_is_the_twins(seed, num_leaves, max_depth, min_rows, ridge):
     h = rng.uniform(0.1, 1.0, n).astype(np.float32)
     nodes, _ = grower.grow(g, h, constant_h=False)
     inner = nodes["left"] >= 0
-    found = np.zeros(missing + 1, [("g", float), ("h", float), ("rows", np.uint32)])
+    result = np.zeros(missing + 1, [("g", float), ("h", float), ("rows", np.uint32)])
     for name, values in (("g", g), ("h", h)):
-        found[name] = np.bincount(grower.table.columns[0], values, missing + 1)
-    twin = oracles.Twin(grower.table, missing, g, h, rules)
-    splits, values = twin.grow(found["g"].sum(), found["h"].sum())
+        result[name] = np.bincount(grower.table.columns[0], values, missing + 1)
+    oracle = oracles.Oracle(grower.table, missing, g, h, rules)
+    splits, values = oracle.grow(result["g"].sum(), result["h"].sum())
     order = np.argsort(nodes["left"][inner])  # children are numbered as splits are made
     counts = nodes["count"]
     ours = [
@@ -60,22 +60,22 @@ def test_a_tree_is_the_twins(seed, num_leaves, max_depth, min_rows, ridge):
 
 @given(st.lists(st.floats(-800, 700), min_size=1, max_size=20), st.booleans())
 @few
-def test_derivatives_are_the_twins(scores, is_weighted):
+def test_derivatives_equal_oracle(scores, is_weighted):
     score = np.array(scores)
     n = len(score)
     y = (np.arange(n) % 2).astype(float)
     weight = np.linspace(0.1, 2.0, n) if is_weighted else NO_WEIGHT
-    own = weight if is_weighted else np.ones(n)
+    weights = weight if is_weighted else np.ones(n)
     g, h = np.empty((2, n), np.float32)
     differentiate_by_hgb(True, score, y, weight, g, h)
-    expected = [oracles.logistic(*row) for row in zip(score, y, own, strict=True)]
+    expected = [oracles.logistic(*row) for row in zip(score, y, weights, strict=True)]
     assert list(zip(g, h, strict=True)) == expected
     differentiate_by_hgb(False, score, y, weight, g, h)
-    np.testing.assert_array_equal(g, ((score - y) * own).astype(np.float32))
-    np.testing.assert_array_equal(h, own.astype(np.float32))
+    np.testing.assert_array_equal(g, ((score - y) * weights).astype(np.float32))
+    np.testing.assert_array_equal(h, weights.astype(np.float32))
     many = np.stack([score, score[::-1], np.zeros(n)])
     g, h = np.empty((2, 3, n), np.float32)
     differentiate_classes_by_hgb(many, y, weight, np.empty(3), g, h)
     for i in range(n):
-        expected = oracles.softmax(many[:, i].tolist(), y[i], own[i])
+        expected = oracles.softmax(many[:, i].tolist(), y[i], weights[i])
         assert (g[:, i].tolist(), h[:, i].tolist()) == expected

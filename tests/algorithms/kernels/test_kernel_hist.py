@@ -1,4 +1,4 @@
-"""The kernels of the histogram booster against their plain twins."""
+"""Tests of the kernels of the histogram booster, against oracles."""
 
 import math
 
@@ -44,7 +44,7 @@ def rng_of(seed):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]), st.integers(2, 255))
 @few
-def test_bins_are_where_numpy_finds_them(seed, dtype, max_bin):
+def test_bins_equal_numpy_searchsorted(seed, dtype, max_bin):
     rng = rng_of(seed)
     X = rng.normal(size=(300, 3)).astype(dtype)
     X[:, 1] = rng.integers(0, 5, 300)
@@ -61,7 +61,7 @@ def test_bins_are_where_numpy_finds_them(seed, dtype, max_bin):
     assert np.array_equal(bins.rows.T, bins.columns)
 
 
-def test_edges_of_few_values_lie_between_them_and_heavy_ones_stand_alone():
+def test_edges_lie_between_few_values_and_frequent_values_get_their_own_bin():
     edges = np.empty(255)
     count = find_edges(*runs_of(np.array([0.0, 4.0, 1.0, 1.0, 0.0])), 255, 1, edges)
     assert edges[:count].tolist() == [0.5, 2.5]
@@ -72,7 +72,7 @@ def test_edges_of_few_values_lie_between_them_and_heavy_ones_stand_alone():
     assert count == 10
 
 
-def test_edges_part_neighbours_that_have_no_number_between():
+def test_edges_separate_adjacent_floats():
     low = np.float64(1.0)
     high = np.nextafter(low, 2.0)
     edges = np.empty(255)
@@ -80,7 +80,7 @@ def test_edges_part_neighbours_that_have_no_number_between():
     assert low <= edges[0] < high
 
 
-def test_drawn_rows_do_not_depend_on_where_the_range_is_cut():
+def test_drawn_rows_do_not_depend_on_chunks():
     out = np.empty(10_000, np.uint32)
     whole = out[: draw_rows(np.uint32(7), 1 << 30, 0, 10_000, out)].copy()
     first = out[: draw_rows(np.uint32(7), 1 << 30, 0, 3_000, out)].copy()
@@ -96,7 +96,7 @@ def test_drawn_rows_do_not_depend_on_where_the_range_is_cut():
     ("name", "a"),
     [("L2", 0.0), ("POISSON", 0.0), ("GAMMA", 0.0), ("TWEEDIE", 1.3), ("LOGISTIC", 1.0)],
 )
-def test_derivatives_are_those_of_the_loss(name, a):
+def test_derivatives_equal_those_of_the_loss(name, a):
     rng = rng_of(0)
     score, weight = rng.normal(size=500), rng.random(500) + 0.5
     y = rng.integers(0, 2, 500) * 1.0 if name == "LOGISTIC" else rng.random(500) + 0.1
@@ -108,7 +108,7 @@ def test_derivatives_are_those_of_the_loss(name, a):
     np.testing.assert_allclose(h, weight * (up + down - 2 * at) / e**2, rtol=1e-3, atol=1e-4)
 
 
-def test_slopes_of_losses_with_corners():
+def test_gradients_of_nonsmooth_losses():
     score, y = np.array([0.0, 2.0, -3.0]), np.array([1.0, 1.0, -3.0])
     g, h = np.empty(3, np.float32), ONE
     expected = {
@@ -121,7 +121,7 @@ def test_slopes_of_losses_with_corners():
         np.testing.assert_allclose(g, slopes)
 
 
-def test_softmax_has_the_derivatives_of_its_classes():
+def test_softmax_derivatives_equal_formula():
     rng = rng_of(1)
     score, code, weight = 3 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50), rng.random(50)
     g, h = np.empty((4, 50), np.float32), np.empty((4, 50), np.float32)
@@ -134,7 +134,7 @@ def test_softmax_has_the_derivatives_of_its_classes():
 
 @given(st.floats(-700, 700))
 @few
-def test_exp_is_the_exponential(x):
+def test_exp_equals_numpy_exp(x):
     g, h = np.empty(1, np.float32), np.empty(1, np.float32)
     score = np.array([min(x, 80.0)])
     differentiate(hist_gradient.POISSON, 0.0, score, np.zeros(1), NO_WEIGHT, g, h, 0, 1)
@@ -144,7 +144,7 @@ def test_exp_is_the_exponential(x):
 # ------------------------------------------------------------------ records
 
 
-def test_rounding_has_no_bias_and_its_noise_is_bounded():
+def test_rounding_is_unbiased_and_its_error_bounded():
     g = np.full(200_000, np.float32(0.3))
     g[0] = 1e4  # makes a step large
     h = np.full(200_000, np.float32(0.01))
@@ -152,15 +152,15 @@ def test_rounding_has_no_bias_and_its_noise_is_bounded():
     with Workers(1) as workers:
         scale = hist_records.pack_rows(g, h, np.uint32(3), records, workers)
     found_g, found_h = oracles.unpack(records)
-    for found, true, step in ((found_g, g, scale.g), (found_h, h, scale.h)):
-        error = (found * step - true).sum()
+    for result, true, step in ((found_g, g, scale.g), (found_h, h, scale.h)):
+        error = (result * step - true).sum()
         assert abs(error) <= 4 * step * math.sqrt(len(g)) / 2
-        assert np.abs(found * step - true).max() < step
+        assert np.abs(result * step - true).max() < step
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-30, 30))
 @few
-def test_records_hold_the_largest_value_whatever_its_size(seed, power):
+def test_packed_gradients_hold_the_largest_value(seed, power):
     rng = rng_of(seed)
     g = (rng.standard_cauchy(1000) * 2.0**power).astype(np.float32)
     records = np.empty(1000, np.int64)
@@ -175,7 +175,7 @@ def test_records_hold_the_largest_value_whatever_its_size(seed, power):
 
 @given(st.integers(0, 2**32 - 1), st.floats(-140, 120), st.integers(1, 40_000))
 @few
-def test_a_step_is_as_large_as_the_mean_and_the_largest_ask(seed, power, n):
+def test_quantisation_step_covers_mean_and_maximum(seed, power, n):
     values = np.abs(rng_of(seed).standard_cauchy(n) * 2.0**power)
     values = np.clip(values, 2.0**-149, np.finfo(np.float32).max).astype(np.float32)
     stride = hist_records.stride_of_sizes(n)
@@ -190,7 +190,7 @@ def test_a_step_is_as_large_as_the_mean_and_the_largest_ask(seed, power, n):
     assert largest / step < bound <= largest / step + 2
 
 
-def test_derivatives_that_are_not_finite_are_refused():
+def test_nonfinite_derivatives_are_refused():
     good, records = np.ones(2, np.float32), np.zeros(2, np.int64)
     for wrong in (np.nan, np.inf, -np.inf):
         bad = np.array([1.0, wrong], np.float32)
@@ -211,7 +211,7 @@ strides = st.sampled_from([24, hist_build.FULL])
 
 
 def some_rows(rng, count, together):
-    """Return so many of 500 rows, ascending: any, or neighbours."""
+    """Return a number of 500 rows, ascending: random or consecutive."""
     if together:
         first = rng.integers(0, 501 - count)
         return np.arange(first, first + count, dtype=np.uint32)
@@ -226,7 +226,7 @@ def some_rows(rng, count, together):
     strides,
 )
 @few
-def test_histograms_sum_records(seed, size, every, together, stride):
+def test_histograms_sum_packed_gradients(seed, size, every, together, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 9, (500, 70)).astype(np.uint8)
     g, h = rng.integers(-size, size, 500), rng.integers(0, size, 500)
@@ -237,22 +237,22 @@ def test_histograms_sum_records(seed, size, every, together, stride):
     cells, wide = np.zeros(70 * stride, np.int64), np.zeros((2, 70 * stride), np.int64)
     sums = np.zeros(hist_layout.N_SUMS, np.int64)
     build_wide(bins, records, rows, 0, 300, features, 0, len(features), stride, cells, wide, sums)
-    found = wide + np.array(oracles.unpack(cells))
-    found = found.reshape(2, 70, stride)
-    assert np.array_equal(found[:, features], expected[:, features])
+    result = wide + np.array(oracles.unpack(cells))
+    result = result.reshape(2, 70, stride)
+    assert np.array_equal(result[:, features], expected[:, features])
     assert sums[hist_layout.SPREAD] == np.abs(g[rows]).sum()
     assert sums[hist_layout.TOTAL_G] == g[rows].sum()
     assert sums[hist_layout.TOTAL_H] == h[rows].sum()
     if size < 1 << 20:
         cells[:] = 0
         build_narrow(bins, records, rows, 0, 300, features, 0, len(features), stride, cells)
-        found = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
-        assert np.array_equal(found[:, features], expected[:, features])
+        result = np.array(oracles.unpack(cells)).reshape(2, 70, stride)
+        assert np.array_equal(result[:, features], expected[:, features])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.booleans(), strides)
 @few
-def test_cells_that_have_room_for_some_rows_are_moved_in_time(seed, room, together, stride):
+def test_narrow_entries_are_widened_before_overflow(seed, room, together, stride):
     rng = rng_of(seed)
     bins = rng.integers(0, 3, (500, 70)).astype(np.uint8)
     most = hist_layout.MOST_G // room  # so that one row more than `room` overflows a cell
@@ -263,12 +263,12 @@ def test_cells_that_have_room_for_some_rows_are_moved_in_time(seed, room, togeth
     moved = build_bounded(
         bins, records, rows, 0, 301, features, 0, 70, stride, cells, wide, np.int64(room)
     )
-    found = (wide + np.array(oracles.unpack(cells))).reshape(2, 70, stride)
-    assert np.array_equal(found, oracles.histogram(bins, records, rows, stride))
+    result = (wide + np.array(oracles.unpack(cells))).reshape(2, 70, stride)
+    assert np.array_equal(result, oracles.histogram(bins, records, rows, stride))
     assert moved == (room < 301)
 
 
-def test_a_scale_tells_how_many_rows_fit_into_a_cell():
+def test_scale_gives_the_rows_that_fit_into_an_entry():
     records = np.empty(4000, np.int64)
     calm = rng_of(0).normal(size=4000).astype(np.float32)
     wild = np.where(np.arange(4000) == 7, np.float32(1e4), calm)
@@ -289,16 +289,16 @@ def test_partition_is_stable(n, size):
     rows = np.sort(rng.choice(30_000, n + 2, replace=False)).astype(np.uint32)
     given_rows = rows.copy()
     spare, sums = np.empty_like(rows), np.zeros((size, hist_layout.N_SUMS), np.int64)
-    team, found = make_team(size), []
+    team, results = make_team(size), []
 
     def run(rank, _):
-        found.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
+        results.append(partition(team, rank, rows, spare, column, goes_left, 1, n + 1, sums))
 
     with Workers(size) as workers:
         workers.share(run, size)
     left = goes_left[column[given_rows[1 : n + 1]]].astype(bool)
     part = given_rows[1 : n + 1]
-    assert found == [left.sum()] * size
+    assert results == [left.sum()] * size
     assert np.array_equal(rows[1 : n + 1], np.concatenate([part[left], part[~left]]))
     assert rows[0] == given_rows[0]
     assert rows[-1] == given_rows[-1]
@@ -308,7 +308,7 @@ def test_partition_is_stable(n, size):
 
 
 def grown(X, g, h, threads=1, room=0, **params):
-    """Return the grower, its bins and the splits in order."""
+    """Return the grower, its bins and its splits in order."""
     model = HistogramBoostingRegressor(**params)
     with Workers(threads) as workers:
         binner = find_bins(X, np.zeros(X.shape[1], bool), model.max_bin, 10**6, 1, workers)
@@ -321,7 +321,7 @@ def grown(X, g, h, threads=1, room=0, **params):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_trees_do_not_depend_on_when_cells_are_moved(threads):
+def test_trees_do_not_depend_on_when_entries_are_widened(threads):
     rng = rng_of(5)
     X = rng.normal(size=(20_000, 5)).astype(np.float32)
     g = rng.integers(-(1 << 21), 1 << 21, 20_000) + (X[:, 1] > 0) * (1 << 19)
@@ -335,7 +335,7 @@ def test_trees_do_not_depend_on_when_cells_are_moved(threads):
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
-def test_trees_are_those_of_the_plain_grower(seed, large, threads):
+def test_trees_equal_plain_grower(seed, large, threads):
     rng = rng_of(seed)
     X = rng.normal(size=(400, 4)).astype(np.float32)
     X[rng.random(X.shape) < 0.15] = np.nan
@@ -384,6 +384,6 @@ def test_constraints_cover_every_parameter():
     assert set(CONSTRAINTS) | {"objective"} == set(HistogramBoostingRegressor().get_params())
 
 
-def test_a_binner_counts_missing_bins():
+def test_binner_counts_missing_bins():
     binner = Binner((np.zeros(3), np.empty(0)), (None, np.arange(4)), np.array([4, 4]))
     assert binner.counts.tolist() == [5, 5]

@@ -1,4 +1,4 @@
-"""Histograms of narrow leaves are scanned as sums of cells, with the result of their two sums."""
+"""Tests that packed histogram sums of narrow leaves are scanned like separate sums."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ scan, scan_sums = callable_kernel(scan), callable_kernel(scan_sums)
 
 
 def histogram(rng, n_bins, share, *, large):
-    """Return g and h of bins, int64, some of them empty; large ones just fit a cell."""
+    """Return g and h of bins, int64, some empty; the largest just fit into an entry."""
     g = rng.integers(-1000, 1001, n_bins)
     h = rng.integers(0, 2000, n_bins)
     empty = rng.random(n_bins) >= share
@@ -35,7 +35,7 @@ def histogram(rng, n_bins, share, *, large):
     st.booleans(),
 )
 @settings(max_examples=200, deadline=None)
-def test_sums_of_cells_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
+def test_narrow_sums_are_scanned_as_two_sums(seed, n_bins, share, missing, large, extra):
     rng = np.random.default_rng(seed)
     g, h = histogram(rng, n_bins, share, large=large)
     n_rows = max(1, int(rng.integers(1, 500)))
@@ -49,13 +49,13 @@ def test_sums_of_cells_are_scanned_as_two_sums(seed, n_bins, share, missing, lar
     )
     missing_bin = n_bins - 1 if missing else -1
     scores = np.zeros(MAX_BINS)
-    wanted, found = np.zeros(1, BEST), np.zeros(1, BEST)
-    wanted["feature"] = found["feature"] = -1
+    expected, values = np.zeros(1, BEST), np.zeros(1, BEST)
+    expected["feature"] = values["feature"] = -1
     two = np.zeros((2, MAX_BINS), np.int64)
-    scan(g, h, n_bins, missing_bin, 4, facts, rules, two, scores, wanted[0])
+    scan(g, h, n_bins, missing_bin, 4, facts, rules, two, scores, expected[0])
     cells = (g << HALF) + h
     assert np.array_equal(cells >> HALF, g)
     assert np.array_equal(cells & LOW, h)
     spare = np.zeros(MAX_BINS, np.int64)
-    scan_sums(cells.cumsum(), n_bins, missing_bin, 4, facts, rules, spare, scores, found[0])
-    assert found.tobytes() == wanted.tobytes()
+    scan_sums(cells.cumsum(), n_bins, missing_bin, 4, facts, rules, spare, scores, values[0])
+    assert values.tobytes() == expected.tobytes()

@@ -1,4 +1,4 @@
-"""The kernels' folder is named by all their sources, and damage to it costs no more than time."""
+"""Tests of the kernel cache: its folder depends on all sources, and damaged files are rebuilt."""
 
 import ast
 import errno
@@ -31,7 +31,7 @@ def digest(folder):
     return jit.digest_sources(folder, jit.kernel_sources(folder))
 
 
-def test_digest_names_the_sources_and_nothing_else(tmp_path):
+def test_digest_depends_on_the_sources_only(tmp_path):
     copy_sources(tmp_path)
     assert digest(tmp_path) == jit.KERNEL_DIGEST
     (tmp_path / "notes.txt").write_text("not a kernel")
@@ -54,7 +54,7 @@ def test_digest_changes_with_any_file(tmp_path, change):
     assert digest(tmp_path) != jit.KERNEL_DIGEST
 
 
-def test_folder_follows_the_environment(tmp_path, monkeypatch):
+def test_cache_folder_depends_on_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
     monkeypatch.delenv("HARNESS_KERNEL_CACHE", raising=False)
     assert jit.cache_folder() == tmp_path / "numba" / jit.KERNEL_DIGEST
@@ -64,7 +64,7 @@ def test_folder_follows_the_environment(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_cache_folder(tmp_path, monkeypatch):
-    """Make the usual folder unusable; return the temporary directory."""
+    """Make the usual cache folder unusable; return the temporary directory."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path / "file"))
     temporary = tmp_path / "tmp"
@@ -73,7 +73,7 @@ def no_cache_folder(tmp_path, monkeypatch):
     return temporary
 
 
-def test_a_folder_that_cannot_be_written_to_is_replaced_by_one_a_user(no_cache_folder):
+def test_unwritable_folder_is_replaced_by_a_folder_per_user(no_cache_folder):
     folder = jit.cache_folder()
     assert folder == no_cache_folder / f"tree-harness-kernels-{os.getuid()}" / jit.KERNEL_DIGEST
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
@@ -82,7 +82,7 @@ def test_a_folder_that_cannot_be_written_to_is_replaced_by_one_a_user(no_cache_f
 
 
 @pytest.mark.parametrize("how", ["link", "open to others", "file", "of another user"])
-def test_a_temporary_folder_that_others_could_write_to_is_not_used(
+def test_temporary_folder_writable_by_others_is_not_used(
     no_cache_folder, tmp_path, monkeypatch, how
 ):
     folder = no_cache_folder / f"tree-harness-kernels-{os.getuid()}"
@@ -103,7 +103,7 @@ def test_a_temporary_folder_that_others_could_write_to_is_not_used(
     assert jit.cache_folder() is None
 
 
-def test_without_any_folder_kernels_are_compiled_and_not_kept(tmp_path, monkeypatch):
+def test_without_a_folder_kernels_are_compiled_but_not_cached(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
@@ -114,7 +114,7 @@ def test_without_any_folder_kernels_are_compiled_and_not_kept(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
-def test_folders_of_other_versions_are_removed_but_for_the_newest(tmp_path, monkeypatch):
+def test_folders_of_other_versions_are_removed_except_the_newest(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
     day = 86_400
     old = [tmp_path / f"{i:016x}" for i in range(KEPT_FOLDERS + 3)]
@@ -129,7 +129,7 @@ def test_folders_of_other_versions_are_removed_but_for_the_newest(tmp_path, monk
     assert {*tmp_path.iterdir()} == {*old[:KEPT_FOLDERS], other, current}
 
 
-def test_folders_that_are_in_use_are_not_removed(tmp_path, monkeypatch):
+def test_folders_in_use_are_not_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", str(tmp_path))
     for i in range(KEPT_FOLDERS + 3):
         (tmp_path / f"{i:016x}").mkdir()
@@ -138,7 +138,7 @@ def test_folders_that_are_in_use_are_not_removed(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_kernels_are_kept_in_that_folder_and_numbas_setting_is_left_alone():
+def test_kernels_are_cached_there_and_numba_setting_is_unchanged():
     assert grow._cache.cache_path.startswith(str(jit.CACHE_FOLDER))
     assert str(jit.CACHE_FOLDER) not in str(config.CACHE_DIR)
 
@@ -148,7 +148,7 @@ def twice(number):
 
 
 def damage(folder, how):
-    """Spoil what is kept: all of it, or an index of types that cannot be imported here."""
+    """Damage cached files: all bytes, or an index of types that cannot be imported here."""
     foreign = b"cno_such_module\nMarked\n."
     contents = {
         "empty": b"",
@@ -158,9 +158,9 @@ def damage(folder, how):
         "of another numba": add_checksum(pickle.dumps(("0.1", foreign))),
     }
     pattern = "*.nb[ic]" if how in ("empty", "garbage") else "*.nbi"
-    found = list(folder.rglob(pattern))
-    assert found
-    for path in found:
+    results = list(folder.rglob(pattern))
+    assert results
+    for path in results:
         path.write_bytes(contents[how])
 
 
@@ -175,7 +175,7 @@ def assert_is_compiled_again_and_kept():
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 @pytest.mark.parametrize("how", ["empty", "garbage", "foreign", "obsolete", "of another numba"])
-def test_what_cannot_be_read_is_compiled_anew_and_kept(how, tmp_path, monkeypatch):
+def test_unreadable_file_is_compiled_again_and_cached(how, tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     assert jit.kernel(twice)(21) == 42
     damage(tmp_path, how)
@@ -185,7 +185,7 @@ def test_what_cannot_be_read_is_compiled_anew_and_kept(how, tmp_path, monkeypatc
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("place", [0.0, 0.02, 0.3, 0.5, 0.8, 1.0])
-def test_one_flipped_bit_is_seen_and_the_kernel_compiled_anew(suffix, place, tmp_path, monkeypatch):
+def test_flipped_bit_is_detected_and_kernel_compiled_again(suffix, place, tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     assert jit.kernel(twice)(21) == 42
     (path,) = tmp_path.rglob(f"*.{suffix}")
@@ -197,7 +197,7 @@ def test_one_flipped_bit_is_seen_and_the_kernel_compiled_anew(suffix, place, tmp
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_machine_code_of_another_signature_is_not_run(tmp_path, monkeypatch):
-    """Two processes that write at once can leave an index that names the other's file."""
+    """Two processes that write at the same time can leave an index that names the other's file."""
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     compiled = jit.kernel(twice)
     assert (compiled(21), compiled(1.5)) == (42, 3.0)
@@ -209,7 +209,7 @@ def test_machine_code_of_another_signature_is_not_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_full_disk_keeps_nothing_and_loses_nothing(tmp_path, monkeypatch):
+def test_full_disk_caches_nothing_and_raises_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -240,7 +240,7 @@ def decorated_functions():
 
 
 def kernels_of(module):
-    """Yield the file and the name of each kernel that a module imports, or asks a file for."""
+    """Yield the file and name of each kernel that a module imports or accesses through a module."""
     package, files = "algorithms", {}
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
@@ -253,16 +253,16 @@ def kernels_of(module):
             yield files.get(node.value.id, ""), node.attr
 
 
-def test_every_kernel_file_decorates_by_our_names():
+def test_every_kernel_file_uses_our_decorators():
     for _, function, names in decorated_functions():
         assert names in (["kernel"], ["inner_kernel"], ["linked_kernel"]), function
 
 
-def test_what_only_kernels_call_is_not_compiled_on_its_own():
+def test_functions_called_only_by_kernels_are_not_compiled_alone():
     root = FOLDER.parent
     called = set()
     for path in (*root.glob("algorithms/**/*.py"), *root.glob("costs/*.py")):
         if path not in KERNEL_FILES:
             called |= set(kernels_of(ast.parse(path.read_text())))
     every = {(file, name) for file, name, by in decorated_functions() if by == ["kernel"]}
-    assert every - called == set()  # else make them linked kernels
+    assert every - called == set()  # otherwise make them linked kernels

@@ -1,4 +1,4 @@
-"""Level-wise growth: every split is the best there is, whatever the bins."""
+"""Tests of level-wise growth: every split is the best one, whatever the bins."""
 
 import columns
 import numpy as np
@@ -24,7 +24,7 @@ def grow(X, value, weight=None, depth=3, threads=1, **limits):
 
 
 def problem(seed, missing=0.3):
-    """Return X (float32), values, weights or None, of a random kind."""
+    """Return random X (float32), values, and weights or None."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(4, 120)), int(rng.integers(1, 4))
     X = columns.table(rng, n, d, missing).astype(np.float32)
@@ -43,7 +43,7 @@ def problem(seed, missing=0.3):
 
 @settings(max_examples=60, deadline=None)
 @given(columns.seeds, st.sampled_from([0.0, 0.7]), st.integers(1, 5))
-def test_every_split_is_the_best_one(seed, l2, fewest):
+def test_every_split_is_the_best_split(seed, l2, fewest):
     X, value, weight = problem(seed)
     grown = grow(X, value, weight, l2=l2, min_samples_leaf=fewest, min_samples_split=2 * fewest)
     w = np.ones(len(value)) if weight is None else weight
@@ -73,7 +73,7 @@ def test_every_split_is_the_best_one(seed, l2, fewest):
 
 @settings(max_examples=40, deadline=None)
 @given(columns.seeds, st.integers(1, 6))
-def test_splits_are_those_of_scikit_learn_up_to_ties(seed, depth):
+def test_splits_equal_scikit_learn_except_for_ties(seed, depth):
     X, value, weight = problem(seed)
     ours = grow(X, value, weight, depth).tree()
     w = np.ones(len(value)) if weight is None else weight
@@ -94,7 +94,7 @@ def test_splits_are_those_of_scikit_learn_up_to_ties(seed, depth):
 
 
 def gain(tree, at):
-    """Return by how much the split of a node lessens its impurity times its weight."""
+    """Return the decrease of a node's weighted impurity by its split."""
     if tree.children_left[at] < 0:
         return 0.0
     spread = tree.weighted_n_node_samples * tree.impurity
@@ -103,7 +103,7 @@ def gain(tree, at):
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 @pytest.mark.parametrize("depth", [1, 3, 5])
-def test_threads_change_no_bit(missing, depth):
+def test_result_does_not_depend_on_threads(missing, depth):
     rng = np.random.default_rng(7)
     X = columns.table(rng, 20_000, 9, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
@@ -112,7 +112,7 @@ def test_threads_change_no_bit(missing, depth):
         assert len({getattr(tree, name).tobytes() for tree in trees}) == 1
 
 
-def test_trees_grown_before_change_no_bit():
+def test_result_does_not_depend_on_earlier_trees():
     rng = np.random.default_rng(13)
     X = columns.table(rng, 5_000, 9, 0.3).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
@@ -127,7 +127,7 @@ def test_trees_grown_before_change_no_bit():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
-def test_little_room_for_doubts_changes_no_bit(missing, monkeypatch):
+def test_result_does_not_depend_on_the_room_for_candidates(missing, monkeypatch):
     rng = np.random.default_rng(9)
     X = columns.table(rng, 20_000, 6, missing).astype(np.float32)
     value, weight = rng.normal(size=len(X)), rng.random(len(X))
@@ -139,7 +139,7 @@ def test_little_room_for_doubts_changes_no_bit(missing, monkeypatch):
 
 
 @pytest.mark.parametrize("shift", [0, 2, 4])
-def test_coarser_bins_leave_out_no_threshold(shift, monkeypatch):
+def test_coarser_bins_keep_all_thresholds(shift, monkeypatch):
     rng = np.random.default_rng(8)
     X = columns.table(rng, 500, 3, 0.5).astype(np.float32)
     value = rng.normal(size=len(X)) + (X[:, 0] > np.nanmedian(X[:, 0]))
@@ -152,7 +152,7 @@ def test_coarser_bins_leave_out_no_threshold(shift, monkeypatch):
 
 @settings(max_examples=30, deadline=None)
 @given(columns.seeds, st.integers(2, 40))
-def test_bins_end_between_values(seed, wanted):
+def test_bin_edges_lie_between_values(seed, wanted):
     rng = np.random.default_rng(seed)
     x = columns.column(rng, 200, 0.5).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch, Workers(1) as workers:
@@ -169,7 +169,7 @@ def test_bins_end_between_values(seed, wanted):
 
 @settings(max_examples=60, deadline=None)
 @given(columns.seeds, st.sampled_from([np.float32, np.float64]), st.sampled_from("CF"))
-def test_rows_of_no_weight_are_told_their_leaf(seed, kind, order):
+def test_rows_of_weight_zero_get_their_leaf(seed, kind, order):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 400))
     X = columns.table(rng, n, 3, 0.3).astype(kind, order=order)
@@ -179,7 +179,7 @@ def test_rows_of_no_weight_are_told_their_leaf(seed, kind, order):
     np.testing.assert_array_equal(grown.leaf, grown.tree().apply(X.astype(np.float32)))
 
 
-def test_where_x_lies_does_not_matter():
+def test_result_does_not_depend_on_memory_layout_of_x():
     rng = np.random.default_rng(12)
     X, value = rng.normal(size=(500, 4)), rng.normal(size=500)
     grown = grow(np.ascontiguousarray(X, np.float32), value)
@@ -187,7 +187,7 @@ def test_where_x_lies_does_not_matter():
         np.testing.assert_array_equal(grow(same, value).nodes, grown.nodes)
 
 
-def test_two_classes_by_gini_are_codes_by_squared_error():
+def test_gini_of_two_classes_equals_squared_error_of_codes():
     rng = np.random.default_rng(10)
     X = rng.normal(size=(400, 3)).astype(np.float32)
     code = (X[:, 0] * X[:, 1] + rng.normal(size=400) > 0).astype(float)
@@ -201,7 +201,7 @@ def test_two_classes_by_gini_are_codes_by_squared_error():
     np.testing.assert_allclose(ours.impurity, theirs.impurity, atol=1e-12)
 
 
-def test_a_split_must_improve_as_much_as_asked():
+def test_split_must_reach_the_minimum_improvement():
     rng = np.random.default_rng(11)
     X = rng.normal(size=(300, 2)).astype(np.float32)
     value = (X[:, 0] > 0) + 0.1 * rng.normal(size=300)

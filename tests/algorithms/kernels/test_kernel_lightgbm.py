@@ -1,4 +1,4 @@
-"""The kernels that follow LightGBM against their plain twins."""
+"""Tests of the kernels that follow LightGBM, against oracles."""
 
 import lightgbm
 import numpy as np
@@ -42,11 +42,11 @@ PLAIN = {
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 400), st.data())
 @few
-def test_rows_are_drawn_as_the_twin_does(seed, n, data):
-    wanted = data.draw(st.integers(1, n - 1))
+def test_sampled_rows_equal_oracle(seed, n, data):
+    expected = data.draw(st.integers(1, n - 1))
     drawn = np.zeros(n, np.uint8)
-    draw_sample(seed, wanted, drawn)
-    assert np.flatnonzero(drawn).tolist() == oracles.draw(seed, n, wanted)
+    draw_sample(seed, expected, drawn)
+    assert np.flatnonzero(drawn).tolist() == oracles.draw(seed, n, expected)
 
 
 @given(
@@ -56,13 +56,13 @@ def test_rows_are_drawn_as_the_twin_does(seed, n, data):
     st.integers(0, 2**32 - 1),
 )
 @few
-def test_edges_are_the_twins(values, room, least, seed):
+def test_bin_edges_equal_oracle(values, room, least, seed):
     rng = np.random.default_rng(seed)
     values = np.sort(np.array(values, np.float64)) / 7.0
     counts = rng.integers(1, 5, len(values)) + 50 * (rng.random(len(values)) < 0.1)
     edges = np.empty(room + 1)
-    found = choose_edges(values, counts, room, int(counts.sum()), least, edges)
-    assert edges[:found].tolist() == oracles.edges(values.tolist(), counts.tolist(), room, least)
+    result = choose_edges(values, counts, room, int(counts.sum()), least, edges)
+    assert edges[:result].tolist() == oracles.edges(values.tolist(), counts.tolist(), room, least)
 
 
 @given(
@@ -72,7 +72,7 @@ def test_edges_are_the_twins(values, room, least, seed):
     st.sampled_from([0.0, 2.0]),
 )
 @few
-def test_a_tree_is_the_twins(seed, num_leaves, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, min_rows, ridge):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 120))
     X = rng.integers(0, 6, (n, 3)).astype(float)
@@ -82,7 +82,7 @@ def test_a_tree_is_the_twins(seed, num_leaves, min_rows, ridge):
     g = rng.normal(size=n).astype(np.float32)
     h = rng.uniform(0.5, 1.5, n).astype(np.float32)
     nodes, _ = grower.grow(g, h)
-    splits, values = oracles.Twin(grower.table.columns, [6] * 3, g, h, grower.rules).grow()
+    splits, values = oracles.Oracle(grower.table.columns, [6] * 3, g, h, grower.rules).grow()
     inner = np.flatnonzero(nodes["left"] >= 0)
     counts = nodes["count"]
     ours = [
@@ -95,24 +95,24 @@ def test_a_tree_is_the_twins(seed, num_leaves, min_rows, ridge):
 
 @given(st.lists(st.floats(-700, 700), min_size=1, max_size=20), st.booleans())
 @few
-def test_derivatives_and_links_are_the_twins(scores, is_weighted):
+def test_derivatives_and_links_equal_oracle(scores, is_weighted):
     score = np.array(scores)
     n = len(score)
     y = (np.arange(n) % 2).astype(np.float32)
     weight = np.linspace(0.1, 2.0, n).astype(np.float32) if is_weighted else NO_WEIGHT
-    own = weight.astype(float) if is_weighted else np.ones(n)
+    weights = weight.astype(float) if is_weighted else np.ones(n)
     g, h = np.empty((2, n), np.float32)
     differentiate_by_lightgbm(LOGISTIC, 1.0, score, y, weight, g, h)
-    expected = [oracles.logistic(*row) for row in zip(score, y, own, strict=True)]
+    expected = [oracles.logistic(*row) for row in zip(score, y, weights, strict=True)]
     assert list(zip(g, h, strict=True)) == expected
     differentiate_by_lightgbm(L2, 0.0, score, y, weight, g, h)
-    slope = (score - y).astype(np.float32) * own.astype(np.float32)
+    slope = (score - y).astype(np.float32) * weights.astype(np.float32)
     np.testing.assert_array_equal(g, slope.astype(np.float32))
     many = np.stack([score, score[::-1], np.zeros(n)])
     g, h = np.empty((2, 3, n), np.float32)
     differentiate_classes_by_lightgbm(many, y, weight, np.empty(3), g, h)
     for i in range(n):
-        expected = oracles.softmax(many[:, i].tolist(), y[i], own[i])
+        expected = oracles.softmax(many[:, i].tolist(), y[i], weights[i])
         assert (g[:, i].tolist(), h[:, i].tolist()) == expected
     p = np.empty((3, n))
     link_by_lightgbm(many, True, p)
@@ -123,14 +123,14 @@ def test_derivatives_and_links_are_the_twins(scores, is_weighted):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.5, 0.9]))
 @few
-def test_quantiles_without_weights_are_numpys(seed, share):
+def test_unweighted_quantiles_equal_numpy(seed, share):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=int(rng.integers(1, 40)))
     np.testing.assert_allclose(quantile_of(values, None, share), np.quantile(values, share))
 
 
 @pytest.mark.parametrize("max_bin", [2, 16, 255])
-def test_bins_are_lightgbms_own(tmp_path, max_bin):
+def test_bins_equal_lightgbm(tmp_path, max_bin):
     rng = np.random.default_rng(max_bin)
     X = rng.normal(size=(500, 4))
     X[:, 1] = np.round(X[:, 1])
@@ -141,6 +141,6 @@ def test_bins_are_lightgbms_own(tmp_path, max_bin):
     data = lightgbm.Dataset(X, params=params, categorical_feature=[3]).construct()
     data._dump_text(str(tmp_path / "bins"))
     lines = (tmp_path / "bins").read_text().split("\n")[-len(X) :]
-    told = np.array([line.split(", ")[:4] for line in lines], np.int64)
+    values = np.array([line.split(", ")[:4] for line in lines], np.int64)
     ours = [find_feature_bins(X[:, f], f == 3, max_bin, 3).number(X[:, f]) for f in range(4)]
-    np.testing.assert_array_equal(np.column_stack(ours), told)
+    np.testing.assert_array_equal(np.column_stack(ours), values)

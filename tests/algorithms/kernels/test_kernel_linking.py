@@ -1,4 +1,4 @@
-"""Functions that are compiled only to be linked into the kernels that call them."""
+"""Tests of inner kernels, which are compiled only into the kernels that call them."""
 
 import gc
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def test_inner_kernels_nest_and_take_several_types(dtype):
     assert sum_two(a, b) == 2 * a.sum() + 4 * b.sum()
 
 
-def test_no_machine_code_is_made_of_an_inner_kernel():
+def test_inner_kernel_has_no_machine_code_of_its_own():
     sum_two(np.zeros(1), np.zeros(1))
     for compiled in (*double.overloads.values(), *sum_doubled.overloads.values()):
         assert isinstance(compiled.library, LinkedLibrary)
@@ -66,9 +66,9 @@ def wander(x):
     return step(step(x, True, 5), x > 0, by=7)
 
 
-def test_an_inner_kernel_is_compiled_once_whatever_literals_it_is_given():
+def test_inner_kernel_is_compiled_once_for_all_literals():
     assert [wander(x) for x in (-3, 3)] == [-1, -9]
-    if not config.DISABLE_JIT:  # the kernel may have come from the cache, so it is asked itself
+    if not config.DISABLE_JIT:  # the kernel may come from the cache, so it is inspected itself
         for by in (1, 2):
             step.get_call_template([types.int64, types.literal(by == 1)], {"by": types.literal(by)})
         assert step.signatures == [(types.int64, types.boolean, types.int64)]
@@ -90,10 +90,10 @@ def sort_one(values):
 @kernel
 def sort_both(a, b):
     sort_in_place(a)
-    sort_one(b)  # holds a copy of its own
+    sort_one(b)  # has its own copy
 
 
-def test_linked_kernels_may_stay_calls_and_lie_in_several_kernels():
+def test_linked_kernels_may_stay_calls_in_several_kernels():
     a, b = np.array([3, 1, 2]), np.array([5, 4])
     sort_one(a)
     assert a.tolist() == [1, 2, 3]
@@ -111,11 +111,11 @@ def test_linked_kernels_may_stay_calls_and_lie_in_several_kernels():
         assert {f.linkage.name for f in made} <= {"linkonce_odr", "linkonce", "internal"}
 
 
-def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():
-    before, asked = BaseFunction.get_call_type, []
+def test_kernel_is_compiled_once_and_numba_is_restored():
+    before, requested = BaseFunction.get_call_type, []
 
     def count(self, context, args, kws):
-        asked.append((self, tuple(args)))
+        requested.append((self, tuple(args)))
         return before(self, context, args, kws)
 
     BaseFunction.get_call_type = count
@@ -125,11 +125,11 @@ def test_a_kernel_is_compiled_without_asking_twice_and_leaves_numba_as_it_was():
         assert BaseFunction.get_call_type is count
     finally:
         BaseFunction.get_call_type = before
-    assert asked
-    assert len(asked) == len(set(asked))
+    assert requested
+    assert len(requested) == len(set(requested))
 
 
-def test_variables_of_a_statement_and_values_of_options_are_numbas_own():
+def test_numba_statement_variables_and_option_values_are_unchanged():
     where = ir.Loc("here", 1)
     a, b = (ir.Var(None, name, where) for name in "ab")
     call = ir.Expr.call(a, (b, a), {"k": b}, where)
@@ -147,7 +147,7 @@ def test_variables_of_a_statement_and_values_of_options_are_numbas_own():
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-def test_passes_that_are_idle_in_kernels_are_left_out_and_no_others():
+def test_only_idle_compiler_passes_are_skipped():
     state = SimpleNamespace(func_ir=None, flags=Flags())
     state.flags.enable_ssa = True
     every = [step for step, _ in DefaultPassBuilder.define_nopython_pipeline(state).passes]
@@ -157,7 +157,7 @@ def test_passes_that_are_idle_in_kernels_are_left_out_and_no_others():
 
 
 @pytest.mark.parametrize("collects", [True, False])
-def test_garbage_is_collected_after_a_compilation_as_before_it(collects):
+def test_garbage_is_collected_after_compilation(collects):
     (gc.enable if collects else gc.disable)()
     try:
         with without_garbage_collection():

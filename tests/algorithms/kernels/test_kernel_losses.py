@@ -1,4 +1,4 @@
-"""Losses, gradients and sums of boosting against their formulas."""
+"""Tests of losses, gradients and sums of gradient boosting, against formulas."""
 
 import numpy as np
 import oracles_losses
@@ -30,7 +30,7 @@ def rows(kind, n=300):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_loss_and_gradient_are_those_of_the_formulas(kind):
+def test_loss_and_gradient_equal_formulas(kind):
     y, raw, weight = rows(kind)
     expected = [oracles_losses.loss(kind, a, f, 0.3) for a, f in zip(y, raw, strict=True)]
     sums = np.empty((1, 2))
@@ -48,7 +48,7 @@ def test_loss_and_gradient_are_those_of_the_formulas(kind):
 
 
 @pytest.mark.parametrize("kind", ["squared", "poisson", *TWO_CLASSES])
-def test_newton_sums_are_those_of_the_curvature(kind):
+def test_newton_sums_equal_second_derivatives(kind):
     y, raw, weight = rows(kind)
     g = np.empty(len(y))
     losses.fill_gradients(KINDS[kind], 0.0, y, raw, g, 0, 1)
@@ -67,7 +67,7 @@ def test_newton_sums_are_those_of_the_curvature(kind):
     np.testing.assert_allclose(sums[0], expected, rtol=1e-9)
 
 
-def test_many_classes_are_a_softmax():
+def test_several_classes_use_softmax():
     rng = np.random.default_rng(2)
     raw, y = rng.normal(size=(3, 50)), rng.integers(0, 3, 50).astype(float)
     g, sums = np.empty((3, 50)), np.empty((1, 2))
@@ -78,7 +78,7 @@ def test_many_classes_are_a_softmax():
     np.testing.assert_allclose(sums[0], [expected, 50], rtol=1e-12)
 
 
-def test_blocks_of_rows_are_apart():
+def test_row_blocks_do_not_overlap():
     n = BLOCK_ROWS + 5
     y, raw, _ = rows("squared", n)
     sums = np.full((2, 2), np.nan)
@@ -91,7 +91,7 @@ def test_blocks_of_rows_are_apart():
 
 
 @pytest.mark.parametrize("raw", [-800.0, -40.0, 40.0, 800.0])
-def test_far_scores_overflow_nothing(raw):
+def test_extreme_scores_do_not_overflow(raw):
     sums, g = np.empty((1, 2)), np.empty(2)
     y, scores = np.array([0.0, 1.0]), np.full(2, raw)
     losses.sum_losses(losses.BINOMIAL, 0.0, y, scores, np.empty(0), sums, 0, 1)
@@ -100,7 +100,7 @@ def test_far_scores_overflow_nothing(raw):
     assert g == pytest.approx([-1.0, 0.0] if raw > 0 else [0.0, 1.0], abs=1e-16)
 
 
-def test_leaves_are_added_at_their_rate():
+def test_leaf_values_are_scaled_by_the_learning_rate():
     rng = np.random.default_rng(4)
     n = leaf_sums.ROWS_AT_ONCE + 90
     X = rng.normal(size=(n, 3)).astype(np.float32)
@@ -110,11 +110,11 @@ def test_leaves_are_added_at_their_rate():
     leaf_sums.add_trees(*join_steps(trees, 2), 0.5, X, raw, 3, n - 5)
     assert (np.delete(raw, np.s_[3 : n - 5], axis=1) == 1.0).all()
     for k in (0, 1):
-        wanted = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
-        np.testing.assert_array_equal(raw[k, 3 : n - 5], wanted[3 : n - 5])
+        expected = 1.0 + 0.5 * trees[k].predict(X)[:, 0] + 0.5 * trees[k + 2].predict(X)[:, 0]
+        np.testing.assert_array_equal(raw[k, 3 : n - 5], expected[3 : n - 5])
 
 
-def test_rows_are_drawn_one_after_another():
+def test_rows_are_drawn_in_sequence():
     uniform = np.random.default_rng(3).random(200)
     mask = np.empty(200, bool)
     leaf_sums.draw_mask(uniform, 63, mask)

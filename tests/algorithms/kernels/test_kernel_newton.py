@@ -25,7 +25,7 @@ NONE = np.empty(0, bool)
 
 
 def draw_table(seed, n=60, d=3, missing=0.2, distinct=0):
-    """Return X, g and h; ``distinct`` rounds values so that they tie."""
+    """Return X, g and h; ``distinct`` rounds values to make ties."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(np.float32)
     if distinct:
@@ -35,7 +35,7 @@ def draw_table(seed, n=60, d=3, missing=0.2, distinct=0):
 
 
 def grower_of(X, workers, kind=ExactGrower, step=0.0, **params):
-    """Return a grower, the limits, and columns that are all drawn."""
+    """Return a grower, the limits, and column lists with all columns."""
     model = NewtonBoostingRegressor(tree_method="exact", **params)
     limits = make_limits(model, X.shape[1], [])
     more = (step,) if step else ()
@@ -78,56 +78,63 @@ def test_every_slot_finds_its_best_split(seed, given_rules):
     )  # fmt: skip
     with Workers(1) as workers:
         lists = sort_lists(X, workers, "test")
-    found = np.empty((3, 3), exact_arrays.FOUND)
+    values = np.empty((3, 3), exact_arrays.FOUND)
     states = np.zeros(4, exact_arrays.STATE)
     signs = np.full(3, sign, np.int64)
-    search_columns(lists, rows, level, rules, signs, np.arange(3), states, found, 0, 3)
+    search_columns(lists, rows, level, rules, signs, np.arange(3), states, values, 0, 3)
     for f in range(3):
         for k in range(3):
             own = of[k]
             x, own_g, own_h = X[own, f].astype(float), g[own].astype(float), h[own].astype(float)
             known = list(oracles.splits(x, own_g, own_h, rules, sign, bounds))
             score = max((s[0] for s in known), default=-np.inf)
-            assert found["score"][f, k] == pytest.approx(score, rel=1e-6, abs=1e-6)
+            assert values["score"][f, k] == pytest.approx(score, rel=1e-6, abs=1e-6)
             if known:
-                best = found[f, k]
+                best = values[f, k]
                 ways = [s for s in known if s[0] == pytest.approx(score, rel=1e-5, abs=1e-6)]
                 assert any(
                     s[1] < best["threshold"] <= s[2] and s[3] == best["missing_left"] for s in ways
                 )
 
 
-def leave(X, used):
-    """Return which rows have a larger gradient: none."""
+def keep_rows(X, used):
+    """Change nothing; return an empty set of rows."""
     return np.zeros(len(X), bool)
 
 
-def tie(X, used):
-    """Put rows that are not used on the middles between those that are."""
+def move_to_midpoints(X, used):
+    """Move unused rows to the midpoints between used ones."""
     X[used] = 2 * np.round(X[used])
     X[~used] = np.round(2 * X[~used])
-    return leave(X, used)
+    return keep_rows(X, used)
 
 
-def lack(X, used):
-    """Let a column miss its values in rows that are not used; return where they were high."""
+def make_missing(X, used):
+    """Make a column missing in unused rows; return the rows where it was high."""
     is_high = X[:, 0] > 1
     X[~used, 0] = np.nan
     return is_high
 
 
-def move(X, used):
-    """Put rows that are not used above the others in a column; return where it is missing."""
+def move_above(X, used):
+    """Move unused rows above the others in a column; return the rows where it is missing."""
     X[~used, 0] += 100
     return np.isnan(X[:, 0])
 
 
 @pytest.mark.parametrize(
     ("missing", "change"),
-    [(0.0, leave), (0.3, leave), (0.0, tie), (0.3, tie), (0.0, lack), (0.3, move)],
+    [
+        (0.0, keep_rows),
+        (0.3, keep_rows),
+        (0.0, move_to_midpoints),
+        (0.3, move_to_midpoints),
+        (0.0, make_missing),
+        (0.3, move_above),
+    ],
 )
 @pytest.mark.parametrize("kind", [ExactGrower, LevelwiseGrower])
-def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
+def test_rows_are_at_the_node_the_tree_sends_them_to(kind, missing, change):
     X, g, h = draw_table(1, n=400, d=4, missing=missing)
     used = np.random.default_rng(0).random(400) < 0.7
     g = (0.1 * g + 9 * change(X, used)).astype(np.float32)
@@ -143,7 +150,7 @@ def test_rows_stand_where_the_tree_sends_them(kind, missing, change):
     np.testing.assert_allclose(grown.nodes["cover"], cover, rtol=1e-5)
 
 
-def test_sparse_rows_grow_the_tree_of_dense_ones():
+def test_sparse_and_dense_rows_grow_the_same_tree():
     X, g, h = draw_table(2, n=300, d=5, missing=0.6)
     listed = sparse.csr_matrix(np.where(np.isnan(X), 0, X))
     with Workers(1) as workers:
@@ -156,26 +163,26 @@ def test_sparse_rows_grow_the_tree_of_dense_ones():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_levels_and_lists_grow_one_tree(missing):
+def test_histograms_and_sorted_columns_grow_the_same_tree(missing):
     for seed in range(5):
         X, g, h = draw_table(seed, n=500, d=4, missing=missing)
         X[:, 1] *= np.float32(1e-30)  # any scale: no two values are held for one
         with Workers(1) as workers:
-            found = []
+            results = []
             for kind in (ExactGrower, LevelwiseGrower):
                 grower, draws = grower_of(X, workers, kind, max_depth=4, gamma=0.0)
                 nodes = grower.grow(g, h, None, draws).nodes
-                found.append([describe(nodes, x) for x in X])
-        assert found[0] == found[1]
+                results.append([describe(nodes, x) for x in X])
+        assert results[0] == results[1]
 
 
 def describe(nodes, x):
-    """Return the splits on a row's way."""
+    """Return the splits on the path of a row."""
     names = ("feature", "threshold", "missing_left")
     return [tuple(nodes[n][at].item() for n in names) for at in oracles.walk(nodes, x)[:-1]]
 
 
-def test_nodes_know_what_their_rows_lack():
+def test_nodes_record_features_missing_in_their_rows():
     X, g, h = draw_table(4, n=200, d=3, missing=0.1)
     with Workers(1) as workers:
         grower, draws = grower_of(X, workers, max_depth=3)
@@ -190,7 +197,7 @@ def test_nodes_know_what_their_rows_lack():
         assert largest[node] == np.nanmax(seen)
 
 
-def test_thresholds_of_neighbours_lie_above_the_lower_one():
+def test_thresholds_of_adjacent_values_exceed_the_lower_one():
     rng = np.random.default_rng(0)
     x = np.float32(1.0) + np.arange(64, dtype=np.float32) * np.float32(2**-23)
     X = np.column_stack([x, rng.permutation(x)]).astype(np.float32)
@@ -199,13 +206,13 @@ def test_thresholds_of_neighbours_lie_above_the_lower_one():
         n_estimators=1, tree_method="exact", min_child_weight=0, reg_lambda=0, learning_rate=1
     )
     tree = model.set_params(max_depth=10).fit(X, y).ensemble_
-    found = np.bincount(model.apply(X)[:, 0], minlength=tree.n_nodes)
+    result = np.bincount(model.apply(X)[:, 0], minlength=tree.n_nodes)
     leaves = tree.left < 0
     assert leaves.sum() > 40
-    assert np.array_equal(found[leaves], tree.cover[leaves])
+    assert np.array_equal(result[leaves], tree.cover[leaves])
 
 
-def test_trees_are_cut_as_the_rules_say():
+def test_trees_are_pruned_by_the_rules():
     for seed in range(5):
         X, g, h = draw_table(seed, n=400, d=4)
         with Workers(1) as workers:

@@ -12,7 +12,7 @@ renumber = callable_kernel(renumber)
 
 
 @given(seed=seeds, n=st.integers(2, 60), missing_left=st.booleans())
-def test_a_split_parts_rows_and_lists(seed, n, missing_left):
+def test_split_partitions_rows_and_sorted_columns(seed, n, missing_left):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=n), table(rng, n, 3, missing=0.5)])
     X[rng.random(n) < 0.2, 0] = np.nan
@@ -43,11 +43,11 @@ def test_a_split_parts_rows_and_lists(seed, n, missing_left):
     partition_features(sorted_table, rows, 0, first_right, n, place, scratch.entries, 0, 4)
     values = X.astype(np.float32)
     for f in range(4):
-        for wanted, span in ((True, slice(0, first_right)), (False, slice(first_right, n))):
+        for expected, span in ((True, slice(0, first_right)), (False, slice(first_right, n))):
             entries = rows.lists[f, span]
-            kept = [row for row in lists[f] & ROW if left[row] == wanted]
+            kept = [row for row in lists[f] & ROW if left[row] == expected]
             assert [rows.source[e & ROW] for e in entries] == kept
             n_present = int((~np.isnan(values[kept, f])).sum())
             side = rows._replace(lists=entries[None].copy(), columns=np.array([f]))
-            found = read_places(sorted_table, side, 0, n_present)
-            assert found == oracles.places_apart(values[:, f], kept[:n_present])
+            result = read_places(sorted_table, side, 0, n_present)
+            assert result == oracles.split_positions(values[:, f], kept[:n_present])

@@ -17,7 +17,7 @@ from algorithms.trees.tree import ROWS_OF_A_THREAD
 
 
 @given(seed=seeds, n=st.integers(2, 60), rows=st.integers(0, 50), share=st.sampled_from([0.0, 0.2]))
-def test_rows_find_their_leaves(seed, n, rows, share):
+def test_rows_reach_their_leaves(seed, n, rows, share):
     rng = np.random.default_rng(seed)
     X = table(rng, n, 3, missing=share)
     tree = DecisionTreeClassifier(random_state=0).fit(X, rng.integers(0, 3, n)).tree_
@@ -29,9 +29,9 @@ def test_rows_find_their_leaves(seed, n, rows, share):
     given_rows = np.vstack([new, new[:2]]) if rows > 1 else new
     find_leaves(*tree.steps, given_rows, has_missing(given_rows, 0, rows), leaves, 0, rows)
     add_values(values, leaves, out, 0, rows)
-    wanted = [oracles.find_leaf(tree, x) for x in new]
-    assert leaves.tolist() == [*wanted, -7, -7]
-    assert np.array_equal(out[:rows], 1 + values[wanted] if rows else out[:0])
+    expected = [oracles.find_leaf(tree, x) for x in new]
+    assert leaves.tolist() == [*expected, -7, -7]
+    assert np.array_equal(out[:rows], 1 + values[expected] if rows else out[:0])
     assert (out[rows:] == 1).all()
 
 
@@ -39,8 +39,8 @@ def test_rows_find_their_leaves(seed, n, rows, share):
     x=st.floats(-(2**20), 2**20, width=32),
     y=st.floats(-(2**20), 2**20, width=32),
 )
-def test_a_threshold_between_two_floats_parts_them(x, y):
-    """The float32 that stands for a threshold parts float32 values as the float64 does."""
+def test_threshold_between_adjacent_floats_separates_them(x, y):
+    """The float32 form of a threshold splits float32 values like the float64 threshold."""
     threshold = x / 2.0 + y / 2.0
     nodes = np.zeros(3, NODE)
     nodes["left"], nodes["right"] = [1, -1, -1], [2, -1, -1]
@@ -53,12 +53,12 @@ def test_a_threshold_between_two_floats_parts_them(x, y):
     assert leaves.tolist() == [1 if p <= threshold else 2 for p in probes.astype(np.float64)]
 
 
-def test_threads_share_the_rows():
+def test_threads_split_the_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2 * ROWS_OF_A_THREAD + 7, 3)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = DecisionTreeRegressor(random_state=0, n_jobs=2).fit(X, np.nan_to_num(X) @ [1, 2, 3])
-    found = model.apply(X)
-    assert np.array_equal(found, model.set_params(n_jobs=1).apply(X))
+    result = model.apply(X)
+    assert np.array_equal(result, model.set_params(n_jobs=1).apply(X))
     some = rng.integers(0, len(X), 200)
-    assert found[some].tolist() == [oracles.find_leaf(model.tree_, x) for x in X[some]]
+    assert result[some].tolist() == [oracles.find_leaf(model.tree_, x) for x in X[some]]

@@ -3,7 +3,7 @@ from columns import column, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import read_places, table_of
-from oracles import places_apart, sort_column
+from oracles import sort_column, split_positions
 
 from algorithms.trees.kernels.presort import UNUSED, pick_rows
 from algorithms.trees.kernels.tree_arrays import ROW, Rows
@@ -12,7 +12,7 @@ EMPTY = np.empty(0)
 
 
 @given(seed=seeds, n=st.integers(1, 90), missing=st.sampled_from([0.0, 0.7]))
-def test_columns_are_sorted_and_flagged_as_by_hand(seed, n, missing):
+def test_sorted_columns_and_flags_equal_oracle(seed, n, missing):
     values = column(np.random.default_rng(seed), n, missing).astype(np.float32)
     table = table_of(values[:, None])
     order, kind, n_missing = sort_column(values)
@@ -30,7 +30,7 @@ def test_signs_zeros_and_extremes():
 
 
 @given(seed=seeds, n=st.integers(1, 60))
-def test_picked_rows_keep_their_order_and_their_places(seed, n):
+def test_selected_rows_keep_order_and_positions(seed, n):
     rng = np.random.default_rng(seed)
     values = column(rng, n, 0.3).astype(np.float32)
     table = table_of(values[:, None])
@@ -47,5 +47,5 @@ def test_picked_rows_keep_their_order_and_their_places(seed, n):
     n_present = int((~np.isnan(values[used])).sum())
     for f in range(2):
         assert [source[e & ROW] for e in lists[f]] == kept
-        wanted = places_apart(values, kept[:n_present])
-        assert read_places(table, rows, f, n_present) == wanted
+        expected = split_positions(values, kept[:n_present])
+        assert read_places(table, rows, f, n_present) == expected

@@ -11,7 +11,7 @@ from algorithms.trees.pruning import cut, prune
 
 
 @given(seed=seeds, n=st.integers(2, 40), at=st.floats(0, 1))
-def test_the_weakest_branches_are_cut(seed, n, at):
+def test_weakest_branches_are_pruned(seed, n, at):
     rng = np.random.default_rng(seed)
     X, y = table(rng, n, 2), rng.normal(size=n)
     tree = DecisionTreeRegressor(random_state=0).fit(X, y).tree_
@@ -23,11 +23,11 @@ def test_the_weakest_branches_are_cut(seed, n, at):
     status, _, _ = cut(tree, alpha)
     kept = np.flatnonzero(status == LEAF)
     risk = tree.weighted_n_node_samples * tree.impurity / tree.weighted_n_node_samples[0]
-    wanted = oracles.prune(tree, alpha)
+    expected = oracles.prune(tree, alpha)
     cost = risk[kept].sum() + alpha * len(kept)
-    assert cost == pytest.approx(risk[wanted].sum() + alpha * len(wanted), abs=1e-9)
+    assert cost == pytest.approx(risk[expected].sum() + alpha * len(expected), abs=1e-9)
     if np.abs(alphas - alpha).min() > 1e-9:
-        assert kept.tolist() == wanted
+        assert kept.tolist() == expected
     pruned = prune(tree, alpha)
     assert pruned.n_leaves == len(kept)
     assert pruned.max_depth == pruned.compute_node_depths().max() - 1

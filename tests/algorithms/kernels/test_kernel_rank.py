@@ -1,4 +1,4 @@
-"""Ranks, the sorts of a node's rows, and trees on ranked columns against those on sorted ones."""
+"""Tests of ranks, sorts and trees on ranked columns, against trees on sorted columns."""
 
 import numpy as np
 import oracles
@@ -37,7 +37,7 @@ def test_ranks_order_the_values(seed, n, missing):
         j - i
         for i in range(len(distinct))
         for j in range(i + 1, min(i + 50, len(distinct)))
-        if not oracles.apart(distinct[i], distinct[j])
+        if not oracles.fits_split(distinct[i], distinct[j])
     ]
     assert min(reach, 49) == max(close, default=0)
     assert (ranked.kind[0] == EXACT) == (reach == 0)
@@ -45,16 +45,16 @@ def test_ranks_order_the_values(seed, n, missing):
 
 @given(seed=seeds, n=st.integers(1, 400), bits=st.integers(0, 31))
 @settings(max_examples=150)
-def test_items_are_sorted_by_key_and_stay_in_order(seed, n, bits):
+def test_sort_by_key_is_stable(seed, n, bits):
     rng = np.random.default_rng(seed)
     span = 2**bits - 1
     keys = rng.integers(0, span, n, endpoint=True).astype(np.uint64)
     items = np.zeros((2, max(n, FEW)), np.uint64)
     items[0, :n] = (keys << np.uint64(32)) | np.arange(n, dtype=np.uint64)
-    wanted = np.sort(items[0, :n])
+    expected = np.sort(items[0, :n])
     counts = np.empty((PASSES, BUCKETS), np.uint32)
     here = sort_items(items, n, np.uint32(span), counts, np.empty(FEW, np.uint32))
-    assert np.array_equal(items[here, :n], wanted)
+    assert np.array_equal(items[here, :n], expected)
 
 
 LIMITS = st.fixed_dictionaries(
@@ -86,7 +86,7 @@ def grown(model, few, *data):
     monotonic=st.booleans(),
 )
 @settings(max_examples=120)
-def test_ranked_and_sorted_columns_give_the_same_tree(
+def test_ranked_and_sorted_columns_grow_the_same_tree(
     seed, limits, n, k, missing, weighted, monotonic
 ):
     rng = np.random.default_rng(seed)
@@ -106,7 +106,7 @@ def test_ranked_and_sorted_columns_give_the_same_tree(
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_any_number_of_threads_gives_the_same_tree_on_ranked_columns(threads):
+def test_tree_on_ranked_columns_does_not_depend_on_threads(threads):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(2000, 20)), rng.integers(0, 2, 2000)
     params = {"max_features": 4, "random_state": 1}

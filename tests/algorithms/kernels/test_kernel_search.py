@@ -1,4 +1,4 @@
-"""The best split of a node, against all splits tried one by one."""
+"""Tests of the best split of a node, against trying all splits."""
 
 import numpy as np
 import oracles
@@ -22,7 +22,7 @@ WEIGHTS = {
 
 
 def search(X, target, criterion, **limits):
-    """Return the arrays that a search of the root writes, and its lists."""
+    """Return the arrays that a search of the root writes, and its sorted columns."""
     n, d = X.shape
     sorted_table = table_of(X)
     mark, y, weight = target.pick(None)
@@ -52,7 +52,7 @@ def rows_on_the_left(growth, rows, v, x):
 
 @given(data=st.data(), seed=seeds, n=st.integers(2, 150), criterion=st.sampled_from(HERE))
 @settings(max_examples=150)
-def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
+def test_best_split_of_all_features_is_found(data, seed, n, criterion):
     rng = np.random.default_rng(seed)
     X = table(rng, n, int(rng.integers(1, 4)), missing=data.draw(st.sampled_from([0.0, 0.5])))
     kind = data.draw(st.sampled_from([*WEIGHTS]))
@@ -69,10 +69,10 @@ def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
     growth, rows, w = search(X, target, criterion, min_samples_leaf=leaf, min_weight_leaf=light)
     tried = [oracles.best_split(criterion, x, y, w, leaf, light) for x in X.T.astype(np.float32)]
     best = max((t[0] for t in tried if t), default=None)
-    found = [v for v in range(X.shape[1]) if growth.position[v] > 0]
-    assert bool(found) == (best is not None)
-    if found:
-        v = max(found, key=lambda v: growth.proxy[v])
+    results = [v for v in range(X.shape[1]) if growth.position[v] > 0]
+    assert bool(results) == (best is not None)
+    if results:
+        v = max(results, key=lambda v: growth.proxy[v])
         left = rows_on_the_left(growth, rows, v, X[:, v])
         gained = oracles.decrease(criterion, y, w, left)
         assert gained == pytest.approx(best, rel=1e-9, abs=1e-9 * w.sum())
@@ -82,14 +82,14 @@ def test_the_best_split_of_all_features_is_found(data, seed, n, criterion):
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_of_equal_splits_the_first_is_taken(criterion, n_classes):
+def test_first_of_equal_splits_is_taken(criterion, n_classes):
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     target = Target(n_classes, codes=np.array([0, 1, 1, 0]))
     growth, _, _ = search(X, target, criterion)
     assert growth.position.tolist() == [1, 0]  # the first place of the first feature
 
 
-def test_a_perfect_split_ends_the_search():
+def test_perfect_split_ends_the_search():
     X = np.column_stack([[0.0, 1.0, 2.0, 3.0]] * 2)
     growth, _, _ = search(X, Target(2, codes=np.array([0, 0, 1, 1])), "gini")
     assert growth.position.tolist() == [2, 0]
@@ -97,6 +97,6 @@ def test_a_perfect_split_ends_the_search():
 
 
 def test_x_log_x_is_tabulated():
-    found = entropy_table(CRITERIA["entropy"], 6.0, 6)
-    wanted = [0.0, 0.0, *(i * np.log2(i) for i in range(2, 7))]
-    assert found == pytest.approx(wanted, rel=1e-15)
+    result = entropy_table(CRITERIA["entropy"], 6.0, 6)
+    expected = [0.0, 0.0, *(i * np.log2(i) for i in range(2, 7))]
+    assert result == pytest.approx(expected, rel=1e-15)

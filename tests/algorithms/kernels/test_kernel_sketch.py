@@ -31,7 +31,7 @@ from algorithms.runtime.threads import ALONE, Workers
     st.sampled_from([1, 4]),
     st.sampled_from([0.0, 0.5, 2.0]),
 )
-def test_cells_are_closed_when_they_are_full_and_before_a_large_value(
+def test_sketch_cell_closes_when_full_and_before_a_large_value(
     seed, distinct, fewest, times, per_h
 ):
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_cells_are_closed_when_they_are_full_and_before_a_large_value(
     weights = h if per_h else NO_WEIGHTS
     sizes = weights, 1.0, per_h, float(fewest), float(times * fewest)
     n_cells = cut_cells(order, x[order], *sizes, codes, edges, counts, several)
-    cells = oracles.cells(x, 1.0 + per_h * np.maximum(h, 0.0), fewest, times * fewest)
+    cells = oracles.sketch_cells(x, 1.0 + per_h * np.maximum(h, 0.0), fewest, times * fewest)
     assert n_cells == len(cells)
     for k, own in enumerate(cells):
         inside = np.isin(x, own)
@@ -54,7 +54,7 @@ def test_cells_are_closed_when_they_are_full_and_before_a_large_value(
         assert k == 0 or cells[k - 1][-1] <= edges[k - 1] < own[0]
 
 
-def test_there_is_room_for_all_cells_however_values_lie():
+def test_all_sketch_cells_have_room():
     often = np.arange(8001) % 2 == 1  # a frequent value between every two rare ones
     x = np.repeat(np.arange(8001, dtype=np.float32), np.where(often, 100, 1))
     cells = Cells(x[:, None], ALONE, "test")
@@ -67,7 +67,7 @@ def test_there_is_room_for_all_cells_however_values_lie():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 1, 5]))
-def test_edges_part_the_hessians_evenly(seed, room, distinct):
+def test_edges_divide_the_hessians_evenly(seed, room, distinct):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=200).astype(np.float32)
     x = np.round(x * distinct) if distinct else x
@@ -80,22 +80,22 @@ def test_edges_part_the_hessians_evenly(seed, room, distinct):
     weigh_entries(order, counts, h, listed)
     assert np.array_equal(sums, listed)
     ends = np.empty(room, np.int64)
-    found = edges[ends[: choose_ends(sums, room, ends)]]
+    result = edges[ends[: choose_ends(sums, room, ends)]]
     expected = oracles.edges(x, h.astype(float), room)
-    assert len(found) == len(expected)
+    assert len(result) == len(expected)
     after = [x[x > low].min() for low in expected]
-    for edge, low, high in zip(found, expected, after, strict=True):
+    for edge, low, high in zip(result, expected, after, strict=True):
         assert low <= edge < high
     codes, rows = np.zeros((1, 200), np.uint8), np.zeros((200, 1), np.uint8)
-    bins = np.append(np.searchsorted(found, edges), len(found)).astype(np.uint8)
+    bins = np.append(np.searchsorted(result, edges), len(result)).astype(np.uint8)
     code_rows(cell, bins, codes[0])
-    assert np.array_equal(codes[0], np.searchsorted(found, x))
+    assert np.array_equal(codes[0], np.searchsorted(result, x))
     lay_rows(codes, rows, 0, 200)
     assert np.array_equal(rows, codes.T)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_cells_of_many_values_are_about_even_and_in_order(missing):
+def test_cells_are_nearly_even_and_in_order(missing):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(50_000, 2)).astype(np.float32)
     X[:, 1] = np.round(X[:, 1], 1)
@@ -118,17 +118,17 @@ def test_cells_of_many_values_are_about_even_and_in_order(missing):
 
 
 @pytest.mark.parametrize("digits", [9, 3])
-def test_no_value_of_few_rows_closes_the_cell_before_it(digits):
+def test_value_of_few_rows_does_not_close_the_previous_cell(digits):
     x = np.round(np.random.default_rng(0).normal(size=16_000), digits).astype(np.float32)
     cells = Cells(x[:, None], ALONE, "test")
-    expected = oracles.cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
+    expected = oracles.sketch_cells(x, np.ones(len(x)), -(-len(x) // CELLS), np.inf)
     lowest = [own[0] for own in expected]
     assert np.array_equal(cells.codes[0], np.searchsorted(lowest, x, side="right") - 1)
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([1, 8, 1e6]))
-def test_bins_of_weights_are_those_of_rows_that_are_repeated(seed, max_bin, digits):
+def test_weighted_bins_equal_bins_of_repeated_rows(seed, max_bin, digits):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 10))
     X = (np.round(X * digits) / digits).astype(np.float32)
@@ -137,13 +137,13 @@ def test_bins_of_weights_are_those_of_rows_that_are_repeated(seed, max_bin, digi
     weight[0] += (1 << 13) - weight.sum()  # so that sums of parts are exact, and one row is heavy
     is_set = np.arange(10) == 5
     X[:, 5] = rng.integers(0, 9, 400)
-    own = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
-    found = weigh_edges(own, X, weight.astype(float), max_bin, ALONE, "test")
+    binner = find_bins(X, is_set, max_bin, 1 << 20, 1, ALONE)
+    result = weigh_edges(binner, X, weight.astype(float), max_bin, ALONE, "test")
     twice = find_bins(np.repeat(X, weight, axis=0), is_set, max_bin, 1 << 20, 1, ALONE)
-    for edges, expected in zip(found.edges, twice.edges, strict=True):
+    for edges, expected in zip(result.edges, twice.edges, strict=True):
         assert np.array_equal(edges, expected)
-    assert np.array_equal(found.missing[~is_set], twice.missing[~is_set])
-    assert found.codes is own.codes
+    assert np.array_equal(result.missing[~is_set], twice.missing[~is_set])
+    assert result.codes is binner.codes
 
 
 # ------------------------------------------------------------------ weights that differ
@@ -163,7 +163,7 @@ def weigh(kind, x, rng):
 
 
 def largest_doubt(x, h, edges):
-    """Return the most that values between two candidates weigh, but the highest of them."""
+    """Return the largest weight between two candidates, without the highest value."""
     values, at = np.unique(x, return_inverse=True)
     weights = np.bincount(at, h.astype(float))
     bins = np.searchsorted(edges, values)
@@ -184,7 +184,7 @@ def propose(cells, f, h, room):
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.0, 0.4]),
 )
-def test_no_threshold_is_far_from_a_candidate(seed, kind, room, missing, zeros):
+def test_every_threshold_is_near_a_candidate(seed, kind, room, missing, zeros):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=12_000).astype(np.float32)
     x[rng.random(len(x)) < zeros] = 0.0
@@ -194,18 +194,18 @@ def test_no_threshold_is_far_from_a_candidate(seed, kind, room, missing, zeros):
     rows = np.flatnonzero(there)
     listed = sparse.csr_matrix((x[there], (rows, 0 * rows)), shape=(len(x), 1))
     total = h[there].sum(dtype=float)
-    found = []
+    results = []
     for X in (x[:, None], listed):
         cells = Cells(X, ALONE, "test")
         for _ in range(2):
             edges = propose(cells, 0, h, room)
             assert len(edges) < room
             assert largest_doubt(x[there], h[there], edges) <= (1.5 / room) * total * (1 + 1e-6)
-        found.append(edges)
-    assert np.array_equal(*found)
+        results.append(edges)
+    assert np.array_equal(*results)
 
 
-def test_a_column_is_cut_anew_once_for_the_same_weights():
+def test_column_is_sketched_once_for_equal_weights():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2)).astype(np.float32)
     h = weigh("neighbours", X[:, 0], rng)
@@ -220,10 +220,10 @@ def test_a_column_is_cut_anew_once_for_the_same_weights():
     assert np.array_equal(cells.codes[0], np.searchsorted(after[0], X[:, 0]))
     even = np.ones(len(X), np.float32)
     propose(cells, 0, even, 256)
-    assert cells.edges[0] is after[0]  # its rows are parted well enough for these
+    assert cells.edges[0] is after[0]  # its bins are fine enough for these weights
 
 
-def test_values_that_are_frequent_do_not_have_a_column_cut_anew():
+def test_frequent_values_do_not_cause_another_sketch():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30_000, 1)).astype(np.float32)
     x[rng.random(len(x)) < 0.5] = 0.0
@@ -234,7 +234,7 @@ def test_values_that_are_frequent_do_not_have_a_column_cut_anew():
 
 
 @pytest.mark.parametrize("h", [0.0, -1.0])
-def test_a_column_without_weight_is_left_as_it_is(h):
+def test_column_without_weight_is_unchanged(h):
     x = np.arange(10_000, dtype=np.float32)[:, None]
     cells = Cells(x, ALONE, "test")
     before = cells.edges[0]

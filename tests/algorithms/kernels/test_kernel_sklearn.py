@@ -1,6 +1,6 @@
-"""The kernels that follow scikit-learn: against plain twins, and against the library's own parts.
+"""Tests of the kernels that follow scikit-learn, against oracles and the library.
 
-The grower's twin is the library itself: `tests/algorithms/test_sklearn_parity.py`.
+The grower is compared with the library itself: `tests/algorithms/test_sklearn_parity.py`.
 """
 
 import numpy as np
@@ -30,73 +30,75 @@ def pending():
 
 
 def sort_all_ways(values):
-    """Sort by the kernel, its twin and scikit-learn; return how often the twin took the heap."""
+    """Sort with kernel, oracle and scikit-learn; return how often the oracle used heapsort."""
     n = len(values)
-    wanted = np.array(values, np.float64), np.arange(n)
+    expected = np.array(values, np.float64), np.arange(n)
     if n:
-        _py_simultaneous_sort(*wanted, n, use_three_way_partition=True)
+        _py_simultaneous_sort(*expected, n, use_three_way_partition=True)
     around = np.concatenate([[np.inf], values, [-np.inf]])
     rows = np.arange(-1, n + 1)
     _sort_pairs(around, rows, 1, n + 1, pending())
-    assert np.array_equal(around[1:-1], wanted[0])
-    assert np.array_equal(rows[1:-1], wanted[1])
+    assert np.array_equal(around[1:-1], expected[0])
+    assert np.array_equal(rows[1:-1], expected[1])
     assert (around[0], around[-1], rows[0], rows[-1]) == (np.inf, -np.inf, -1, n)
     plain = oracles.sort_pairs(list(values), list(range(n)))
-    assert (plain[0], plain[1]) == (wanted[0].tolist(), wanted[1].tolist())
+    assert (plain[0], plain[1]) == (expected[0].tolist(), expected[1].tolist())
     return plain[2]
 
 
 @given(seed=seeds, n=st.integers(0, 300), levels=st.sampled_from([1, 2, 5, 40, 10**6]))
 @settings(max_examples=80)
-def test_equal_values_end_in_scikit_learns_order(seed, n, levels):
+def test_equal_values_are_in_scikit_learn_order(seed, n, levels):
     sort_all_ways(np.random.default_rng(seed).integers(0, levels, n).astype(float))
 
 
 @pytest.mark.parametrize("n", [15, 16, 200, 400, 1001])
-def test_pipes_and_steps_are_sorted_alike(n):
+def test_organ_pipes_and_steps_are_sorted(n):
     rising = np.arange(n, dtype=float)
     pipe = np.minimum(rising, n - rising)
     for values in (rising, rising[::-1], pipe, -pipe, rising // 7, rising % 7):
         sort_all_ways(values)
 
 
-def test_a_sort_that_goes_too_deep_ends_in_the_heap():
+def test_deep_recursion_falls_back_to_heapsort():
     rising = np.arange(1000.0)
     assert sort_all_ways(np.minimum(rising, 999 - rising)) > 0
 
 
 @given(seed=seeds, n=st.integers(1, 120), digits=st.sampled_from([0, 1, 12]), unit=st.booleans())
 @settings(max_examples=80)
-def test_absolute_errors_of_all_sides_are_scikit_learns(seed, n, digits, unit):
+def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit):
     rng = np.random.default_rng(seed)
     y = np.round(rng.normal(size=n + 10) * 3, digits)
     w = np.ones(n + 10) if unit else rng.choice([0.25, 1.0, rng.random() + 0.1], n + 10)
     samples = rng.permutation(n + 10)
     start, end = 4, 4 + n
-    found = np.full((layout.DEVIATIONS, n + 11), np.nan)
+    result = np.full((layout.DEVIATIONS, n + 11), np.nan)
     ranks = np.empty((2, n + 10), np.int64)
-    _measure_deviations(y, w, samples, start, end, found, ranks, pending())
+    _measure_deviations(y, w, samples, start, end, result, ranks, pending())
     passes = (
         (layout.ERROR_LEFT, layout.MEDIAN_LEFT, start, end),
         (layout.ERROR_RIGHT, layout.MEDIAN_RIGHT, end - 1, start - 1),
     )
     for error, median, first, stop in passes:
-        own = samples[start:end].copy()  # the library's wrapper needs places that begin at 0
-        wanted = _py_precompute_absolute_errors(y[:, None], w, own, first - start, stop - start, n)
-        assert np.array_equal(found[error, start:end], wanted[0])
-        assert np.array_equal(found[median, start:end], wanted[1])
+        copied = samples[start:end].copy()  # the library's wrapper needs places that begin at 0
+        expected = _py_precompute_absolute_errors(
+            y[:, None], w, copied, first - start, stop - start, n
+        )
+        assert np.array_equal(result[error, start:end], expected[0])
+        assert np.array_equal(result[median, start:end], expected[1])
     for p in range(start, end):
         rows = samples[p:end]
         error = oracles.absolute_error(y[rows], w[rows])
-        assert found[layout.ERROR_RIGHT, p] == pytest.approx(error, abs=1e-9)
+        assert result[layout.ERROR_RIGHT, p] == pytest.approx(error, abs=1e-9)
         rows = samples[start : p + 1]
         error = oracles.absolute_error(y[rows], w[rows])
-        assert found[layout.ERROR_LEFT, p] == pytest.approx(error, abs=1e-9)
+        assert result[layout.ERROR_LEFT, p] == pytest.approx(error, abs=1e-9)
 
 
 @given(seed=seeds, n=st.integers(1, 60))
 @settings(max_examples=60)
-def test_missing_values_stand_last_and_then_first(seed, n):
+def test_missing_values_are_placed_last_then_first(seed, n):
     rng = np.random.default_rng(seed)
     values = np.ascontiguousarray(table(rng, n + 6, 1, missing=0.8).T, np.float32)
     columns = np.zeros(1, np.int64)

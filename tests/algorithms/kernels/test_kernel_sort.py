@@ -11,10 +11,10 @@ COUNTS = np.empty((PASSES, BUCKETS), np.uint32)
 
 
 def sorted_by_kernel(values):
-    found = values + values.dtype.type(0.0)
-    bits = found.view(np.uint64 if found.itemsize == 8 else np.uint32)
-    sort_values(found, bits, np.empty_like(bits), COUNTS)
-    return found
+    result = values + values.dtype.type(0.0)
+    bits = result.view(np.uint64 if result.itemsize == 8 else np.uint32)
+    sort_values(result, bits, np.empty_like(bits), COUNTS)
+    return result
 
 
 @given(
@@ -22,16 +22,16 @@ def sorted_by_kernel(values):
         lambda dtype: hnp.arrays(dtype, st.integers(0, 80))
     )
 )
-def test_numbers_are_sorted_as_numpy_sorts_them(values):
-    found = sorted_by_kernel(values)
-    wanted = np.sort(values)
-    np.testing.assert_array_equal(found, wanted)
-    assert not np.signbit(found[found == 0.0]).any()
+def test_sort_equals_numpy(values):
+    result = sorted_by_kernel(values)
+    expected = np.sort(values)
+    np.testing.assert_array_equal(result, expected)
+    assert not np.signbit(result[result == 0.0]).any()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", ["normal", "whole", "wide", "equal", "close"])
-def test_many_numbers_are_sorted(dtype, kind):
+def test_large_arrays_are_sorted(dtype, kind):
     rng = np.random.default_rng(0)
     n = 20_000
     values = {

@@ -1,8 +1,8 @@
-"""The kernels that follow XGBoost's rules, each beside its slow plain twin."""
+"""Tests of the kernels that follow XGBoost, against oracles."""
 
 import columns
 import numpy as np
-import oracles_xgboost as twins
+import oracles_xgboost as oracles
 import pytest
 from columns import seeds
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ KINDS = [
 
 
 def draw_rules(rng, n_features):
-    """Return rules of a random kind."""
+    """Return random rules."""
     bound = rng.random() < 0.3
     return Rules(
         np.float32(rng.choice([0.0, 1.0, 0.3])),
@@ -45,7 +45,7 @@ def draw_rules(rng, n_features):
 
 
 def draw_node(rng, rules, g, h, rows):
-    """Return STATS (1,) of some rows, and its bounds."""
+    """Return the STATS (1,) of some rows, and their bounds."""
     stats = np.zeros(1, STATS)
     stats["g"], stats["h"] = (np.add.accumulate(v[rows], dtype=float)[-1] for v in (g, h))
     bound = np.float32(rng.choice([0.1, LARGEST]))
@@ -55,14 +55,14 @@ def draw_node(rng, rules, g, h, rows):
 
 
 def draw_slopes(rng, n):
-    """Return g and h, float32; some rows weigh nothing."""
+    """Return g and h, float32; some rows have weight 0."""
     weight = rng.integers(0, 3, n)
     g = (rng.normal(size=n) * weight).astype(np.float32)
     return g, (rng.random(n) * weight).astype(np.float32)
 
 
 def same_split(split, expected):
-    """Return whether a SPLIT is what a twin found."""
+    """Return True if a SPLIT equals the oracle's split."""
     gain, feature, threshold, missing_left = expected
     names = ("gain", "feature", "threshold", "missing_left")
     return tuple(split[name] for name in names) == (gain, feature, threshold, missing_left)
@@ -70,25 +70,25 @@ def same_split(split, expected):
 
 @given(seed=seeds, n=st.integers(0, 400), distinct=st.sampled_from([2, 10, 300]))
 @settings(max_examples=100)
-def test_ties_are_sorted_as_by_gnu(seed, n, distinct):
+def test_ties_are_ordered_like_gnu_sort(seed, n, distinct):
     values = np.random.default_rng(seed).integers(0, distinct, n).astype(np.float32)
-    pairs = twins.sort_like_gnu(zip(values, range(n), strict=True))
+    pairs = oracles.sort_like_gnu(zip(values, range(n), strict=True))
     rows = np.arange(n, dtype=np.int32)
     sort_columns(np.array([0, n]), values, rows, np.empty((PENDING, 3), np.int64))
     assert rows.tolist() == [row for _, row in pairs]
 
 
-def test_a_part_that_goes_too_deep_is_sorted_by_a_heap(monkeypatch):
-    heaps, heapsort = [], twins.heapsort
+def test_deep_recursion_falls_back_to_heapsort(monkeypatch):
+    heaps, heapsort = [], oracles.heapsort
     monkeypatch.setattr(
-        twins, "heapsort", lambda pairs: heaps.append(len(pairs)) or heapsort(pairs)
+        oracles, "heapsort", lambda pairs: heaps.append(len(pairs)) or heapsort(pairs)
     )
     n = 3000  # every median of three is the second smallest
     values, half = np.empty(n, np.float32), n // 2
     for i in range(half):
         values[i] = i + 1 if i % 2 == 0 else half + i + (half % 2 == 0)
         values[half + i] = 2 * (i + 1)
-    pairs = twins.sort_like_gnu(zip(values, range(n), strict=True))
+    pairs = oracles.sort_like_gnu(zip(values, range(n), strict=True))
     rows = np.arange(n, dtype=np.int32)
     sort_columns(np.array([0, n]), values, rows, np.empty((PENDING, 3), np.int64))
     assert rows.tolist() == [row for _, row in pairs]
@@ -103,8 +103,8 @@ def test_weights_and_gains(seed):
     g, h = draw_slopes(rng, 5)
     stats, bounds = draw_node(rng, rules, g, h, np.arange(5))
     sums = stats["g"][0], stats["h"][0]
-    assert stats["weight"][0] == twins.weight_of(rules, *sums, bounds)
-    assert stats["gain"][0] == twins.gain_of(rules, *sums, bounds)
+    assert stats["weight"][0] == oracles.weight_of(rules, *sums, bounds)
+    assert stats["gain"][0] == oracles.gain_of(rules, *sums, bounds)
 
 
 @given(seed=seeds, n=st.integers(1, 60))
@@ -116,7 +116,7 @@ def test_exact_splits(seed, n):
     rules = draw_rules(rng, 3)
     slots = rng.integers(-1, 2, n).astype(np.int32)
     slots[0] = 0
-    found, given_columns = np.zeros(2, SPLIT), sort_present(X)
+    values, given_columns = np.zeros(2, SPLIT), sort_present(X)
     stats, bounds = [], []
     for slot in range(2):
         rows = np.flatnonzero(slots == slot)
@@ -125,14 +125,14 @@ def test_exact_splits(seed, n):
         bounds.append(bound)
     last = np.zeros(2, np.float32)
     both = np.concatenate(stats)
-    scan_columns(given_columns, slots, g, h, rules, both, np.empty((2, 2)), last, found)
+    scan_columns(given_columns, slots, g, h, rules, both, np.empty((2, 2)), last, values)
     start, rows = given_columns.start, given_columns.rows
     order = [rows[start[f] : start[f + 1]].tolist() for f in range(3)]
     for slot in range(2):
         mine = set(np.flatnonzero(slots == slot).tolist())
         whole = both["g"][slot], both["h"][slot]
-        expected = twins.best_exact_split(X, mine, order, g, h, rules, whole, bounds[slot])
-        assert same_split(found[slot], expected)
+        expected = oracles.best_exact_split(X, mine, order, g, h, rules, whole, bounds[slot])
+        assert same_split(values[slot], expected)
 
 
 @given(seed=seeds, n=st.integers(1, 60))
@@ -163,12 +163,12 @@ def test_histograms_and_their_splits(seed, n):
     all_ends = [[*map(np.float32, end), np.float32(99.0)] for end in ends]
     whole = stats["g"][0], stats["h"][0]
     least = [np.float32(-9.0)] * 3
-    best = twins.best_bin_split(expected, all_ends, least, rules, whole, bounds)
+    best = oracles.best_bin_split(expected, all_ends, least, rules, whole, bounds)
     assert same_split(split[0], best)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_slopes_of_a_loss(name):
+def test_gradients_of_a_loss(name):
     rng = np.random.default_rng(3)
     n = 300
     score = (rng.normal(size=n) * 4).astype(np.float32)
@@ -178,11 +178,11 @@ def test_slopes_of_a_loss(name):
     a = np.float32(1.3)
     gradient.differentiate(getattr(gradient, name), a, score, y, weight, g, h)
     for i in range(n):
-        first, second = twins.slopes(name, a, score[i], y[i])
+        first, second = oracles.slopes(name, a, score[i], y[i])
         assert (g[i], h[i]) == (first * weight[i], second * weight[i])
 
 
-def test_slopes_of_classes():
+def test_gradients_of_classes():
     rng = np.random.default_rng(4)
     n = 200
     score = (rng.normal(size=(3, n)) * 4 - 2).astype(np.float32)
@@ -191,16 +191,16 @@ def test_slopes_of_classes():
     g, h = np.empty((2, 3, n), np.float32)
     gradient.differentiate_classes(score, y, weight, g, h)
     for i in range(n):
-        first, second = twins.class_slopes(score[:, i], y[i])
+        first, second = oracles.class_slopes(score[:, i], y[i])
         assert g[:, i].tolist() == [value * weight[i] for value in first]
         assert h[:, i].tolist() == [max(value * weight[i], np.float32(1e-16)) for value in second]
 
 
 def draw_summary(rng, n):
-    """Return values and weights, their summary, and the twin's."""
+    """Return values and weights, their summary, and the oracle's."""
     values = np.round(rng.normal(size=n), int(rng.integers(0, 3))).astype(np.float32)
     weights = rng.uniform(0.1, 2.0, n).astype(np.float32)
-    expected = twins.summary_of(values, weights)
+    expected = oracles.summary_of(values, weights)
     return queue_summary(values, weights), expected
 
 
@@ -211,9 +211,9 @@ def test_summaries_are_made_merged_and_pruned(seed, n, most):
     first, expected_first = draw_summary(rng, n)
     second, expected_second = draw_summary(rng, int(rng.integers(1, 40)))
     assert first.tolist() == expected_first
-    both, expected = combined(first, second), twins.combined(expected_first, expected_second)
+    both, expected = combined(first, second), oracles.combined(expected_first, expected_second)
     assert both.tolist() == expected
-    assert pruned(both, most).tolist() == twins.pruned(expected, most)
+    assert pruned(both, most).tolist() == oracles.pruned(expected, most)
 
 
 @given(seed=seeds, n=st.integers(1, 80), most=st.integers(2, 20))
@@ -223,16 +223,16 @@ def test_sorted_summaries_are_made_and_pruned(seed, n, most):
     values = np.sort(np.round(rng.normal(size=n), int(rng.integers(0, 3)))).astype(np.float32)
     weights = (rng.random(n) ** rng.choice([0.0, 1.0, 8.0])).astype(np.float32)
     out = np.empty((41, ENTRY), np.float32)
-    found = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
-    expected = twins.sorted_summary(values, weights, 40)
-    assert found.tolist() == expected
-    if len(found) > most:
+    result = out[: summarise_sorted(values, np.arange(n, dtype=np.int32), weights, 40, out)]
+    expected = oracles.sorted_summary(values, weights, 40)
+    assert result.tolist() == expected
+    if len(result) > most:
         fewer = np.empty((most, ENTRY), np.float32)
-        size = prune_between(found, most, fewer)
-        assert fewer[:size].tolist() == twins.pruned_between(expected, most)
+        size = prune_between(result, most, fewer)
+        assert fewer[:size].tolist() == oracles.pruned_between(expected, most)
 
 
-def test_a_queue_stops_where_it_is_full():
+def test_full_queue_stops_growth():
     values = np.array([1, 1, 2, 2, 3, 1, 4], np.float32)
     weights = np.array([1, 2, 0, 4, 5, 6, 7], np.float32)
     queue, queued = np.empty((2, 3), np.float32)

@@ -1,4 +1,4 @@
-"""Tests across datasets against scipy, statsmodels, tables and brute force."""
+"""Tests of statistics across datasets, against scipy, statsmodels, tables and brute force."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ from harness.analysis.across import (
 
 
 def brute_wilcoxon(x):
-    """Every sign pattern of the ranks at hand; ranks of zeros shared between the signs."""
+    """Every sign pattern of the given ranks; ranks of zeros are shared between the signs."""
     x = np.asarray(x, dtype=float)
     ranks = scipy_stats.rankdata(np.abs(x))
     nonzero = ranks[x != 0]
@@ -39,13 +39,13 @@ def test_wilcoxon_with_ties_and_zeros_counts_every_pattern(x):
 
 
 @pytest.mark.parametrize("n", [3, 12, 40])
-def test_wilcoxon_without_ties_is_scipys_exact_test(n):
+def test_wilcoxon_without_ties_equals_scipy_exact_test(n):
     x = np.random.default_rng(n).normal(0.3, 1, n)
     expected = scipy_stats.wilcoxon(x, method="exact").pvalue
     assert wilcoxon_p(x) == pytest.approx(expected, abs=1e-12)
 
 
-def test_wilcoxon_of_many_joins_the_exact_one(monkeypatch):
+def test_wilcoxon_normal_approximation_agrees_with_the_exact_test(monkeypatch):
     x = np.random.default_rng(0).normal(0.2, 1, 50)
     exact = wilcoxon_p(x)
     monkeypatch.setattr("harness.analysis.across.EXACT", 49)
@@ -53,32 +53,32 @@ def test_wilcoxon_of_many_joins_the_exact_one(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_holm_against_statsmodels(seed):
+def test_holm_equals_statsmodels(seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.beta(0.5, 3, 8), 2)  # ties among them
     np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], atol=1e-12)
 
 
-def test_friedman_by_hand():
+def test_friedman_equals_hand_computation():
     # Mean ranks (1.4, 2.4, 2.2) of N = 5, k = 3 without ties:
     # χ² = 12·5/(3·4)·(1.4² + 2.4² + 2.2² - 3·4²/4) = 2.8, F = 4·2.8/(10 - 2.8)
     losses = np.array([[1, 2, 3], [1, 3, 2], [1, 3, 2], [2, 3, 1], [2, 1, 3]], dtype=float)
-    found = friedman(losses)
-    assert found.ranks == pytest.approx((1.4, 2.4, 2.2))
-    assert found.statistic == pytest.approx(4 * 2.8 / 7.2, abs=1e-12)
-    assert found.p == pytest.approx(scipy_stats.f.sf(4 * 2.8 / 7.2, 2, 8), abs=1e-12)
-    assert found.datasets == 5
+    result = friedman(losses)
+    assert result.ranks == pytest.approx((1.4, 2.4, 2.2))
+    assert result.statistic == pytest.approx(4 * 2.8 / 7.2, abs=1e-12)
+    assert result.p == pytest.approx(scipy_stats.f.sf(4 * 2.8 / 7.2, 2, 8), abs=1e-12)
+    assert result.datasets == 5
 
 
-def test_friedman_of_perfect_agreement_keeps_the_p_that_few_sets_allow():
-    found = friedman(np.tile([1.0, 2.0, 3.0], (3, 1)))
-    assert found.statistic == math.inf
-    assert found.p == pytest.approx(1 / 36)  # 6 rankings, and two sets follow the first
+def test_friedman_of_perfect_agreement_has_the_exact_p():
+    result = friedman(np.tile([1.0, 2.0, 3.0], (3, 1)))
+    assert result.statistic == math.inf
+    assert result.p == pytest.approx(1 / 36)  # 6 rankings, and two sets follow the first
     assert friedman(np.ones((4, 3))).p == 1.0
 
 
 @pytest.mark.parametrize("k", [171, 400])
-def test_friedman_takes_more_algorithms_than_factorials_reach(k):
+def test_friedman_supports_more_algorithms_than_factorials_allow(k):
     losses = np.random.default_rng(0).random((4, k))
     chi2 = scipy_stats.friedmanchisquare(*losses.T).statistic
     f = 3 * chi2 / (4 * (k - 1) - chi2)
@@ -90,7 +90,7 @@ def test_friedman_ranks_share_ties():
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
-def test_nemenyi_distance_from_the_printed_table(k, q):
+def test_nemenyi_distance_equals_the_published_table(k, q):
     # Demsar 2006, table 5 (a), alpha = 0.05
     expected = q * math.sqrt(k * (k + 1) / (6 * 14))
     assert nemenyi_distance(k, 14) == pytest.approx(expected, rel=3e-4)
@@ -110,7 +110,7 @@ def test_pair_tests_adjust_over_the_declared_pairs_only():
     assert pair_tests(losses, []) == ()
 
 
-def test_swapping_a_pair_turns_it_round():
+def test_swapping_a_pair_reverses_it():
     rng = np.random.default_rng(2)
     losses = {"a": rng.random(10), "b": rng.random(10)}
     one, other = (pair_tests(losses, [pair])[0] for pair in [("a", "b"), ("b", "a")])

@@ -1,4 +1,4 @@
-"""Ratings against a logistic regression, by symmetry, and on planted strengths."""
+"""Tests of ratings, against a logistic regression, by symmetry, and on simulated strengths."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,13 @@ from harness.analysis.elo import MEAN, elo, ratings_of, victories
 
 
 def played(strengths, n, seed):
-    """Losses of n datasets whose pairwise wins follow the model: Gumbel noise makes it exact."""
+    """Losses of n datasets whose pairwise wins follow the model; Gumbel noise makes it exact."""
     rng = np.random.default_rng(seed)
     logs = np.asarray(strengths) * np.log(10) / 400
     return -(logs + rng.gumbel(size=(n, len(strengths))))
 
 
-def test_ratings_are_those_of_a_logistic_regression():
+def test_ratings_equal_a_logistic_regression():
     won = victories(played([0, 50, 150, -80], 60, 0)).sum(axis=0)
     rows, wins = [], []
     for i in range(4):
@@ -24,39 +24,39 @@ def test_ratings_are_those_of_a_logistic_regression():
             wins.append([won[i, j], won[j, i]])
     fitted = sm.GLM(np.array(wins), np.array(rows), family=sm.families.Binomial()).fit(tol=1e-12)
     expected = np.array([0.0, *fitted.params]) * 400 / np.log(10)
-    found = ratings_of(won, prior=0.0)
-    np.testing.assert_allclose(found - found[0], expected, atol=1e-5)
+    ratings = ratings_of(won, prior=0.0)
+    np.testing.assert_allclose(ratings - ratings[0], expected, atol=1e-5)
 
 
-def test_the_mean_is_fixed_and_equals_are_equal():
+def test_mean_is_fixed_and_equal_algorithms_have_equal_ratings():
     losses = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]] * 4)
-    found = ratings_of(victories(losses).sum(axis=0))
-    assert found.mean() == pytest.approx(MEAN)
-    assert found[0] == pytest.approx(found[1])
-    assert found[2] < found[0]
+    ratings = ratings_of(victories(losses).sum(axis=0))
+    assert ratings.mean() == pytest.approx(MEAN)
+    assert ratings[0] == pytest.approx(ratings[1])
+    assert ratings[2] < ratings[0]
 
 
-def test_who_wins_everything_has_a_rating_all_the_same():
-    found = ratings_of(victories(np.tile([0.0, 1.0], (20, 1))).sum(axis=0))
+def test_undefeated_algorithm_has_a_finite_rating():
+    ratings = ratings_of(victories(np.tile([0.0, 1.0], (20, 1))).sum(axis=0))
     # 20½ wins against ½: 400·log₁₀ 41
-    assert found[0] - found[1] == pytest.approx(400 * np.log10(41))
+    assert ratings[0] - ratings[1] == pytest.approx(400 * np.log10(41))
 
 
 def test_ties_are_half_a_win_each():
     assert victories(np.array([[1.0, 1.0]])).tolist() == [[[0.0, 0.5], [0.5, 0.0]]]
 
 
-def test_intervals_cover_planted_strengths():
+def test_intervals_cover_simulated_strengths():
     """A fixed seed, 40 runs of 40 datasets: percentile intervals cover nine of ten or more."""
     truth = np.array([100.0, 0.0, -100.0])
     covered = 0
     for seed in range(40):
-        found = elo(played(truth, 40, seed), seed)
-        covered += sum(i.low <= MEAN + t <= i.high for i, t in zip(found, truth, strict=True))
+        result = elo(played(truth, 40, seed), seed)
+        covered += sum(i.low <= MEAN + t <= i.high for i, t in zip(result, truth, strict=True))
     assert covered / 120 >= 0.88
 
 
-def test_ratings_repeat():
+def test_ratings_are_reproducible():
     losses = played([0, 10, 20], 16, 1)
     assert elo(losses) == elo(losses)
 
@@ -75,8 +75,8 @@ def test_cliques_are_the_maximal_groups(ranks, distance, expected):
     assert cliques(ranks, distance) == expected
 
 
-def test_each_pair_may_have_datasets_of_its_own_and_a_band_of_ties():
-    found = compare_differences({("a", "b"): [0.5, 0.005, -0.005], ("a", "c"): [1.0]}, tie=0.01)
-    assert [(f.wins, f.ties, f.losses) for f in found] == [(1, 2, 0), (1, 0, 0)]
-    assert [f.difference.n for f in found] == [3, 1]
+def test_each_pair_may_have_its_own_datasets_and_tie_band():
+    result = compare_differences({("a", "b"): [0.5, 0.005, -0.005], ("a", "c"): [1.0]}, tie=0.01)
+    assert [(f.wins, f.ties, f.losses) for f in result] == [(1, 2, 0), (1, 0, 0)]
+    assert [f.difference.n for f in result] == [3, 1]
     assert compare_differences({}) == ()

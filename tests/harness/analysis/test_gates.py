@@ -1,4 +1,4 @@
-"""Gates by the bounds of intervals: pass, fail, undecided, and never a pass by accident."""
+"""Tests of gates on interval bounds: pass, fail, undecided, never a pass by chance."""
 
 import math
 from dataclasses import replace
@@ -25,21 +25,21 @@ GAP, MARGIN = 0.5, 0.005  # the margin is 1 % of the gap
 
 
 def accuracy(low, high, *, inner=None, **changes):
-    """Return a verdict whose 95 % and 90 % intervals are given in shares of the gap."""
+    """Return a verdict with given 95 % and 90 % intervals, in shares of the gap."""
     middle = (low + high) / 2
     near = inner or (0.8 * low + 0.2 * middle, 0.8 * high + 0.2 * middle)
-    found = Accuracy(
+    result = Accuracy(
         "ours", "theirs", "wine", "log_loss", "inconclusive",
         Interval(low * GAP, middle * GAP, high * GAP), MARGIN, splits=5,
         inner=Interval(near[0] * GAP, middle * GAP, near[1] * GAP, 0.9), gap=GAP, error=0.001,
     )  # fmt: skip
-    return replace(found, **changes)
+    return replace(result, **changes)
 
 
 def speed(low, value, high, **changes):
     ratio = Interval(low, value, high, n=8)
-    found = Speed("ours", "theirs", "wine", "train", ratio, "launch", (1.0, value))
-    return replace(found, **changes)
+    result = Speed("ours", "theirs", "wine", "train", ratio, "launch", (1.0, value))
+    return replace(result, **changes)
 
 
 def duel(status=Status.DONE, side="a"):
@@ -81,7 +81,7 @@ def state(gate, **records):
         (-0.02, 0.05, "undecided"),
     ],
 )
-def test_accuracy_is_held_against_the_declared_margin(low, high, expected):
+def test_accuracy_is_compared_with_the_declared_margin(low, high, expected):
     assert state({"kind": "accuracy"}, accuracy=(accuracy(low, high),)) == expected
 
 
@@ -92,7 +92,7 @@ def test_accuracy_passes_by_the_inner_interval_and_fails_by_the_outer():
     assert state({"kind": "accuracy"}, accuracy=(almost,)) == "undecided"
 
 
-def test_a_limit_of_ones_own():
+def test_custom_limit():
     wide = accuracy(-0.04, 0.0)
     assert state({"kind": "accuracy", "limit": 0.05}, accuracy=(wide,)) == "pass"
     (decision,) = decide({"kind": "accuracy", "limit": 0.05}, accuracy=(wide,))
@@ -100,14 +100,14 @@ def test_a_limit_of_ones_own():
     assert decision.measured.low == pytest.approx(-0.04)
 
 
-def test_a_trial_of_ours_without_a_score_fails_whatever_the_others_say():
+def test_own_trial_without_a_score_fails():
     lost = accuracy(0.02, 0.05, failed=(1, 0))
     assert state({"kind": "accuracy"}, accuracy=(lost,)) == "fail"
     theirs = accuracy(0.02, 0.05, failed=(0, 1))
     assert state({"kind": "accuracy"}, accuracy=(theirs,)) == "pass"
 
 
-def test_what_carries_no_variance_is_undecided_unless_identical():
+def test_missing_variance_is_undecided_unless_identical():
     same = accuracy(-0.002, -0.002, error=0.0, advice="no variance")
     assert state({"kind": "accuracy"}, accuracy=(same,)) == "undecided"
     identical = accuracy(0.0, 0.0, error=0.0, verdict="equivalent")
@@ -121,7 +121,7 @@ def test_what_carries_no_variance_is_undecided_unless_identical():
     assert state({"kind": "accuracy"}, accuracy=(alone,)) == "undecided"
 
 
-def test_a_difference_that_is_one_number_up_to_rounding_decides_nothing():
+def test_difference_constant_up_to_rounding_is_undecided():
     ours = [0.3] * 3 + [0.7] * 2
     theirs = [x + 0.1 for x in ours]
     for sides in ((ours, theirs), (theirs, ours)):
@@ -150,7 +150,7 @@ def test_pooled_or_each():
         ((0.0, 1.2, math.inf), 0.5, "undecided"),
     ],
 )
-def test_speed_by_the_bounds_of_the_ratio(interval, limit, expected):
+def test_speed_uses_the_bounds_of_the_ratio(interval, limit, expected):
     gate = {"kind": "speed", "limit": limit}
     assert state(gate, speed=(speed(*interval),)) == expected
 
@@ -158,26 +158,26 @@ def test_speed_by_the_bounds_of_the_ratio(interval, limit, expected):
 @pytest.mark.parametrize(
     ("interval", "expected"), [((1.01, 1.02, 1.03), "undecided"), ((1.1, 1.2, 1.3), "pass")]
 )
-def test_a_ratio_within_the_noise_floor_decides_nothing(interval, expected):
+def test_ratio_within_the_noise_floor_is_undecided(interval, expected):
     assert state({"kind": "speed"}, speed=(speed(*interval, floor=0.05),)) == expected
     turned = [1 / x for x in reversed(interval)]
     other = {"undecided": "undecided", "pass": "fail"}[expected]
     assert state({"kind": "speed"}, speed=(speed(*turned, floor=0.05),)) == other
 
 
-def test_blocks_of_few_launches_are_no_ground_for_a_gate():
+def test_blocks_of_few_launches_are_undecided():
     (decision,) = decide({"kind": "speed"}, speed=(speed(2, 3, 4, unit="block"),))
     assert decision.state == "undecided"
     assert "8" in decision.reason
 
 
-def test_the_phase_is_the_gates_own():
+def test_gate_chooses_its_phase():
     speeds = (speed(2, 3, 4), speed(0.2, 0.3, 0.4, phase="predict"))
     assert state({"kind": "speed"}, speed=speeds) == "pass"
     assert state({"kind": "speed", "phase": "predict"}, speed=speeds) == "fail"
 
 
-def test_an_algorithm_against_itself_is_no_pair():
+def test_algorithm_against_itself_is_no_pair():
     alone = speed(0.5, 0.6, 0.7, reference="ours")
     (decision,) = decide({"kind": "speed"}, speed=(alone,))
     assert "no train duel" in decision.reason
@@ -185,14 +185,14 @@ def test_an_algorithm_against_itself_is_no_pair():
 
 @pytest.mark.parametrize(("side", "expected"), [("a", "fail"), ("b", "undecided")])
 @pytest.mark.parametrize("kind", ["speed", "memory"])
-def test_a_duel_that_our_side_lost_fails_the_gate(kind, side, expected):
+def test_duel_failed_by_our_side_fails_the_gate(kind, side, expected):
     left = speed(2, 3, 4, memory=Interval(2, 3, 4))
     assert state({"kind": kind}, speed=(left,), duels=(duel(Status.CRASHED, side),)) == expected
 
 
 @pytest.mark.parametrize(("side", "expected"), [("a", "fail"), ("b", "undecided")])
 @pytest.mark.parametrize(("kind", "phase"), [("speed", "train"), ("memory", "fit")])
-def test_a_lost_duel_counts_over_all_datasets_too(kind, phase, side, expected):
+def test_failed_duel_counts_over_all_datasets_too(kind, phase, side, expected):
     fields = {"dataset": "", "unit": "dataset", "phase": phase, "memory": Interval(2, 3, 4)}
     gate, lost = {"kind": kind, "pooled": True}, duel(Status.CRASHED, side)
     decided = decide(gate, speed=(speed(2, 3, 4, **fields),), duels=(lost,))
@@ -207,13 +207,13 @@ def test_a_lost_duel_counts_over_all_datasets_too(kind, phase, side, expected):
         (Interval(0, 1.2, math.inf, 1.0, 1, "n = 1: takes at least 6"), "undecided"),
     ],
 )
-def test_memory_by_its_own_interval(interval, expected):
+def test_memory_uses_its_own_interval(interval, expected):
     # Of few launches: what counts is the interval's own unit.
     fit = speed(1, 1, 1, memory=interval, phase="fit", unit="block")
     assert state({"kind": "memory"}, speed=(fit,)) == expected
 
 
-# ------------------------------------------------------------------ rungs
+# ------------------------------------------------------------------ parity levels
 
 
 def parity(rung, verdict="", *, compared=True):
@@ -225,7 +225,7 @@ def parity(rung, verdict="", *, compared=True):
 
 
 @pytest.mark.parametrize(
-    ("found", "limit", "expected"),
+    ("result", "limit", "expected"),
     [
         (parity("L3"), "L2", "pass"),
         (parity("L2"), "L2", "pass"),
@@ -237,13 +237,13 @@ def parity(rung, verdict="", *, compared=True):
         (parity("", "inconclusive"), "L0", "undecided"),
     ],
 )
-def test_a_rung_is_reached_or_not_or_could_not_be_looked_at(found, limit, expected):
-    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(found,))
+def test_parity_level_is_reached_or_not_or_undecided(result, limit, expected):
+    (decision,) = decide({"kind": "rung", "limit": limit}, parity=(result,))
     assert decision.state == expected
     assert decision.limit == limit
 
 
-def test_a_rung_that_was_never_measured_is_undecided():
+def test_parity_level_never_measured_is_undecided():
     (decision,) = decide({"kind": "rung", "limit": "L2"})
     assert decision.state == "undecided"
     assert "no parity result of ours" in decision.reason
@@ -252,7 +252,7 @@ def test_a_rung_that_was_never_measured_is_undecided():
 # ------------------------------------------------------------------ all kinds
 
 
-def test_a_gate_may_ask_for_one_track():
+def test_gate_may_name_one_track():
     records = (accuracy(0.02, 0.05, track="equal"), accuracy(-0.05, -0.02, track="tuned"))
     assert state({"kind": "accuracy", "track": "equal"}, accuracy=records) == "pass"
     assert state({"kind": "accuracy", "track": "tuned"}, accuracy=records) == "fail"
@@ -267,13 +267,13 @@ def test_names_and_datasets_are_globs():
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "speed", "memory"])
-def test_a_gate_that_nothing_answers_to_never_passes(kind):
+def test_gate_without_matching_results_never_passes(kind):
     (decision,) = decide({"kind": kind, "algorithm": "oors"}, accuracy=(accuracy(0.02, 0.05),))
     assert decision.state == "undecided"
     assert "oors" in decision.reason
 
 
-def test_the_state_of_several():
+def test_state_of_several_gates():
     records = {
         "pass": accuracy(0.02, 0.05), "fail": accuracy(-0.05, -0.02),
         "undecided": accuracy(-0.02, 0.05),
@@ -287,10 +287,10 @@ def test_the_state_of_several():
     assert together("undecided", "fail", "pass") == "fail"
 
 
-def test_gates_are_found_in_a_stored_config():
+def test_gates_are_read_from_a_stored_config():
     gate = {"kind": "speed", "algorithm": "ours", "limit": 2}
     experiment = Experiment(name="x", datasets=["wine"], gate=[gate])
     config = {"experiment": experiment.model_dump(mode="json")}
-    (found,) = gates_of(config)
-    assert (found.kind, found.limit, found.phase) == ("speed", 2.0, "train")
+    (result,) = gates_of(config)
+    assert (result.kind, result.limit, result.phase) == ("speed", 2.0, "train")
     assert gates_of({}) == []

@@ -1,4 +1,4 @@
-"""Comparing ensembles: what must hold for any two of them, and what a reader is told."""
+"""Tests of comparing ensembles: invariants of any two ensembles, and messages."""
 
 import json
 import math
@@ -29,32 +29,32 @@ MUTATIONS = ("none", "feature", "ulp", "threshold", "side", "value", "rounding",
 
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
 @pytest.mark.parametrize("name", EVERY)
-def test_an_ensemble_is_the_same_as_itself_however_its_nodes_are_numbered(name, task):
+def test_renumbered_nodes_give_an_equal_ensemble(name, task):
     training = rows(task, missing=REGISTRY.algorithm(name).accepts.missing)
     side = grow(name, task, training)
     for other in (side, renumbered(side, np.random.default_rng(1))):
-        found = compare(side, other, training)
-        assert (found.agreement, found.differences, found.worst) == ("bits", (), 0.0)
-        assert found.alike == found.trees[0] == side.ensemble.n_trees
+        comparison = compare(side, other, training)
+        assert (comparison.agreement, comparison.differences, comparison.worst) == ("bits", (), 0.0)
+        assert comparison.alike == comparison.trees[0] == side.ensemble.n_trees
     shuffled = renumbered(side, np.random.default_rng(1)).ensemble
     if side.ensemble.n_nodes > 8 * side.ensemble.n_trees:
         assert not np.array_equal(shuffled.threshold, side.ensemble.threshold)
 
 
 @pytest.mark.parametrize("name", ["sklearn.decision_tree", "xgboost.hist", "lightgbm.gbdt"])
-def test_a_stored_comparison_comes_back_as_it_was(name):
+def test_stored_comparison_is_read_back_equal(name):
     training = rows(Task.BINARY)
     one, other = (grow(name, Task.BINARY, training, max_depth=depth) for depth in (2, 4))
-    found = compare(one, other, training)
-    assert found.differences
-    assert comparison_from_json(json.loads(json.dumps(to_json(found)))) == found
+    comparison = compare(one, other, training)
+    assert comparison.differences
+    assert comparison_from_json(json.loads(json.dumps(to_json(comparison)))) == comparison
 
 
-def test_sparse_rows_are_walked_as_the_library_reads_them():
+def test_sparse_rows_are_walked_like_the_library():
     X = np.round(np.random.default_rng(0).normal(size=(200, 4)), 0)
     y = X[:, 0] + 2 * (X[:, 1] == 0)
     training = Training(csr_matrix(X), y)
-    side = grow("xgboost.exact", Task.REGRESSION, training)  # an absent entry is missing to it
+    side = grow("xgboost.exact", Task.REGRESSION, training)  # it treats an absent entry as missing
     e = side.ensemble
     node = int(np.flatnonzero(e.feature == 1)[0])
     other = edited(side, default_left=put(e.default_left, node, not e.default_left[node]))
@@ -67,7 +67,7 @@ def test_sparse_rows_are_walked_as_the_library_reads_them():
 
 
 def random_tree(rng, depth=3):
-    """Return a tree with splits near whole numbers, and leaves that are no round numbers."""
+    """Return a tree with splits near integers, and leaves that are not round numbers."""
     left, right = [-1], [-1]
     for node in range(2**depth - 1):
         if node < len(left) and rng.random() < 0.8:
@@ -88,7 +88,7 @@ def random_tree(rng, depth=3):
 
 
 def random_case(seed, mutation):
-    """Return two ensembles, of which the second was changed in one place, and rows."""
+    """Return two ensembles, of which the second has one change, and rows."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(30, 3)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -104,7 +104,7 @@ def random_case(seed, mutation):
 
 
 def mutated(tree, mutation, rng):
-    """Return a tree with one thing changed, where it has such a thing."""
+    """Return a tree with one change, if it has the changed field."""
     inner, leaves = np.flatnonzero(tree.left >= 0), np.flatnonzero(tree.left < 0)
     nodes = leaves if mutation in {"value", "rounding"} else inner
     changes = {
@@ -126,7 +126,7 @@ cases = st.builds(random_case, st.integers(0, 10**6), st.sampled_from(MUTATIONS)
 
 
 def slow_levels(one, other, tree, x, y, X, here):
-    """Yield what each pair of nodes below (x, y) leaves of the agreement, row by row."""
+    """Yield the agreement of each pair of nodes below (x, y), row by row."""
     if (one.left[x] < 0) != (other.left[y] < 0):
         yield ""
     elif one.left[x] < 0:
@@ -153,7 +153,7 @@ def slow_levels(one, other, tree, x, y, X, here):
 
 
 def goes_left(e, node, row):
-    """Say whether one row goes left at a node."""
+    """Return True if a row goes left at a node."""
     value = row[e.feature[node]]
     if np.isnan(value):
         return bool(e.default_left[node] and e.missing[node] == Missing.NAN)
@@ -161,34 +161,36 @@ def goes_left(e, node, row):
 
 
 def slow_verdict(a, b, training):
-    """Return agreement and first tree that differs, by comparing what every single row meets."""
+    """Return agreement and first differing tree, by comparing the path of every row."""
     one, other = a.ensemble, b.ensemble
-    order, found, first = ["bits", "values", "structure", ""], ["bits"], None
+    order, results, first = ["bits", "values", "structure", ""], ["bits"], None
     every = range(training.rows)
     for t in range(min(one.n_trees, other.n_trees)):
         roots = (int(one.offsets[t]), int(other.offsets[t]))
         levels = set(slow_levels(one, other, t, *roots, training.X, every))
         first = t if first is None and levels != {"bits"} else first
-        found += levels
+        results += levels
         if "" in levels:
             break
-    if "" not in found and one.n_trees != other.n_trees:
+    if "" not in results and one.n_trees != other.n_trees:
         return "", min(one.n_trees, other.n_trees) if first is None else first
-    return max(found, key=order.index), first
+    return max(results, key=order.index), first
 
 
 @given(cases)
-def test_the_verdict_is_that_of_looking_at_every_row(case):
+def test_verdict_equals_a_comparison_of_every_row(case):
     a, b, training = case
-    found = compare(a, b, training)
+    comparison = compare(a, b, training)
     agreement, tree = slow_verdict(a, b, training)
-    assert found.agreement == agreement
-    assert (found.differences[0].tree if found.differences else None) == tree
-    assert [d.tree for d in found.differences] == sorted(d.tree for d in found.differences)
+    assert comparison.agreement == agreement
+    assert (comparison.differences[0].tree if comparison.differences else None) == tree
+    assert [d.tree for d in comparison.differences] == sorted(
+        d.tree for d in comparison.differences
+    )
 
 
 @given(cases, st.integers(0, 99))
-def test_the_verdict_does_not_depend_on_the_numbers_of_nodes(case, seed):
+def test_verdict_does_not_depend_on_node_numbers(case, seed):
     a, b, training = case
     again = compare(a, renumbered(b, np.random.default_rng(seed)), training)
     for one, other in zip(compare(a, b, training).differences, again.differences, strict=True):
@@ -196,13 +198,13 @@ def test_the_verdict_does_not_depend_on_the_numbers_of_nodes(case, seed):
 
 
 @given(cases)
-def test_the_verdict_is_the_same_from_either_side(case):
+def test_verdict_is_symmetric(case):
     a, b, training = case
-    found, mirrored = compare(a, b, training), compare(b, a, training)
-    assert (found.agreement, found.alike, found.worst) == (
+    comparison, mirrored = compare(a, b, training), compare(b, a, training)
+    assert (comparison.agreement, comparison.alike, comparison.worst) == (
         mirrored.agreement, mirrored.alike, mirrored.worst,
     )  # fmt: skip
-    for one, other in zip(found.differences, mirrored.differences, strict=True):
+    for one, other in zip(comparison.differences, mirrored.differences, strict=True):
         for name in ("level", "what", "tree", "path", "cause", "rows", "moved", "affected", "ulps"):
             assert getattr(one, name) == getattr(other, name), name
         assert (one.a, one.b) == (other.b, other.a)
@@ -210,16 +212,16 @@ def test_the_verdict_is_the_same_from_either_side(case):
 
 
 @given(cases)
-def test_predictions_on_the_training_rows_differ_only_where_values_or_structure_do(case):
+def test_training_predictions_differ_only_where_values_or_structure_differ(case):
     a, b, training = case
-    found = compare(a, b, training)
-    if found.agreement == "bits":
+    comparison = compare(a, b, training)
+    if comparison.agreement == "bits":
         assert np.array_equal(a.ensemble.raw(training.X), b.ensemble.raw(training.X))
-    if found.agreement == "values":
-        assert found.worst <= 1e-5
+    if comparison.agreement == "values":
+        assert comparison.worst <= 1e-5
 
 
-# ------------------------------------------------------------------ what a reader is told
+# ------------------------------------------------------------------ messages
 
 
 def stump(threshold=0.5, feature=0, values=(1.0, 2.0), sets=None, **rest):
@@ -237,7 +239,7 @@ def stump(threshold=0.5, feature=0, values=(1.0, 2.0), sets=None, **rest):
 STEP = Training(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0, 1.0]))
 
 
-def test_less_and_at_most_are_the_same_where_no_value_lies_between():
+def test_less_and_at_most_are_equal_if_no_value_lies_between():
     below = float(np.nextafter(0.5, 0))
     same = compare(Side(stump(), "a"), Side(stump(below + 5e-17, comparison="<"), "b"), STEP)
     assert same.agreement == "values"
@@ -245,22 +247,22 @@ def test_less_and_at_most_are_the_same_where_no_value_lies_between():
     assert compare(Side(stump(), "a"), Side(exact, "b"), STEP).agreement == "bits"
 
 
-def test_a_set_that_the_other_side_sends_the_other_way_is_told_as_that():
+def test_category_set_with_swapped_sides_is_reported():
     one, other = stump(sets={0: ([1], True)}), stump(sets={0: ([1], False)}, values=(2.0, 1.0))
     compared = compare(Side(one, "a"), Side(other, "b"), STEP)
-    (found,) = compared.differences
-    assert (compared.agreement, found.level, found.what, found.moved) == (
+    (result,) = compared.differences
+    assert (compared.agreement, result.level, result.what, result.moved) == (
         "values",
         "bits",
         "sides",
         3,
     )
-    assert "the same two parts of the rows, with left and right exchanged" in found.sentence
+    assert "the same two parts of the rows, with left and right exchanged" in result.sentence
 
 
-def test_below_exchanged_sides_the_walk_goes_on():
+def test_comparison_continues_below_swapped_sides():
     def two_levels(members_left, limit):
-        """Ask for category 1 of column 0, then, where it is 1, for column 1."""
+        """Return a tree that splits on category 1 of column 0, then, on its left, of column 1."""
         left, right = ([1, -1, -1, -1, -1], [2, -1, -1, -1, -1])
         here, other = (1, 2) if members_left else (2, 1)
         left[here], right[here] = 3, 4
@@ -279,54 +281,54 @@ def test_below_exchanged_sides_the_walk_goes_on():
     same = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 0.5), "b"), STEP)
     assert [d.what for d in same.differences] == ["sides"]
     parted = compare(Side(two_levels(True, 0.5), "a"), Side(two_levels(False, 2.5), "b"), STEP)
-    found = parted.differences[0]
-    assert (found.level, found.what, found.path, found.path_b) == (
+    values = parted.differences[0]
+    assert (values.level, values.what, values.path, values.path_b) == (
         "structure",
         "threshold",
         "L",
         "R",
     )
-    assert "node L of one, R of the other (2 training rows)" in found.sentence
-    marked = [next(line for line in lines if line.marked) for lines in found.drawing]
+    assert "node L of one, R of the other (2 training rows)" in values.sentence
+    marked = [next(line for line in lines if line.marked) for lines in values.drawing]
     assert [line.side for line in marked] == ["left", "right"]
 
 
-def test_the_same_number_read_in_another_precision_is_not_the_same_split():
+def test_equal_number_in_another_precision_is_another_split():
     coarse = stump(0.1, input_dtype="float32")
-    found = compare(Side(stump(0.1), "a"), Side(coarse, "b"), STEP)
-    assert found.agreement == "values"
-    assert "rounds or compares values in another way" in found.differences[0].sentence
+    comparison = compare(Side(stump(0.1), "a"), Side(coarse, "b"), STEP)
+    assert comparison.agreement == "values"
+    assert "rounds or compares values in another way" in comparison.differences[0].sentence
 
 
-def test_the_mean_of_one_tree_is_the_tree():
-    found = compare(Side(stump(), "a"), Side(stump(combination="mean"), "b"), STEP)
-    assert found.agreement == "bits"
+def test_mean_of_one_tree_equals_the_tree():
+    comparison = compare(Side(stump(), "a"), Side(stump(combination="mean"), "b"), STEP)
+    assert comparison.agreement == "bits"
 
 
-def test_another_link_is_told():
-    found = compare(Side(stump(), "a"), Side(stump(link="exp"), "b"), STEP)
-    assert (found.agreement, found.differences[0].what) == ("structure", "link")
-    assert "The prediction is the identity" in found.differences[0].sentence
+def test_different_link_is_reported():
+    comparison = compare(Side(stump(), "a"), Side(stump(link="exp"), "b"), STEP)
+    assert (comparison.agreement, comparison.differences[0].what) == ("structure", "link")
+    assert "The prediction is the identity" in comparison.differences[0].sentence
 
 
-def test_sums_in_another_precision_are_told_where_every_leaf_agrees():
+def test_sums_in_another_precision_are_reported_if_all_leaves_agree():
     trees = [stump(values=(v, v)).tree(0) for v in (1.0, 2.0**-30)]
     one, other = (
         TreeEnsemble.join(trees, n_features=2, sum_dtype=dtype) for dtype in ("float64", "float32")
     )
-    found = compare(Side(one, "a"), Side(other, "b"), STEP)
-    assert (found.agreement, found.worst) == ("bits", 2.0**-30)
+    comparison = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert (comparison.agreement, comparison.worst) == ("bits", 2.0**-30)
 
 
-def test_a_prediction_that_is_no_number_on_either_side_is_no_difference():
+def test_nan_predictions_on_both_sides_are_no_difference():
     trees = [stump(values=(sign * math.inf, sign)).tree(0) for sign in (1.0, -1.0)]
     one, other = (TreeEnsemble.join(trees, n_features=2, link=link) for link in ("identity", "exp"))
     with np.errstate(invalid="ignore"):  # infinity less infinity
-        found = compare(Side(one, "a"), Side(other, "b"), STEP)
-    assert found.worst == 1.0  # of the other rows: 0 and exp(0)
+        comparison = compare(Side(one, "a"), Side(other, "b"), STEP)
+    assert comparison.worst == 1.0  # of the other rows: 0 and exp(0)
 
 
-def test_without_rules_the_models_own_gains_are_told():
+def test_without_rules_the_stored_gains_are_reported():
     def with_gain(gain, feature=0):
         e = stump(feature=feature)
         return Side(replace(e, gain=np.array([gain, 0.0, 0.0])), f"mine {feature}")
@@ -345,21 +347,21 @@ def test_without_rules_the_models_own_gains_are_told():
     assert "which is better is not known" in first.sentence
 
 
-def test_rows_of_another_width_are_refused():
+def test_rows_of_wrong_width_are_refused():
     with pytest.raises(DataError, match="know 2 columns and the training rows have 3"):
         compare(Side(stump(), "a"), Side(stump(), "b"), Training(np.zeros((4, 3)), np.zeros(4)))
 
 
 @pytest.mark.parametrize("e", [stump(), TreeEnsemble.join([], n_features=2)])
-def test_an_ensemble_without_trees_can_be_compared(e):
+def test_ensemble_without_trees_can_be_compared(e):
     empty = TreeEnsemble.join([], n_features=2, base=np.array([1.0]))
-    found = compare(Side(e, "a"), Side(empty, "b"), STEP)
+    comparison = compare(Side(e, "a"), Side(empty, "b"), STEP)
     whats = ["base score"] if e.n_trees == 0 else ["base score", "number of trees"]
-    assert [d.what for d in found.differences] == whats
+    assert [d.what for d in comparison.differences] == whats
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "message"),
     [
         (math.inf, math.inf, []),
         (math.inf, -math.inf, [("values", "base score")]),
@@ -367,13 +369,13 @@ def test_an_ensemble_without_trees_can_be_compared(e):
         (1.0, math.nextafter(1.0, 2.0), [("bits", "base score")]),
     ],
 )
-def test_base_scores_without_trees_may_be_infinite_and_are_compared_as_values(one, other, told):
+def test_infinite_base_scores_without_trees_are_compared_as_values(one, other, message):
     a, b = (TreeEnsemble.join([], n_features=2, base=np.array([base])) for base in (one, other))
-    found = compare(Side(a, "a"), Side(b, "b"), STEP).differences
-    assert [(d.level, d.what) for d in found] == told
+    result = compare(Side(a, "a"), Side(b, "b"), STEP).differences
+    assert [(d.level, d.what) for d in result] == message
 
 
-def test_two_of_one_name_are_told_apart():
+def test_two_models_of_one_name_are_distinguished():
     first = compare(Side(stump(), "x"), Side(stump(0.6), "x"), STEP).differences[0]
     assert "x (A) splits on “c0 <= 0.5” and x (B) on “c0 <= 0.6”" in first.sentence
 
@@ -399,7 +401,7 @@ def test_steps_between_two_numbers(one, other, dtype, steps):
 # ------------------------------------------------------------------ drawings
 
 
-def test_a_drawing_shows_the_way_and_what_lies_below():
+def test_drawing_shows_the_path_and_the_subtree():
     training = replace(rows(Task.REGRESSION), columns=["size", "a very long name " * 5, "\x1b[31m"])
     side = grow("sklearn.decision_tree", Task.REGRESSION, training)
     lines = sketch(side.ensemble, 0, "LRLRLR", training)
@@ -414,7 +416,7 @@ def test_a_drawing_shows_the_way_and_what_lies_below():
         assert sum(x.rows for x in below) <= sum(x.rows for x in lines if x.depth == line.depth)
 
 
-def test_two_drawings_stand_beside_each_other():
+def test_two_drawings_are_side_by_side():
     lines = sketch(stump(), 0, "R", STEP)
     assert as_text(("A: one", "B: other"), (lines, lines[:2])).split("\n") == [
         "A: one                         B: other",

@@ -1,4 +1,4 @@
-"""Faults planted in trees of real libraries: each is named at the right tree and node."""
+"""Tests that faults planted in library trees are named at the right tree and node."""
 
 from dataclasses import replace
 
@@ -36,8 +36,8 @@ RATED = ("xgboost.hist", *THREE[1:])
 
 def headline(one, other, training):
     """Return the comparison and its first difference."""
-    found = compare(one, other, training)
-    return found, found.differences[0]
+    comparison = compare(one, other, training)
+    return comparison, comparison.differences[0]
 
 
 def inner_nodes(e, tree, depth=0):
@@ -53,15 +53,15 @@ def last_tree(side):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_wrong_tie_break_is_named_and_called_a_tie(name):
+def test_wrong_tie_break_is_named_a_tie(name):
     training = rows(Task.REGRESSION, copies=1)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
     on_copied = [(p, n) for p, n in inner_nodes(e, tree, 1) if e.feature[n] in {0, 5}]
     path, node = on_copied[0]
     other = edited(side, feature=put(e.feature, node, 5 - e.feature[node]))
-    found, first = headline(side, other, training)
-    assert (found.agreement, found.alike) == ("", tree)
+    comparison, first = headline(side, other, training)
+    assert (comparison.agreement, comparison.alike) == ("", tree)
     assert (first.level, first.what, first.tree, first.path) == ("structure", "feature", tree, path)
     assert first.cause == "tie"
     assert (first.moved, first.others) == (0, 0)
@@ -70,22 +70,22 @@ def test_a_wrong_tie_break_is_named_and_called_a_tie(name):
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_a_library_that_breaks_ties_by_another_order_of_columns(name):
+def test_other_column_order_of_ties_is_named(name):
     training = rows(Task.REGRESSION, copies=5)
     side = grow(name, Task.REGRESSION, training)
     order = np.arange(10)[::-1]
     mirrored = grow(name, Task.REGRESSION, replace(training, X=training.X[:, order]))
     e = mirrored.ensemble
     other = edited(mirrored, feature=np.where(e.feature < 0, -1, order[e.feature]))
-    found, first = headline(side, other, training)
-    assert (found.alike, first.tree, first.path) == (0, 0, "")
+    comparison, first = headline(side, other, training)
+    assert (comparison.alike, first.tree, first.path) == (0, 0, "")
     assert (first.what, first.cause) == ("feature", "tie")
     assert first.a.text.split()[0] != first.b.text.split()[0]
     assert first.a.text.split()[1:] == first.b.text.split()[1:]
 
 
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
-def test_another_seed_of_an_exact_tree_only_breaks_ties_otherwise(task):
+def test_another_seed_of_an_exact_tree_only_breaks_ties_differently(task):
     training = rows(task, copies=2)
     one, other = (
         grow("sklearn.decision_tree", task, training, random_state=seed) for seed in (0, 1)
@@ -99,7 +99,7 @@ def test_another_seed_of_an_exact_tree_only_breaks_ties_otherwise(task):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_threshold_off_by_one_ulp(name):
+def test_threshold_off_by_one_ulp(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -112,26 +112,28 @@ def test_a_threshold_off_by_one_ulp(name):
     values = training.column(int(e.feature[node]))[rows_at(training, e, tree, path)]
     assert moved not in values.astype(e.input_dtype)
     other = edited(side, threshold=put(e.threshold, node, moved))
-    found, first = headline(side, other, training)
-    assert found.agreement == "values"
+    comparison, first = headline(side, other, training)
+    assert comparison.agreement == "values"
     assert (first.level, first.what, first.tree, first.path) == ("bits", "threshold", tree, path)
     assert (first.ulps, first.ulps_of, first.moved, first.affected) == (1, exact, 0, 0)
     assert first.cause == "rounding"
     assert "no training row lies between" in first.sentence.lower()
     assert first.a.text != first.b.text
-    assert found.worst == 0.0
+    assert comparison.worst == 0.0
 
 
-def test_a_threshold_off_by_one_ulp_that_a_training_row_stands_on():
+def test_threshold_off_by_one_ulp_at_a_training_value():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.hist", Task.REGRESSION, training)  # its thresholds are data values
     e = side.ensemble
     path, node = inner_nodes(e, 2, 1)[0]
     moved = np.nextafter(np.float32(e.threshold[node]), np.float32(np.inf))
-    found, first = headline(side, edited(side, threshold=put(e.threshold, node, moved)), training)
+    comparison, first = headline(
+        side, edited(side, threshold=put(e.threshold, node, moved)), training
+    )
     reach = rows_at(training, e, 2, path)
     on_it = training.column(int(e.feature[node]))[reach].astype(np.float32) == e.threshold[node]
-    assert found.agreement == ""
+    assert comparison.agreement == ""
     assert (first.what, first.tree, first.path, first.ulps) == ("threshold", 2, path, 1)
     assert first.moved == on_it.sum() > 0
     assert first.cause == "rounding"
@@ -142,7 +144,7 @@ def test_a_threshold_off_by_one_ulp_that_a_training_row_stands_on():
 # ------------------------------------------------------------------ γ forgotten
 
 
-def test_gamma_forgotten_shows_as_a_split_that_one_side_has():
+def test_missing_gamma_is_a_split_of_one_side_only():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training, gamma=3.0)
     greedy = grow("xgboost.exact", Task.REGRESSION, training)
@@ -162,7 +164,7 @@ def test_gamma_forgotten_shows_as_a_split_that_one_side_has():
 
 
 @pytest.mark.parametrize("name", BOOSTED)
-def test_an_extra_split_is_named_where_it_is(name):
+def test_extra_split_is_named_with_its_node(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -175,8 +177,8 @@ def test_an_extra_split_is_named_where_it_is(name):
         local = leaf - int(e.offsets[tree])
         return with_split(held, local, 3, limit, [1.0, -1.0]) if number == tree else held
 
-    found, first = headline(side, rebuilt(side, change), training)
-    assert (found.agreement, found.alike) == ("", tree)
+    comparison, first = headline(side, rebuilt(side, change), training)
+    assert (comparison.agreement, comparison.alike) == ("", tree)
     assert (first.what, first.tree, first.path) == ("leaf or split", tree, path)
     assert (first.a.number, first.rows) == (leaf - int(e.offsets[tree]), len(values))
     assert first.b.rows == ((values <= limit).sum(), (values > limit).sum())
@@ -186,7 +188,7 @@ def test_an_extra_split_is_named_where_it_is(name):
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_a_swapped_default_direction(name):
+def test_swapped_default_direction(name):
     training = rows(Task.REGRESSION, missing=True)
     side = grow(name, Task.REGRESSION, training)
     e, tree = side.ensemble, last_tree(side)
@@ -194,15 +196,15 @@ def test_a_swapped_default_direction(name):
         reach = rows_at(training, e, tree, path)
         missing = int(np.isnan(training.column(int(e.feature[node]))[reach]).sum())
         other = edited(side, default_left=put(e.default_left, node, not e.default_left[node]))
-        found, first = headline(side, other, training)
+        comparison, first = headline(side, other, training)
         assert (first.what, first.tree, first.path) == ("missing side", tree, path)
         assert {first.a.missing, first.b.missing} == {"left", "right"}
         assert first.moved == missing
         if missing:
-            assert (first.level, found.agreement) == ("structure", "")
+            assert (first.level, comparison.agreement) == ("structure", "")
             assert first.cause == ("tie" if first.relative < 1e-9 else "rule")
         else:
-            assert (first.level, found.agreement, first.cause) == ("bits", "values", "tie")
+            assert (first.level, comparison.agreement, first.cause) == ("bits", "values", "tie")
 
 
 # ------------------------------------------------------------------ a learning rate applied twice
@@ -210,14 +212,14 @@ def test_a_swapped_default_direction(name):
 
 @pytest.mark.parametrize("name", RATED)
 @pytest.mark.parametrize("tree", [0, 2])
-def test_a_learning_rate_applied_twice(name, tree):
+def test_learning_rate_applied_twice(name, tree):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training, learning_rate=0.1)
     e = side.ensemble
     values = np.array(e.value)
     values[e.offsets[tree] :] *= 0.1
-    found, first = headline(side, edited(side, value=values), training)
-    assert found.agreement == "structure"
+    comparison, first = headline(side, edited(side, value=values), training)
+    assert comparison.agreement == "structure"
     path, leaf = next((p, n) for p, n in places(e, tree) if e.left[n] < 0)
     assert (first.level, first.what) == ("values", "leaf value")
     assert (first.tree, first.path, first.a.number) == (tree, path, leaf - int(e.offsets[tree]))
@@ -228,31 +230,31 @@ def test_a_learning_rate_applied_twice(name, tree):
     assert first.affected == N
 
 
-def test_a_learning_rate_applied_twice_by_the_weights_of_trees():
+def test_learning_rate_applied_twice_through_tree_weights():
     training = rows(Task.BINARY)
     side = grow("sklearn.gradient_boosting", Task.BINARY, training)
     other = edited(side, weight=side.ensemble.weight * 0.1)
-    found, first = headline(other, side, training)
-    assert (first.what, first.tree, found.agreement) == ("leaf value", 0, "structure")
+    comparison, first = headline(other, side, training)
+    assert (first.what, first.tree, comparison.agreement) == ("leaf value", 0, "structure")
     assert first.scale == pytest.approx(10)
     assert "which sklearn.gradient_boosting (A) applies once more" in first.sentence
 
 
-def test_the_tree_after_a_shrunken_one_is_told_too():
+def test_tree_after_a_shrunken_one_is_reported_too():
     training = rows(Task.REGRESSION)
     one, other = (
         grow("xgboost.exact", Task.REGRESSION, training, learning_rate=rate) for rate in (0.3, 0.09)
     )
-    found = compare(one, other, training)
-    assert [(d.level, d.tree) for d in found.differences] == [("values", 0), ("structure", 1)]
-    assert found.differences[0].scale == pytest.approx(0.3)
-    assert found.alike == 1
+    comparison = compare(one, other, training)
+    assert [(d.level, d.tree) for d in comparison.differences] == [("values", 0), ("structure", 1)]
+    assert comparison.differences[0].scale == pytest.approx(0.3)
+    assert comparison.alike == 1
 
 
 # ------------------------------------------------------------------ a float32 sum
 
 
-def test_leaves_that_were_summed_in_single_precision():
+def test_leaves_summed_in_single_precision():
     training = rows(Task.REGRESSION)
     side = grow("sklearn.decision_tree", Task.REGRESSION, training, max_depth=4)
     e = side.ensemble
@@ -261,18 +263,18 @@ def test_leaves_that_were_summed_in_single_precision():
         if e.left[node] < 0:
             y = training.y[rows_at(training, e, 0, path)].astype(np.float32)
             values[node] = np.cumsum(y, dtype=np.float32)[-1] / np.float32(len(y))
-    found, first = headline(side, edited(side, value=values), training)
+    comparison, first = headline(side, edited(side, value=values), training)
     changed = [(p, n) for p, n in places(e, 0) if e.left[n] < 0 and values[n] != e.value[n]]
     assert (first.what, first.cause, first.tree) == ("leaf value", "rounding", 0)
     assert first.path in {path for path, _ in changed}
-    if found.agreement == "values":
+    if comparison.agreement == "values":
         assert (first.path, first.others) == (changed[0][0], len(changed) - 1)
     assert 0 < first.relative < 1e-5
     assert "sums in single precision" in first.sentence
 
 
-def test_a_split_that_only_sums_in_single_precision_can_have_taken():
-    """Two splits of nearly the same gain, told apart by double precision and not by single."""
+def test_split_explained_by_single_precision_sums_only():
+    """Two splits of nearly the same gain, distinguished by double precision only."""
     half = np.arange(N) < N // 2
     nearly = half.copy()
     nearly[[0, N // 2]] = [False, True]  # two rows change sides
@@ -323,29 +325,29 @@ def codes_of(e, node):
     return e.set_codes[e.set_indptr[k] : e.set_indptr[k + 1]].tolist()
 
 
-def test_a_category_that_is_missing_from_a_set(categorical):
+def test_category_missing_from_a_set(categorical):
     side, training = categorical
     e = side.ensemble
     path, node = set_nodes(e, 1)[0]
     reach = training.column(1)[rows_at(training, e, 1, path)]
     gone = next(code for code in codes_of(e, node) if code in reach)
     kept = [code for code in codes_of(e, node) if code != gone]
-    found, first = headline(side, with_set(side, node, kept), training)
-    assert found.agreement == ""
+    comparison, first = headline(side, with_set(side, node, kept), training)
+    assert comparison.agreement == ""
     assert (first.what, first.tree, first.path) == ("category set", 1, path)
     assert first.moved == (reach == gone).sum()
     assert "city in {" in first.a.text
 
 
-def test_a_category_that_no_row_has_changes_bits_only(categorical):
+def test_category_without_rows_changes_bits_only(categorical):
     side, training = categorical
     e = side.ensemble
     path, node = set_nodes(e, 0)[-1]
     reach = training.column(1)[rows_at(training, e, 0, path)]
     absent = next(code for code in range(30, 40) if code not in reach)
     other = with_set(side, node, sorted([*codes_of(e, node), absent]))
-    found, first = headline(side, other, training)
-    assert found.agreement == "values"
+    comparison, first = headline(side, other, training)
+    assert comparison.agreement == "values"
     assert (first.level, first.what, first.path) == ("bits", "category set", path)
     assert (first.moved, first.cause) == (0, "tie")
 
@@ -353,7 +355,7 @@ def test_a_category_that_no_row_has_changes_bits_only(categorical):
 # ------------------------------------------------------------------ other faults
 
 
-def test_a_worse_split_is_a_rule_and_the_loser_is_named():
+def test_worse_split_is_a_rule_and_the_side_is_named():
     training = rows(Task.BINARY)
     side = grow("sklearn.decision_tree", Task.BINARY, training, max_depth=3)
     e = side.ensemble
@@ -369,7 +371,7 @@ def test_a_worse_split_is_a_rule_and_the_loser_is_named():
     assert "bins" not in mirrored.sentence
 
 
-def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
+def test_binned_engine_is_not_blamed_for_impossible_thresholds():
     training = rows(Task.REGRESSION)
     side = grow("sklearn.hist_gradient_boosting", Task.REGRESSION, training, max_iter=1)
     e = side.ensemble
@@ -381,7 +383,7 @@ def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
     assert first.sentence.endswith("which its bins may not offer.")
 
 
-def test_another_criterion_makes_each_side_right_by_its_own_sums():
+def test_with_another_criterion_each_side_is_right_by_its_own_sums():
     training = rows(Task.BINARY)
     sides = [
         grow("sklearn.decision_tree", Task.BINARY, training, criterion=criterion)
@@ -396,16 +398,16 @@ def test_another_criterion_makes_each_side_right_by_its_own_sums():
 
 
 @pytest.mark.parametrize("name", ["xgboost.exact", "sklearn.hist_gradient_boosting"])
-def test_a_base_score_that_is_off(name):
+def test_wrong_base_score(name):
     training = rows(Task.REGRESSION)
     side = grow(name, Task.REGRESSION, training)
-    found, first = headline(side, edited(side, base=side.ensemble.base + 0.5), training)
-    assert (found.agreement, first.what, first.tree) == ("structure", "base score", 0)
+    comparison, first = headline(side, edited(side, base=side.ensemble.base + 0.5), training)
+    assert (comparison.agreement, first.what, first.tree) == ("structure", "base score", 0)
     assert first.shift == pytest.approx(0.5)
     assert "The scores start from" in first.sentence
 
 
-def test_a_base_score_that_is_held_in_the_first_tree_is_the_same():
+def test_base_score_inside_the_first_tree_is_equal():
     training = rows(Task.MULTICLASS)
     side = grow("sklearn.hist_gradient_boosting", Task.MULTICLASS, training)
     e = side.ensemble
@@ -413,34 +415,34 @@ def test_a_base_score_that_is_held_in_the_first_tree_is_the_same():
     for tree in range(3):
         here = slice(*e.offsets[tree : tree + 2])
         values[here] += e.base[tree]
-    found = compare(side, edited(side, value=values, base=np.zeros(3)), training)
-    assert (found.agreement, found.differences) == ("bits", ())
+    comparison = compare(side, edited(side, value=values, base=np.zeros(3)), training)
+    assert (comparison.agreement, comparison.differences) == ("bits", ())
 
 
 def test_missing_trees_are_counted():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.hist", Task.REGRESSION, training)
     other = grow("xgboost.hist", Task.REGRESSION, training, n_estimators=2)
-    found, first = headline(side, other, training)
-    assert (found.agreement, found.trees, found.alike) == ("", (4, 2), 2)
+    comparison, first = headline(side, other, training)
+    assert (comparison.agreement, comparison.trees, comparison.alike) == ("", (4, 2), 2)
     assert (first.what, first.tree) == ("number of trees", 2)
     assert "There are 4 in" in first.sentence
 
 
-def test_a_vote_that_weighs_otherwise():
+def test_wrong_vote_weight():
     training = rows(Task.BINARY)
     side = grow("sklearn.adaboost", Task.BINARY, training)
     e = side.ensemble
-    found, first = headline(
+    comparison, first = headline(
         side, edited(side, weight=put(e.weight, 2, e.weight[2] * 1.5)), training
     )
-    assert (found.agreement, first.what, first.tree) == ("structure", "tree weight", 2)
+    assert (comparison.agreement, first.what, first.tree) == ("structure", "tree weight", 2)
     near = edited(side, weight=put(e.weight, 2, np.nextafter(e.weight[2], 9)))
-    found, first = headline(side, near, training)
-    assert (found.agreement, first.what, first.cause) == ("values", "tree weight", "rounding")
+    comparison, first = headline(side, near, training)
+    assert (comparison.agreement, first.what, first.cause) == ("values", "tree weight", "rounding")
 
 
-def test_trees_that_add_to_other_outputs():
+def test_trees_adding_to_other_outputs():
     training = rows(Task.MULTICLASS)
     side = grow("xgboost.hist", Task.MULTICLASS, training)
     output = put(side.ensemble.output, [4, 5], [2, 1])
@@ -449,33 +451,33 @@ def test_trees_that_add_to_other_outputs():
     assert "adds to output 1 in" in first.sentence
 
 
-def test_another_form_of_ensemble_is_said_and_its_structure_still_compared():
+def test_other_ensemble_form_is_reported_and_structure_still_compared():
     training = rows(Task.BINARY)
     forest = grow("sklearn.random_forest", Task.BINARY, training)
     boosted = grow("sklearn.adaboost", Task.BINARY, training)
-    found = compare(forest, boosted, training)
-    form, structure = found.differences[:2]
+    comparison = compare(forest, boosted, training)
+    form, structure = comparison.differences[:2]
     assert (form.what, structure.level) == ("form", "structure")
     assert "Their leaves cannot be compared" in form.sentence
 
 
-def test_base_scores_that_rounding_parts_move_no_leaf():
+def test_rounding_of_base_scores_changes_no_leaf():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training)
     e = side.ensemble
     leaf = int(np.flatnonzero(e.left[: e.offsets[1]] < 0)[0])
     values = put(e.value, leaf, -e.base * (1.0 + 1e-4))  # leaf and base all but cancel
     one, other = (edited(side, value=values, base=e.base * k) for k in (1.0, 1.0 + 5e-7))
-    found, first = headline(one, other, training)
-    assert (found.agreement, first.what, first.cause) == ("values", "base score", "rounding")
+    comparison, first = headline(one, other, training)
+    assert (comparison.agreement, first.what, first.cause) == ("values", "base score", "rounding")
     assert "The scores start from" in first.sentence
-    assert len(found.differences) == 1
+    assert len(comparison.differences) == 1
 
 
-def test_leaves_that_are_off_by_little_are_not_called_so_many_times_as_large():
+def test_small_leaf_differences_are_not_reported_as_factors():
     training = rows(Task.REGRESSION)
     side = grow("xgboost.exact", Task.REGRESSION, training)
     off = 1.0 + 4e-6 * np.random.default_rng(0).uniform(0.5, 1.0, side.ensemble.value.shape)
-    found, first = headline(side, edited(side, value=side.ensemble.value * off), training)
-    assert (found.agreement, first.what, first.scale) == ("structure", "leaf value", None)
+    comparison, first = headline(side, edited(side, value=side.ensemble.value * off), training)
+    assert (comparison.agreement, first.what, first.scale) == ("structure", "leaf value", None)
     assert "of it apart" in first.sentence

@@ -1,4 +1,4 @@
-"""Gains that are computed again are those of the libraries, and their bounds hold."""
+"""Tests that recomputed gains equal those of the libraries, and that their bounds hold."""
 
 import math
 from fractions import Fraction
@@ -25,7 +25,7 @@ ALL_ROWS = {
 @pytest.mark.parametrize("weight", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("task", list(Task), ids=lambda t: t.value)
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_gains_are_those_that_the_library_tells(name, task, weight):
+def test_gains_equal_the_library(name, task, weight):
     if (name, task) == ("sklearn.adaboost", Task.REGRESSION):
         pytest.skip("R2 draws rows, which are not exported")
     training = rows(task, weight=weight)
@@ -40,8 +40,8 @@ def test_gains_are_those_that_the_library_tells(name, task, weight):
             if e.left[node] < 0 or (not path and "hist_gradient" in name):
                 continue
             reach = rows_at(training, e, tree, path)
-            found = gain_of(terms, reach, training.goes_left(e, node, reach))
-            assert found.value == pytest.approx(e.gain[node], rel=digits, abs=4 * found.terms)
+            gain = gain_of(terms, reach, training.goes_left(e, node, reach))
+            assert gain.value == pytest.approx(e.gain[node], rel=digits, abs=4 * gain.terms)
             counted += 1
     assert counted >= e.n_trees  # AdaBoost has stumps
 
@@ -59,15 +59,15 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(("name", "task", "params"), VARIANTS, ids=str)
-def test_params_that_change_the_gain_are_followed(name, task, params):
+def test_gain_parameters_are_used(name, task, params):
     training = rows(task)
     side = grow(name, task, training, **params)
     e = side.ensemble
     for tree in range(e.n_trees):
         node, every = int(e.offsets[tree]), np.arange(N)
         terms = terms_of(side, training, tree)
-        found = gain_of(terms, every, training.goes_left(e, node, every))
-        assert found.value == pytest.approx(e.gain[node], rel=1e-5)
+        gain = gain_of(terms, every, training.goes_left(e, node, every))
+        assert gain.value == pytest.approx(e.gain[node], rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_params_that_change_the_gain_are_followed(name, task, params):
         ("", {}, "has no reference library"),
     ],
 )
-def test_what_cannot_be_followed_says_why(name, params, reason):
+def test_unsupported_parameters_give_the_reason(name, params, reason):
     training = rows(Task.MULTICLASS)
     e = grow("xgboost.hist", Task.MULTICLASS, training).ensemble
     if "num_parallel_tree" in params:
@@ -95,7 +95,7 @@ def test_what_cannot_be_followed_says_why(name, params, reason):
         terms_of(Side(e, "it", params, name), training, 0)
 
 
-def test_a_comparison_goes_on_without_gains_and_says_why():
+def test_comparison_continues_without_gains_and_gives_the_reason():
     training = rows(Task.BINARY)
     side = grow("sklearn.bagging", Task.BINARY, training)
     e = side.ensemble
@@ -112,7 +112,7 @@ def test_a_comparison_goes_on_without_gains_and_says_why():
 
 
 def slow_gain(terms, reach, left):
-    """Return the gain in exact sums, one term after the other; of fractions but for entropy."""
+    """Return the gain from exact sums, term by term; from fractions except for entropy."""
 
     def score(members):
         if terms.entropy:
@@ -142,21 +142,21 @@ def random_terms(seed, entropy=False):
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_the_gain_is_that_of_exact_sums(seed, entropy):
+def test_gain_uses_exact_sums(seed, entropy):
     terms, left = random_terms(seed, entropy)
     reach = np.arange(len(left))
-    found = gain_of(terms, reach, left)
-    assert found.value == pytest.approx(
-        slow_gain(terms, reach.tolist(), left.tolist()), abs=8 * found.resolution + 1e-300
+    gain = gain_of(terms, reach, left)
+    assert gain.value == pytest.approx(
+        slow_gain(terms, reach.tolist(), left.tolist()), abs=8 * gain.resolution + 1e-300
     )
-    assert found.resolution < found.terms * 1e-6 + 1e-300
+    assert gain.resolution < gain.terms * 1e-6 + 1e-300
 
 
 @given(st.integers(0, 10**6))
-def test_bounds_hold_what_single_precision_does_to_a_gain(seed):
+def test_bounds_cover_single_precision_gains(seed):
     terms, left = random_terms(seed)
     exact = slow_gain(terms, range(len(left)), left.tolist())
-    found = gain_of(terms, np.arange(len(left)), left)
+    gain = gain_of(terms, np.arange(len(left)), left)
 
     def single(summed):
         def score(part):
@@ -178,13 +178,11 @@ def test_bounds_hold_what_single_precision_does_to_a_gain(seed):
             np.cumsum(values, axis=0, dtype=np.float32)[-1] if len(values) else values.sum(axis=0)
         )
 
-    assert (
-        abs(single(lambda v: v.sum(axis=0, dtype=np.float64)) - exact) <= 4 * found.terms + 1e-300
-    )
-    assert abs(single(one_by_one) - exact) <= 4 * found.sums + 1e-300
+    assert abs(single(lambda v: v.sum(axis=0, dtype=np.float64)) - exact) <= 4 * gain.terms + 1e-300
+    assert abs(single(one_by_one) - exact) <= 4 * gain.sums + 1e-300
 
 
-def test_whole_numbers_have_exact_sums():
+def test_integers_have_exact_sums():
     g = np.ones((1000, 1))
     left = np.arange(1000) < 300
     whole = gain_of(Terms("", g, np.ones(1000)), np.arange(1000), left)
@@ -193,7 +191,7 @@ def test_whole_numbers_have_exact_sums():
     assert broken.sums > 10 * broken.terms
 
 
-def test_the_bound_of_a_leaf_grows_where_gradients_cancel():
+def test_leaf_bound_grows_where_gradients_cancel():
     h = np.ones(100)
     alike, opposed = np.ones((100, 1)), np.resize([1.0, -0.98], 100)[:, None]
     bounds = [
@@ -203,7 +201,7 @@ def test_the_bound_of_a_leaf_grows_where_gradients_cancel():
 
 
 @pytest.mark.parametrize("entropy", [True, False])
-def test_a_node_that_no_row_reaches_gains_nothing(entropy):
+def test_node_without_rows_has_no_gain(entropy):
     terms = Terms("", np.ones((6, 2)), np.ones(6), entropy=entropy)
-    found = gain_of(terms, np.arange(0), np.zeros(0, bool))
-    assert (found.value, found.resolution, found.sums) == (0.0, 0.0, 0.0)
+    gain = gain_of(terms, np.arange(0), np.zeros(0, bool))
+    assert (gain.value, gain.resolution, gain.sums) == (0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What a run recommends, and in which words."""
+"""Tests of the recommendation of a run and its sentences."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def view(*cells: Cell, metrics=METRICS, experiment=None, budget=None) -> RunView
 NOISE = np.array([0.0, 0.02, -0.02, 0.01, -0.01])
 
 
-def test_the_least_loss_is_recommended_where_the_others_are_clearly_worse():
+def test_smallest_loss_is_recommended_if_others_are_clearly_worse():
     (answer,) = answers_of(
         view(cell("good", 0.2 + NOISE, fit=9.0), cell("bad", 0.3 + NOISE, fit=0.1))
     )
@@ -66,7 +66,7 @@ def test_the_least_loss_is_recommended_where_the_others_are_clearly_worse():
     assert recommendation(answer) == "Use good for mine: it has the lowest log_loss 0.2."
 
 
-def test_a_much_faster_one_is_recommended_where_its_loss_cannot_be_told_from_the_best():
+def test_much_faster_algorithm_is_recommended_if_its_loss_is_indistinguishable():
     swapped = NOISE[::-1]
     (answer,) = answers_of(
         view(cell("slow", 0.2 + NOISE, fit=9.0), cell("fast", 0.2005 + swapped, fit=1.0))
@@ -83,7 +83,7 @@ def test_a_much_faster_one_is_recommended_where_its_loss_cannot_be_told_from_the
         (0.2030, 1.0, "its loss is more than 1 % larger"),
     ],
 )
-def test_a_faster_one_is_not_recommended(loss, fit, why):
+def test_slightly_faster_algorithm_is_not_recommended(loss, fit, why):
     (answer,) = answers_of(
         view(cell("slow", 0.2 + NOISE, fit=9.0), cell("fast", loss + NOISE[::-1], fit=fit))
     )
@@ -97,7 +97,7 @@ def test_within_one_percent_but_clearly_worse_is_not_recommended():
     assert (answer.recommended, answer.alike) == ("slow", ())
 
 
-def test_who_lacks_a_split_is_not_recommended():
+def test_algorithm_lacking_a_split_is_not_recommended():
     losses = [0.1, 0.1, 0.1, 0.1, float("nan")]
     (answer,) = answers_of(view(cell("partly", losses), cell("whole", 0.2 + NOISE)))
     assert answer.recommended == "whole"
@@ -106,7 +106,7 @@ def test_who_lacks_a_split_is_not_recommended():
     assert "(4 of 5 splits)" in shown.rows[-1][2], "and stands last"
 
 
-def test_another_metric_decides_and_larger_may_be_better():
+def test_another_metric_may_decide_and_be_higher_is_better():
     metrics = {name: {**facts, "primary": name == "auc"} for name, facts in METRICS.items()}
     (answer,) = answers_of(
         view(cell("good", 0.2 + NOISE), cell("bad", 0.4 + NOISE), metrics=metrics)
@@ -115,7 +115,7 @@ def test_another_metric_decides_and_larger_may_be_better():
     assert "the highest auc 0.8" in recommendation(answer)
 
 
-def test_the_budget_stands_beside_the_recommendation():
+def test_budget_is_shown_with_the_recommendation():
     words = "To fit into the time budget of 10 min 0 s, 3 of 10 splits were run."
     (answer,) = answers_of(view(cell("a", 0.2 + NOISE), budget={"words": words}))
     shown = answer_text([answer])
@@ -136,7 +136,7 @@ def test_several_datasets_take_a_line_each():
     assert shown.sentences[0] == "a is recommended on 2 of 2 datasets."
 
 
-def test_a_leaderboard_has_ten_lines_at_most_and_the_recommended_one_is_among_them():
+def test_leaderboard_has_at_most_ten_lines_including_the_recommended():
     cells = [cell(f"a{i:02}", 0.2 + i * 1e-6 + NOISE[::-1], fit=9.0) for i in range(14)]
     fast = cell("fast", 0.2001 + NOISE, fit=0.1)
     (answer,) = answers_of(view(*cells, fast))
@@ -146,7 +146,7 @@ def test_a_leaderboard_has_ten_lines_at_most_and_the_recommended_one_is_among_th
     assert [row[1] for row in shown.rows if row[0]] == ["fast"]
 
 
-def test_nothing_is_said_without_a_score():
+def test_without_a_score_nothing_is_recommended():
     assert answer_text(answers_of(view())) is None
     assert answers_of(view(cell("a", [float("nan")] * 3))) == []
 

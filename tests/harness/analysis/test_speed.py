@@ -1,4 +1,4 @@
-"""Speeds from planted blocks: units, drift, train, memory, doubts, the noise floor."""
+"""Tests of speeds from simulated blocks: units, drift, train, memory, doubts, noise floor."""
 
 import dataclasses
 import math
@@ -60,19 +60,19 @@ def outcome(blocks, sides=("ours", "theirs"), **fields):
 
 
 def noisy(rng, launches, blocks, ratio=1.0, between=0.0, sides=("ours", "theirs")):
-    """Blocks with skewed noise, a drift, and a bias that each launch of a side has of its own."""
-    found = []
+    """Blocks with skewed noise, a drift, and a bias of each launch of a side."""
+    results = []
     for launch in range(launches):
         bias = np.exp(rng.normal(0, between, 2))
         for index in range(blocks):
             drift = 1 + 0.01 * (launch * blocks + index)
             a = drift * bias[0] * (1 + rng.exponential(0.02, 2))
             b = drift * bias[1] * ratio * (1 + rng.exponential(0.02, 2))
-            found.append(block(a, b, launch, index))
-    return outcome(found, sides)
+            results.append(block(a, b, launch, index))
+    return outcome(results, sides)
 
 
-def test_a_drift_cancels_inside_a_block():
+def test_drift_cancels_within_a_block():
     # The machine slows by 10 % with each call, in the order A B B A.
     steps = 1.1 ** np.arange(4)
     assert log_ratio(block((steps[0], steps[3]), (2 * steps[1], 2 * steps[2]))) == pytest.approx(
@@ -103,20 +103,22 @@ def test_too_few_blocks_have_no_bounds():
     assert any("n = 3" in note for note in speed.notes)
 
 
-def test_launch_intervals_cover_where_processes_differ():
+def test_launch_intervals_cover_if_processes_differ():
     rng = np.random.default_rng(3)
-    worlds = 250
-    found = [speeds_of(noisy(rng, 8, 2, ratio=1.2, between=0.05))[0].ratio for _ in range(worlds)]
-    covered = np.mean([r.low <= 1.2 <= r.high for r in found])
-    assert covered == pytest.approx(found[0].level, abs=4 * math.sqrt(0.05 * 0.95 / worlds))
+    repetitions = 250
+    results = [
+        speeds_of(noisy(rng, 8, 2, ratio=1.2, between=0.05))[0].ratio for _ in range(repetitions)
+    ]
+    covered = np.mean([r.low <= 1.2 <= r.high for r in results])
+    assert covered == pytest.approx(results[0].level, abs=4 * math.sqrt(0.05 * 0.95 / repetitions))
 
 
-def test_self_duels_raise_few_false_alarms():
+def test_self_duels_give_few_false_alarms():
     rng = np.random.default_rng(4)
-    worlds = 250
-    found = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(worlds)]
-    alarms = np.mean([r.low > 1 or r.high < 1 for r in found])
-    assert alarms < 0.05 + 4 * math.sqrt(0.05 * 0.95 / worlds)
+    repetitions = 250
+    results = [speeds_of(noisy(rng, 8, 2, between=0.05))[0].ratio for _ in range(repetitions)]
+    alarms = np.mean([r.low > 1 or r.high < 1 for r in results])
+    assert alarms < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repetitions)
 
 
 @given(st.lists(st.tuples(*[st.floats(1e-6, 1e3)] * 4), min_size=6, max_size=10))
@@ -129,7 +131,7 @@ def test_swapped_sides_give_the_reciprocal(walls):
     assert a.seconds == b.seconds[::-1]
 
 
-def test_train_adds_native_form_and_fit_of_the_same_call():
+def test_train_adds_native_and_fit_of_the_same_call():
     blocks = [
         block((1.0, 2.0), (10.0, 20.0), phase="native", peak=5),
         block((3.0, 4.0), (30.0, 40.0), phase="fit", peak=7),
@@ -155,28 +157,28 @@ def test_memory_is_the_median_launch_of_the_untimed_first_fit():
             side: {"cold": [{**c, "peak": c.get("peak", p)} for c in calls]} for side, p in sides
         }
 
-    def fought(*launches):
+    def duel_with(*launches):
         return outcome([block((1.0, 1.0), (1.0, 1.0), peak=7)], facts={"launches": launches})
 
-    found = fought(launch(10, 30), launch(20, 40), launch(500, 40))
-    assert fit_peaks(found) == [(10, 30), (20, 40), (500, 40)]
-    assert memory_ratio(found) == 40 / 20
-    assert memory_ratio(fought(launch(0, 40))) is None
-    assert memory_ratio(fought({"load": [0.1, 0.1]})) is None
-    assert memory_ratio(fought()) is None
+    result = duel_with(launch(10, 30), launch(20, 40), launch(500, 40))
+    assert fit_peaks(result) == [(10, 30), (20, 40), (500, 40)]
+    assert memory_ratio(result) == 40 / 20
+    assert memory_ratio(duel_with(launch(0, 40))) is None
+    assert memory_ratio(duel_with({"load": [0.1, 0.1]})) is None
+    assert memory_ratio(duel_with()) is None
 
 
-def test_a_waiting_side_is_named():
+def test_waiting_side_is_named():
     waited = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.5) for i in range(8)]
     notes = contamination(outcome(waited))
     assert len(notes) == 2
     assert "100% of the calls of ours waited for the processor" in notes[0]
     busy = [block((1.0, 1.0), (1.0, 1.0), index=i, cpu=0.95) for i in range(8)]
     assert contamination(outcome(busy)) == ()
-    assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to tell
+    assert waited_share([sample(1e-4, cpu=0.0)]) == 0  # too short to measure
 
 
-def test_a_loaded_machine_is_told():
+def test_loaded_machine_is_reported():
     blocks = [block((1.0, 1.0), (1.0, 1.0))]
     calm = outcome(blocks, facts={"launches": [{"load": [0.1, 1.2]}]})
     loaded = outcome(blocks, facts={"launches": [{"load": [0.1, 1.0]}, {"load": [3.4, 2.0]}]})
@@ -186,39 +188,39 @@ def test_a_loaded_machine_is_told():
     assert note in speeds_of(loaded)[0].notes
 
 
-def test_what_ran_while_both_sides_rested_goes_before_the_load_average():
+def test_processor_use_during_rests_takes_precedence_over_load_average():
     blocks = [block((1.0, 1.0), (1.0, 1.0))]
     alone = outcome(blocks, facts={"launches": [{"load": [3.4, 2.0], "others": 0.1}]})
-    crowded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
+    loaded = [{"load": [0.1, 0.1], "others": 0.0}, {"load": [0.1, 0.1], "others": 1.25}]
     assert contamination(alone) == ()
-    (note,) = contamination(outcome(blocks, facts={"launches": crowded}))
+    (note,) = contamination(outcome(blocks, facts={"launches": loaded}))
     assert "kept 1.2 threads busy on average while both sides rested" in note
 
 
-def test_a_speed_knows_the_params_of_both_sides():
+def test_speed_has_the_params_of_both_sides():
     deep = dataclasses.replace(job("ours").trials[0], params={"depth": 3})
     sides = dataclasses.replace(job("ours"), trials=(deep,)), job("theirs")
-    fought = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
-    (speed,) = speeds_of(fought)
+    duel_with = DuelOutcome(Duel(*sides, id="d"), Status.DONE, (block((1.0, 1.0), (2.0, 2.0)),))
+    (speed,) = speeds_of(duel_with)
     assert speed.params == ({"depth": 3}, {})
 
 
-def test_a_duel_that_ended_early_says_why():
-    found = outcome(
+def test_duel_that_ended_early_gives_the_reason():
+    result = outcome(
         [block((1.0, 1.0), (2.0, 2.0))],
         status=Status.TIMEOUT,
         failure=Failure("timeout", "side b (theirs): no end"),
     )
-    assert "ended early: side b (theirs): no end" in speeds_of(found)[0].notes
+    assert "ended early: side b (theirs): no end" in speeds_of(result)[0].notes
 
 
-def test_calls_without_length_are_left_out():
+def test_calls_of_zero_length_are_left_out():
     blocks = [block((0.0, 1.0), (1.0, 1.0)), block((1.0, 1.0), (2.0, 2.0), index=1)]
     assert speeds_of(outcome(blocks))[0].ratio.n == 1
     assert speeds_of(outcome(blocks[:1])) == ()
 
 
-def test_a_self_duel_has_the_same_on_both_sides():
+def test_self_duel_has_equal_sides():
     same = Duel(job("ours"), job("ours"), id="d")
     assert is_self_duel(same)
     assert not is_self_duel(dataclasses.replace(same, b=job("theirs")))
@@ -227,7 +229,7 @@ def test_a_self_duel_has_the_same_on_both_sides():
     assert not is_self_duel(dataclasses.replace(same, b=job("ours", environment=there)))
 
 
-def test_the_noise_floor_is_the_reach_of_the_worst_self_duel():
+def test_noise_floor_is_the_largest_self_duel_bound():
     rng = np.random.default_rng(5)
     selves = [noisy(rng, 1, 8, sides=("ours", "ours")) for _ in range(3)]
     pair = noisy(rng, 1, 8, ratio=3.0)
@@ -242,5 +244,5 @@ def test_the_noise_floor_is_the_reach_of_the_worst_self_duel():
     assert with_floor(fast, {}) == fast
 
 
-def test_a_self_duel_without_bounds_gives_no_floor():
+def test_self_duel_without_bounds_gives_no_floor():
     assert noise_floors([noisy(np.random.default_rng(6), 1, 3, sides=("ours", "ours"))]) == {}

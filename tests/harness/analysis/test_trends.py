@@ -1,9 +1,9 @@
-"""The course of stored runs: what a point holds, and that nothing is scored twice."""
+"""Tests of the history of stored runs: the content of a point, and scoring only once."""
 
 import math
 
 import pytest
-from worlds import FOLDS, World, trial
+from fake_runs import FOLDS, FakeRun, trial
 
 from harness.analysis import trends
 from harness.analysis.scores import Scorer
@@ -17,16 +17,16 @@ def registry():
 
 
 class Runs:
-    """One world that answers for several runs."""
+    """One fake run that is returned for several run ids."""
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, fake):
+        self.fake = fake
 
     def run(self, name):
-        return {**self.world.run(name), "id": name, "machine": {"revision": f"of {name}"}}
+        return {**self.fake.run(name), "id": name, "machine": {"revision": f"of {name}"}}
 
     def outcomes(self, name):
-        return self.world.outcomes(name)
+        return self.fake.outcomes(name)
 
     def duels(self, name):
         return []
@@ -35,17 +35,17 @@ class Runs:
         return []
 
     def artifact(self, sha256):
-        return self.world.arrays[sha256]
+        return self.fake.arrays[sha256]
 
 
 @pytest.fixture
 def store():
-    world = World()
-    world.classify("ours")
-    return Runs(world)
+    fake = FakeRun()
+    fake.classify("ours")
+    return Runs(fake)
 
 
-def test_a_point_tells_the_mean_score_of_each_cell(store, registry):
+def test_point_has_the_mean_score_of_each_cell(store, registry):
     (point,) = trends.course(store, registry, ["a"])
     (level,) = point.levels
     assert (level.algorithm, level.metric, level.lower_is_better) == ("ours", "log_loss", True)
@@ -56,10 +56,10 @@ def test_a_point_tells_the_mean_score_of_each_cell(store, registry):
     assert point.speeds == ()
 
 
-def test_predictions_that_runs_share_are_scored_once(store, registry, monkeypatch):
+def test_predictions_shared_by_runs_are_scored_once(store, registry, monkeypatch):
     read = []
     monkeypatch.setattr(
-        Runs, "artifact", lambda self, sha: read.append(sha) or self.world.arrays[sha]
+        Runs, "artifact", lambda self, sha: read.append(sha) or self.fake.arrays[sha]
     )
     points = trends.course(store, registry, ["a", "b", "c"])
     assert [p.id for p in points] == ["a", "b", "c"]
@@ -67,10 +67,10 @@ def test_predictions_that_runs_share_are_scored_once(store, registry, monkeypatc
     assert len({p.levels[0].score for p in points}) == 1
 
 
-def test_a_run_without_results_has_no_score(registry):
-    world = World()
+def test_run_without_results_has_no_score(registry):
+    fake = FakeRun()
     for fold in range(FOLDS):
-        world.add(trial("ours", "blobs", fold), status=Status.FAILED)
-    (point,) = trends.course(Runs(world), registry, ["a"])
+        fake.add(trial("ours", "blobs", fold), status=Status.FAILED)
+    (point,) = trends.course(Runs(fake), registry, ["a"])
     assert math.isnan(point.levels[0].score)
     assert point.failed == FOLDS

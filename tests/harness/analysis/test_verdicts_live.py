@@ -1,10 +1,10 @@
-"""Verdicts on real trainings: what is as good, what is worse, and what cannot be told."""
+"""Tests of verdicts on real trainings: equivalent, worse, undecided."""
 
 import numpy as np
 import pytest
+from fake_runs import FakeRun, trial
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
-from worlds import World, trial
 
 from harness import Spec, Task
 from harness.core.model import Split
@@ -17,8 +17,8 @@ REGISTRY = load_registry(modules=["harness.plugins.metrics", "algorithms.referen
 LIGHTGBM = REGISTRY.algorithm("lightgbm.gbdt")
 
 
-def boost(world, name, X, y, folds, *, seed=0, **params):
-    """Train on each fold and give the world its predictions of the rest."""
+def boost(fake, name, X, y, folds, *, seed=0, **params):
+    """Train on each fold and add the predictions of its test rows to the fake run."""
     k = len(np.unique(y))
     task = Task.BINARY if k == 2 else Task.MULTICLASS
     given = {**LIGHTGBM.params, "n_estimators": ROUNDS, "learning_rate": 0.1, "subsample": 0.5}
@@ -32,16 +32,16 @@ def boost(world, name, X, y, folds, *, seed=0, **params):
         facts = {"train_rows": len(train), "test_rows": len(test), "train_prior": shares.tolist()}
         arrays = {"output": output, "y": y[test], "scale": np.float64(1)}
         where = {"split": Split(folds=folds, fold=fold), "task": task}
-        world.add(trial(name, "set", fold, **where), arrays, facts)
+        fake.add(trial(name, "set", fold, **where), arrays, facts)
 
 
 def judged(*sides):
     """Return the verdict of the first of two algorithms against the second."""
-    world = World({"pairs": [["first", "second"]], "margin": 0.02})
+    fake = FakeRun({"pairs": [["first", "second"]], "margin": 0.02})
     for name, (X, y, folds, params) in zip(("first", "second"), sides, strict=True):
-        boost(world, name, X, y, folds, **params)
-    (found,) = [a for a in world.view(REGISTRY).accuracy if a.dataset]
-    return found
+        boost(fake, name, X, y, folds, **params)
+    (result,) = [a for a in fake.view(REGISTRY).accuracy if a.dataset]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -52,24 +52,24 @@ def large():
     return table.X.to_numpy(), table.y, FOLDS
 
 
-def test_two_seeds_of_one_algorithm_on_a_large_set_are_equivalent(large):
-    found = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
-    assert found.verdict == "equivalent"
-    assert found.difference.value != 0
+def test_two_seeds_of_one_algorithm_on_a_large_dataset_are_equivalent(large):
+    verdict = judged((*large, {"seed": 1}), (*large, {"seed": 2}))
+    assert verdict.verdict == "equivalent"
+    assert verdict.difference.value != 0
 
 
 def test_half_the_rounds_are_worse(large):
-    found = judged((*large, {"seed": 1, "n_estimators": ROUNDS // 2}), (*large, {"seed": 2}))
-    assert found.verdict == "worse"
-    assert found.difference.high < -found.margin
+    verdict = judged((*large, {"seed": 1, "n_estimators": ROUNDS // 2}), (*large, {"seed": 2}))
+    assert verdict.verdict == "worse"
+    assert verdict.difference.high < -verdict.margin
 
 
-def test_three_folds_of_a_tiny_set_decide_nothing_and_say_what_would():
+def test_three_folds_of_a_tiny_dataset_are_undecided_with_a_suggestion():
     X, y = load_iris(return_X_y=True)
     rows = np.r_[0:10, 50:60, 100:110]
     tiny = (X[rows], y[rows], 3)
     params = {"min_child_samples": 2}
-    found = judged((*tiny, {"seed": 1, **params}), (*tiny, {"seed": 2, **params}))
-    assert found.verdict == "inconclusive"
-    assert "repeat" in found.advice
-    assert found.difference.low < 0 < found.difference.high
+    verdict = judged((*tiny, {"seed": 1, **params}), (*tiny, {"seed": 2, **params}))
+    assert verdict.verdict == "inconclusive"
+    assert "repeat" in verdict.advice
+    assert verdict.difference.low < 0 < verdict.difference.high

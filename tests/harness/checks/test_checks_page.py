@@ -1,4 +1,4 @@
-"""Every code of a check is explained on its page, and every explanation has a check."""
+"""Tests that the page explains every check code and nothing else."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_every_check_is_explained(check) -> None:
     assert "What to do:" in text
 
 
-def test_every_check_of_skore_is_named_once() -> None:
+def test_every_skore_check_is_named_once() -> None:
     rows = re.findall(r"^\| (SKD\d{3}) .*\| (.*) \|$", PAGE, re.MULTILINE)
     assert [code for code, _ in rows] == [f"SKD{i:03d}" for i in range(1, 17)]
     known = {check.code for check in CHECKS}

@@ -1,4 +1,4 @@
-"""The judged alarms on real data: few are wrong, and they are those that the checks raise."""
+"""Tests of the judged alarms on real data: few are wrong, and the checks raise exactly them."""
 
 import json
 import os
@@ -24,11 +24,11 @@ needs_mirror = pytest.mark.skipif(not MIRROR, reason="HARNESS_MIRROR names no fo
 def judged(heading: str) -> list[tuple[str, str, str]]:
     """Return (data, code, right or wrong) of each alarm below a heading."""
     part = PAGE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    found = re.findall(
+    matches = re.findall(
         r"^\| ([\w]+) \| (DATA\d{3}) \| .+ \| (right|wrong) \| .+ \|$", part, re.MULTILINE
     )
-    assert len(found) == len(re.findall(r"^\| \w+ \| DATA", part, re.MULTILINE))
-    return found
+    assert len(matches) == len(re.findall(r"^\| \w+ \| DATA", part, re.MULTILINE))
+    return matches
 
 
 DECLARED, OWN = judged("As their cards declare them"), judged("As a person's own file")
@@ -43,7 +43,7 @@ def test_at_most_one_alarm_in_twenty_is_wrong(alarms):
     assert len({alarm[:2] for alarm in alarms}) == len(alarms)
 
 
-def test_the_page_counts_its_alarms():
+def test_page_counts_its_alarms():
     alarms = [*DECLARED, *OWN]
     wrong = sum(judgement == "wrong" for *_, judgement in alarms)
     assert f"Of {len(alarms)} alarms, {wrong} are wrong ({wrong / len(alarms):.1%})" in PAGE
@@ -51,7 +51,7 @@ def test_the_page_counts_its_alarms():
 
 @needs_mirror
 @pytest.mark.slow
-def test_the_checks_raise_the_judged_alarms_on_declared_tables():
+def test_checks_raise_the_judged_alarms_on_declared_tables():
     raised = set()
     for entry in entries():
         if not entry.refused:
@@ -64,7 +64,7 @@ def test_the_checks_raise_the_judged_alarms_on_declared_tables():
 
 @needs_mirror
 @pytest.mark.slow
-def test_the_checks_raise_the_judged_alarms_on_own_files():
+def test_checks_raise_the_judged_alarms_on_user_files():
     raised = set()
     for facts in json.loads(Path(MIRROR, "MANIFEST.json").read_text()):
         kind = facts["read"]["kind"]

@@ -1,4 +1,4 @@
-"""Every planted fault of a run is found, and a clean run raises nothing."""
+"""Tests that every planted fault of a run is found, and that a clean run raises nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SPACE = {
 
 @dataclass
 class Model:
-    """A model of a made-up run: its losses and training losses, and what it is."""
+    """A model of a fake run: its losses, training losses and facts."""
 
     name: str
     loss: float | Sequence[float]
@@ -126,7 +126,7 @@ TUNED = Model(
 )  # fmt: skip
 
 
-def found(*models: Model, **options: Any) -> dict[str, Finding]:
+def findings_of_models(*models: Model, **options: Any) -> dict[str, Finding]:
     findings = check_results(view_of(*models, **options))
     assert all(f.page == f"docs/checks.md#{f.code.lower()}" for f in findings)
     assert len({f.code for f in findings}) == len(findings)
@@ -134,17 +134,17 @@ def found(*models: Model, **options: Any) -> dict[str, Finding]:
 
 
 def only(code: str, *models: Model, **options: Any) -> Finding:
-    findings = found(*models, **options)
+    findings = findings_of_models(*models, **options)
     assert set(findings) == {code}
     return findings[code]
 
 
-def test_a_clean_run_raises_nothing() -> None:
-    assert found(BEST, TUNED) == {}
+def test_clean_run_raises_nothing() -> None:
+    assert findings_of_models(BEST, TUNED) == {}
 
 
-def test_a_run_of_failures_alone_raises_nothing() -> None:
-    assert found(Model("broken", 0.4, failed=SPLITS)) == {}
+def test_run_of_failures_only_raises_nothing() -> None:
+    assert findings_of_models(Model("broken", 0.4, failed=SPLITS)) == {}
 
 
 def test_codes_are_unique_and_in_order() -> None:
@@ -153,11 +153,11 @@ def test_codes_are_unique_and_in_order() -> None:
     assert len({check.title for check in RESULT_CHECKS}) == len(codes)
 
 
-def test_a_model_no_better_than_a_constant_is_found() -> None:
+def test_model_no_better_than_a_constant_is_found() -> None:
     finding = only("RUN001", BEST, TUNED, Model("useless", 0.688, train=0.685))
     assert finding.severity is Severity.WARNING
     assert "'useless' is no better than a constant" in finding.sentence
-    alone = found(Model("a", 0.69), Model("b", 0.70))["RUN001"]
+    alone = findings_of_models(Model("a", 0.69), Model("b", 0.70))["RUN001"]
     assert alone.severity is Severity.PROBLEM
     assert alone.sentence.startswith("no model predicts better")
 
@@ -168,8 +168,8 @@ def test_overfitting_is_found() -> None:
     assert finding.evidence["losses"]["deep"]["train"] == pytest.approx(0.05)
 
 
-def test_a_forest_that_fits_its_training_rows_and_predicts_best_does_not_overfit() -> None:
-    assert found(Model("forest", noisy(0.38, 0.01, 2), train=0.01), TUNED) == {}
+def test_forest_fitting_training_rows_and_predicting_best_does_not_overfit() -> None:
+    assert findings_of_models(Model("forest", noisy(0.38, 0.01, 2), train=0.01), TUNED) == {}
 
 
 def test_underfitting_is_found() -> None:
@@ -177,11 +177,11 @@ def test_underfitting_is_found() -> None:
     assert "'shallow' underfits" in finding.sentence
 
 
-def test_a_split_unlike_the_others_is_found() -> None:
-    odd = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
-    models = Model("a", odd), Model("b", [loss + 0.05 for loss in odd]), TUNED
-    assert "RUN004" not in found(Model("a", odd), BEST, TUNED)
-    finding = found(*models[:2])["RUN004"]
+def test_split_unlike_the_others_is_found() -> None:
+    with_outlier = [0.4, 0.41, 0.39, 0.4, 0.42, 0.9, 0.4, 0.41, 0.4, 0.39, 0.4, 0.41]
+    models = Model("a", with_outlier), Model("b", [loss + 0.05 for loss in with_outlier]), TUNED
+    assert "RUN004" not in findings_of_models(Model("a", with_outlier), BEST, TUNED)
+    finding = findings_of_models(*models[:2])["RUN004"]
     assert "kfold12-s0-r0-f5" in finding.sentence
     assert finding.evidence["factor"] > 1.9
 
@@ -190,17 +190,17 @@ def test_no_gain_over_a_strong_default_is_found() -> None:
     strong = Model("sklearn.hist_gradient_boosting", noisy(0.402, 0.02, 5))
     assert "not clearly better" in only("RUN005", BEST, TUNED, strong).sentence
     behind = Model("sklearn.hist_gradient_boosting", noisy(0.45, 0.005, 5))
-    assert found(BEST, TUNED, behind) == {}
+    assert findings_of_models(BEST, TUNED, behind) == {}
 
 
-def test_a_slow_model_that_is_no_better_is_found() -> None:
+def test_slow_model_that_is_no_better_is_found() -> None:
     slow = Model("slow", noisy(0.43, 0.01, 3), seconds=9.0, params={"n_estimators": 900},
                  capacity=TREES)  # fmt: skip
     finding = only("RUN006", BEST, TUNED, slow)
     assert finding.evidence == {"simpler": {"slow": "best"}}
     better = Model("slow", noisy(0.30, 0.01, 3), seconds=9.0, params={"n_estimators": 900},
                    capacity=TREES)  # fmt: skip
-    assert found(BEST, TUNED, better) == {}
+    assert findings_of_models(BEST, TUNED, better) == {}
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,14 @@ def test_a_slow_model_that_is_no_better_is_found() -> None:
         ({"max_depth": 4, "learning_rate": 0.29}, "learning_rate"),
     ],
 )
-def test_an_optimum_at_the_edge_is_found(chosen, param) -> None:
+def test_optimum_at_the_edge_is_found(chosen, param) -> None:
     configurations = [*TUNED.params["tune"]["configurations"], chosen]
     edge = Model("edge", noisy(0.42, 0.01, 1), params={"tune": {"configurations": configurations}},
                  capacity=BOOSTER, chosen=[chosen])  # fmt: skip
     assert [*only("RUN007", BEST, edge).evidence["params"]] == [f"{param} of edge"]
 
 
-def test_a_search_without_the_learning_rate_is_found() -> None:
+def test_search_without_the_learning_rate_is_found() -> None:
     configurations = [{"max_depth": d, "learning_rate": 0.1} for d in (4, 6)]
     narrow = Model(
         "narrow",
@@ -230,7 +230,7 @@ def test_a_search_without_the_learning_rate_is_found() -> None:
     assert only("RUN008", BEST, narrow).evidence == {"missing": {"narrow": ["the learning rate"]}}
 
 
-def test_a_run_without_tuning_is_told() -> None:
+def test_run_without_tuning_is_reported() -> None:
     other = Model("other", noisy(0.42, 0.01, 1))
     assert only("RUN009", BEST, other).severity is Severity.NOTE
 
@@ -244,24 +244,24 @@ def test_unequal_budgets_are_found() -> None:
     finding = only("RUN010", BEST, TUNED, booster("slow", 0.1), booster("fast", 0.3))
     assert finding.evidence["budgets"] == {"slow (equal)": 2.0, "fast (equal)": 6.0}
     own_defaults = booster("slow", 0.1, "default"), booster("fast", 0.3, "default")
-    assert found(BEST, TUNED, *own_defaults) == {}
+    assert findings_of_models(BEST, TUNED, *own_defaults) == {}
     other_track = booster("fast", 0.3, "other")
-    assert found(BEST, TUNED, booster("slow", 0.1), other_track) == {}
+    assert findings_of_models(BEST, TUNED, booster("slow", 0.1), other_track) == {}
 
 
-def test_few_trees_with_the_learning_rate_of_each_library_are_found() -> None:
+def test_few_trees_at_default_learning_rates_are_found() -> None:
     def booster(name: str, trees: int) -> Model:
         loss = noisy(0.42 if name == "a" else 0.44, 0.01, len(name))
         return Model(name, loss, params={"n_estimators": trees}, capacity=BOOSTER)
 
     finding = only("RUN010", BEST, TUNED, booster("a", 20), booster("bb", 20))
     assert finding.sentence.startswith("the boosters have 20 trees each")
-    assert found(BEST, TUNED, booster("a", 100), booster("bb", 100)) == {}
+    assert findings_of_models(BEST, TUNED, booster("a", 100), booster("bb", 100)) == {}
     finding = only("RUN010", BEST, TUNED, booster("a", 100), booster("bb", 1000))
     assert "the number of trees is 100 for a and 1000 for bb" in finding.sentence
 
 
-def test_models_that_failed_on_some_splits_are_found() -> None:
+def test_models_failing_on_some_splits_are_found() -> None:
     finding = only("RUN011", BEST, TUNED, Model("shaky", noisy(0.45, 0.01, 4), failed=2))
     assert finding.evidence == {"failed": {"shaky": [2, SPLITS]}}
 
@@ -270,13 +270,15 @@ def test_noisy_times_are_found() -> None:
     times = [1.0, 2.5, 0.5, 1.1, 3.0, 0.4] * 2
     assert only("RUN012", BEST, TUNED, Model("jumpy", noisy(0.45, 0.01, 4), seconds=times))
     steady = [1.0, 1.05, 0.98, 1.1, 3.0, 1.02] * 2
-    assert found(BEST, TUNED, Model("steady", noisy(0.45, 0.01, 4), seconds=steady)) == {}
+    assert (
+        findings_of_models(BEST, TUNED, Model("steady", noisy(0.45, 0.01, 4), seconds=steady)) == {}
+    )
 
 
 def test_too_few_splits_are_found() -> None:
     models = Model("a", [0.40, 0.44, 0.42]), TUNED_ON_THREE
-    assert found(*models, splits=3)["RUN013"].evidence["splits"] == 3
-    one = found(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
+    assert findings_of_models(*models, splits=3)["RUN013"].evidence["splits"] == 3
+    one = findings_of_models(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
     assert one.sentence.startswith("one split cannot tell")
 
 

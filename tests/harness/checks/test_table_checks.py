@@ -1,4 +1,4 @@
-"""Every planted fault is found, and a clean table raises nothing."""
+"""Tests that every planted fault of a table is found, and that a clean table raises nothing."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ ROWS = 1000
 
 
 def clean_frame(rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
-    """Return features without a fault: numbers with gaps, and a category."""
+    """Return features without a fault: numbers with missing values, and a category."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(random.normal(size=(rows, 4)), columns=["height", "width", "x", "t"])
     frame.loc[::9, "width"] = np.nan
@@ -33,7 +33,7 @@ def binary(frame: pd.DataFrame, **more) -> Table:
     return Table(frame, y, ("no", "yes"), **more)
 
 
-def found(table: Table, task: Task = Task.BINARY, source: Source | None = None) -> dict:
+def findings_of(table: Table, task: Task = Task.BINARY, source: Source | None = None) -> dict:
     findings = check_table(table, task, source, "mine")
     assert all(
         f.dataset == "mine" and f.page == f"docs/checks.md#{f.code.lower()}" for f in findings
@@ -44,17 +44,17 @@ def found(table: Table, task: Task = Task.BINARY, source: Source | None = None) 
 
 
 def only(code: str, *arguments) -> Finding:
-    findings = found(*arguments)
+    findings = findings_of(*arguments)
     assert set(findings) == {code}
     return findings[code]
 
 
 @pytest.mark.parametrize("task", [Task.BINARY, Task.REGRESSION])
 @pytest.mark.parametrize("rows", [60, ROWS, 30_000])
-def test_a_clean_table_raises_nothing(task, rows):
+def test_clean_table_raises_nothing(task, rows):
     frame = clean_frame(rows)
     table = Table(frame, clean_target(frame)) if task is Task.REGRESSION else binary(frame)
-    assert found(table, task) == {}
+    assert findings_of(table, task) == {}
 
 
 def test_codes_are_unique_and_in_order():
@@ -84,7 +84,7 @@ def test_identifiers_are_flagged(name, values):
     assert flagged_columns(binary(frame), Task.BINARY) == [name]
 
 
-def test_text_that_names_rows_is_flagged():
+def test_text_that_identifies_rows_is_flagged():
     names = pd.Categorical([f"person {i}" for i in range(ROWS)])
     assert "'name'" in only("DATA001", binary(clean_frame().assign(name=names))).sentence
 
@@ -97,12 +97,12 @@ def test_text_that_names_rows_is_flagged():
         ("measure_id", np.random.default_rng(0).normal(size=ROWS)),
     ],
 )
-def test_numbers_that_only_differ_are_no_identifiers(name, values):
+def test_unique_numbers_alone_are_no_identifiers(name, values):
     table = binary(clean_frame().assign(**{name: values.astype(np.float64)}))
     assert flagged_columns(table, Task.BINARY) == []
 
 
-def test_words_of_names():
+def test_words_of_column_names():
     assert name_tokens("customerId") == ["customer", "id"]
     assert name_tokens("encounter_id") == ["encounter", "id"]
     assert name_tokens("PID") == ["pid"]
@@ -112,28 +112,30 @@ def test_words_of_names():
 # ------------------------------------------------------------------ leaks
 
 
-def test_a_copy_of_the_target_is_found():
+def test_copy_of_the_target_is_found():
     frame = clean_frame()
     table = binary(frame)
     words = pd.Categorical.from_codes(table.y.astype(int), ["dead", "alive"])
-    finding = found(binary(frame.assign(alive=words)), Task.BINARY, Source("survived"))["DATA002"]
+    finding = findings_of(binary(frame.assign(alive=words)), Task.BINARY, Source("survived"))[
+        "DATA002"
+    ]
     assert finding.severity is Severity.PROBLEM
     assert "'alive' alone predicts 'survived'" in finding.sentence
 
 
 @pytest.mark.parametrize("change", [lambda y: np.exp(y) * 3, lambda y: -(y**3), lambda y: y + 1e-4])
-def test_a_transformed_target_is_found(change):
+def test_transformed_target_is_found(change):
     frame = clean_frame(4000)
     y = clean_target(frame)
     table = Table(frame.assign(price=change(y)), y)
     assert only("DATA002", table, Task.REGRESSION).evidence["columns"] == ["price"]
 
 
-def test_a_strong_feature_is_no_leak():
+def test_strong_feature_is_no_leak():
     frame = clean_frame(4000)
     y = clean_target(frame)
     near = y + np.random.default_rng(5).normal(scale=0.2, size=len(y))  # explains 98 %
-    assert found(Table(frame.assign(near=near), y), Task.REGRESSION) == {}
+    assert findings_of(Table(frame.assign(near=near), y), Task.REGRESSION) == {}
 
 
 def test_few_errors_of_the_constant_decide_nothing():
@@ -141,16 +143,16 @@ def test_few_errors_of_the_constant_decide_nothing():
     y = np.zeros(200, np.int64)
     y[::40] = 1
     table = Table(frame.assign(same=y.astype(float)), y, ("no", "yes"))
-    assert "DATA002" not in found(table)
+    assert "DATA002" not in findings_of(table)
 
 
-# ------------------------------------------------------------------ what files do
+# ------------------------------------------------------------------ files
 
 
-def test_dates_that_the_loader_used_are_told():
+def test_dates_used_by_the_loader_are_reported():
     frame = clean_frame().assign(when_days=np.random.default_rng(0).normal(size=ROWS))
     source = Source("y", dates={"when": "%Y-%m-%d"})
-    findings = found(binary(frame), Task.BINARY, source)
+    findings = findings_of(binary(frame), Task.BINARY, source)
     assert findings["DATA003"].severity is Severity.NOTE
     assert "'when' holds dates as text" in findings["DATA003"].sentence
 
@@ -158,12 +160,12 @@ def test_dates_that_the_loader_used_are_told():
 def test_dates_among_the_categories_are_found():
     days = pd.date_range("2020-01-01", periods=200).strftime("%d.%m.%Y")
     when = pd.Categorical(np.random.default_rng(0).choice(days, ROWS))
-    findings = found(binary(clean_frame().assign(when=when)))
+    findings = findings_of(binary(clean_frame().assign(when=when)))
     assert findings["DATA003"].severity is Severity.WARNING
     assert "as categories" in findings["DATA003"].sentence
 
 
-def test_a_missing_header_is_found(tmp_path):
+def test_missing_header_is_found(tmp_path):
     frame = pd.DataFrame(
         {
             "39": np.random.default_rng(0).integers(17, 90, 300),
@@ -179,11 +181,11 @@ def test_a_missing_header_is_found(tmp_path):
     assert "'39'" in findings["DATA004"].sentence
 
 
-def test_names_that_number_the_columns_are_a_header():
+def test_numbered_column_names_are_a_header():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(ROWS, 5)))
     frame.columns = [str(i) for i in range(5)]
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
 # ------------------------------------------------------------------ rows
@@ -210,19 +212,19 @@ def test_copied_rows_of_a_large_table_are_found():
     assert only("DATA005", Table(frame, y, ("no", "yes"))).evidence["rows"] == 6000
 
 
-def test_one_row_that_is_often_repeated_is_no_copy():
+def test_one_often_repeated_row_is_no_copy():
     frame = wide_frame()
     frame.iloc[700:] = frame.iloc[0].to_numpy()  # an empty measurement
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
-def test_rows_that_are_equal_by_chance_are_no_copies():
+def test_rows_equal_by_chance_are_no_copies():
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.integers(0, 3, (3000, 8)).astype(float), columns=list("abcdefgh"))
     y = (random.random(3000) > 0.5).astype(np.int64)
     assert frame.duplicated(keep=False).mean() > 0.3
-    assert found(Table(frame, y, ("no", "yes"))) == {}
+    assert findings_of(Table(frame, y, ("no", "yes"))) == {}
 
 
 def test_copied_rows_of_a_sparse_table_are_found():
@@ -240,14 +242,14 @@ def test_test_rows_of_another_population_are_found():
     is_test = np.arange(ROWS) >= 700
     y = (np.random.default_rng(1).random(ROWS) > 0.5).astype(np.int64)
     same = Table(frame, y, ("no", "yes"), test_rows=is_test)
-    assert found(same) == {}
+    assert findings_of(same) == {}
     moved = frame.assign(c=frame["c"] + 1.5 * is_test)
     finding = only("DATA012", Table(moved, y, ("no", "yes"), test_rows=is_test))
     assert "most of all in 'c'" in finding.sentence
     assert finding.evidence["area"] > 0.75
 
 
-def test_a_shift_of_two_columns_together_is_found():
+def test_joint_shift_of_two_columns_is_found():
     random = np.random.default_rng(0)
     a = random.normal(size=3000)
     is_test = np.arange(3000) >= 1500
@@ -257,27 +259,27 @@ def test_a_shift_of_two_columns_together_is_found():
     assert only("DATA012", table).evidence["shifts"] == {}
 
 
-def test_a_time_that_is_split_at_random_is_found():
+def test_time_column_split_at_random_is_found():
     frame = clean_frame().assign(timestamp=1_600_000_000 + 61 * np.arange(ROWS) // 2 * 2.0)
-    finding = found(binary(frame))["DATA013"]
+    finding = findings_of(binary(frame))["DATA013"]
     assert "'timestamp'" in finding.sentence
-    assert "DATA013" not in found(binary(frame), Task.BINARY, Source(time="timestamp"))
+    assert "DATA013" not in findings_of(binary(frame), Task.BINARY, Source(time="timestamp"))
     is_test = np.arange(ROWS) >= 800
-    assert "DATA013" not in found(binary(frame, test_rows=is_test))
-    assert "DATA013" in found(binary(frame, test_rows=np.arange(ROWS) % 5 == 0))
+    assert "DATA013" not in findings_of(binary(frame, test_rows=is_test))
+    assert "DATA013" in findings_of(binary(frame, test_rows=np.arange(ROWS) % 5 == 0))
 
 
-def test_dates_that_are_split_at_random_are_found():
+def test_dates_split_at_random_are_found():
     days = np.random.default_rng(0).permutation(ROWS).astype(float)
     table = binary(clean_frame().assign(when_days=days))
-    findings = found(table, Task.BINARY, Source(dates={"when": "%Y-%m-%d"}))
+    findings = findings_of(table, Task.BINARY, Source(dates={"when": "%Y-%m-%d"}))
     assert "'when'" in findings["DATA013"].sentence
 
 
 # ------------------------------------------------------------------ targets
 
 
-def test_a_target_that_counts_is_found():
+def test_count_target_is_found():
     frame = clean_frame()
     counts = np.random.default_rng(0).poisson(np.exp(frame["height"].to_numpy())).astype(float)
     finding = only("DATA006", Table(frame, counts), Task.REGRESSION)
@@ -293,11 +295,11 @@ def test_a_target_that_counts_is_found():
         np.random.default_rng(0).integers(3, 10, ROWS),  # grades
     ],
 )
-def test_other_whole_numbers_are_no_counts(y):
-    assert found(Table(clean_frame(), y.astype(float)), Task.REGRESSION) == {}
+def test_other_integers_are_no_counts(y):
+    assert findings_of(Table(clean_frame(), y.astype(float)), Task.REGRESSION) == {}
 
 
-def test_a_ranking_file_is_found(tmp_path):
+def test_ranking_file_is_found(tmp_path):
     random = np.random.default_rng(0)
     frame = clean_frame().assign(qid=np.repeat(np.arange(50.0), 20))
     y = random.choice(5, ROWS, p=[0.4, 0.3, 0.2, 0.06, 0.04]).astype(np.int64)
@@ -320,7 +322,8 @@ def test_imbalance_is_found():
     finding = only("DATA008", Table(clean_frame(), y, ("no", "yes")))
     assert "95.0%" in finding.sentence
     assert (
-        found(Table(clean_frame(), (np.arange(ROWS) % 5 == 0).astype(np.int64), ("a", "b"))) == {}
+        findings_of(Table(clean_frame(), (np.arange(ROWS) % 5 == 0).astype(np.int64), ("a", "b")))
+        == {}
     )
 
 
@@ -330,14 +333,14 @@ def test_rare_classes_are_found():
     finding = only("DATA009", Table(clean_frame(), y, ("a", "b", "c", "rare")), Task.MULTICLASS)
     assert finding.evidence["rows"] == {"rare": 12}
     even = Table(clean_frame(), np.arange(ROWS) % 20, tuple(map(str, range(20))))
-    assert found(even, Task.MULTICLASS) == {}
+    assert findings_of(even, Task.MULTICLASS) == {}
 
 
 def test_missing_targets_are_found():
     y = np.arange(ROWS) % 3
     table = Table(clean_frame(), y, ("?", "high", "low"))
     assert "'?'" in only("DATA017", table, Task.MULTICLASS).sentence
-    finding = found(binary(clean_frame()), Task.BINARY, Source(without_target=3))["DATA017"]
+    finding = findings_of(binary(clean_frame()), Task.BINARY, Source(without_target=3))["DATA017"]
     assert finding.evidence == {"rows": 3}
 
 
@@ -349,7 +352,7 @@ def test_columns_without_information_are_found():
     assert only("DATA010", binary(frame)).evidence["columns"] == ["same", "none"]
     late = np.zeros(40_000)
     late[-1] = 1.0  # outside the sample, most likely, but in the table
-    assert found(binary(clean_frame(40_000).assign(late=late))) == {}
+    assert findings_of(binary(clean_frame(40_000).assign(late=late))) == {}
 
 
 def test_nearly_empty_columns_are_found():
@@ -357,14 +360,14 @@ def test_nearly_empty_columns_are_found():
     assert "'pool'" in only("DATA011", binary(clean_frame().assign(pool=pool))).sentence
 
 
-def test_very_many_categories_are_found():
+def test_high_cardinality_is_found():
     streets = pd.Categorical([f"street {i % 300}" for i in range(ROWS)])
     assert (
         "'street' (300)" in only("DATA014", binary(clean_frame().assign(street=streets))).sentence
     )
 
 
-def test_codes_that_are_used_as_numbers_are_found():
+def test_codes_used_as_numbers_are_found():
     zips = np.random.default_rng(0).choice([10_115, 20_095, 80_331, *range(100, 130)], ROWS)
     assert "'zip'" in only("DATA015", binary(clean_frame().assign(zip=zips.astype(float)))).sentence
 
@@ -382,13 +385,13 @@ def test_numbers_stored_as_text_are_found(tmp_path):
     assert finding.evidence == {"columns": ["price", "age"], "others": ["not said"]}
 
 
-def test_codes_with_letters_are_no_numbers_as_text():
+def test_codes_with_letters_are_not_numeric_text():
     codes = [f"{c}{i}" for i in range(30) for c in ("", "V")]
     column = pd.Categorical(np.random.default_rng(0).choice(codes, ROWS))
-    assert found(binary(clean_frame().assign(diagnosis=column))) == {}
+    assert findings_of(binary(clean_frame().assign(diagnosis=column))) == {}
 
 
-def test_columns_that_say_the_same_are_found():
+def test_equivalent_columns_are_found():
     frame = clean_frame()
     both = frame.assign(inches=frame["height"] * 39.37, hue=frame["colour"].cat.codes.astype(float))
     pairs = only("DATA018", binary(both)).evidence["pairs"]
@@ -412,7 +415,7 @@ def test_drop_flagged_leaves_out_identifiers(tmp_path):
     assert without_flagged(without) == without
 
 
-def test_left_out_text_is_told(tmp_path):
+def test_excluded_text_is_reported(tmp_path):
     path = tmp_path / "people.csv"
     frame = clean_frame(2100)
     frame = frame.assign(name=[f"person {i}" for i in range(2100)], y=clean_target(frame))

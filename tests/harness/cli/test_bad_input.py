@@ -1,4 +1,4 @@
-"""Every mistake of a user is one clear line on stderr, exit code 2, and nothing written."""
+"""Tests that every user mistake gives one line on stderr, exit code 2 and no file."""
 
 import pytest
 from command_line import run_command
@@ -7,7 +7,7 @@ CSV = "a,b,y\n1,x,0\n2,y,1\n3,x,0\n4,y,1\n5,x,1\n6,y,0\n7,x,0\n8,y,1\n"
 
 
 def refused(folder, *arguments):
-    """Run what must be refused; return the message."""
+    """Run a command that must be refused; return the message."""
     before = sorted(folder.rglob("*"))
     done = run_command(folder, *arguments)
     assert done.returncode == 2, done
@@ -52,11 +52,11 @@ def run_on(folder, content, *more, name="mine.csv", target="y"):
         (["list"], "list needs a KIND: algorithms, datasets"),
     ],
 )
-def test_a_mistake_on_the_command_line(tmp_path, arguments, message):
+def test_invalid_command_line(tmp_path, arguments, message):
     assert message in refused(tmp_path, *arguments)
 
 
-def test_a_mistyped_mirror_is_told_and_not_replaced_by_cards(tmp_path, monkeypatch):
+def test_mistyped_mirror_is_reported_and_not_replaced_by_cards(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_MIRROR", "data/mistyped")
     for command in (["run", "-d", "iris"], ["duel", "decision_tree", "bagging", "-d", "iris"]):
         err = refused(tmp_path, *command)
@@ -78,11 +78,11 @@ def test_a_mistyped_mirror_is_told_and_not_replaced_by_cards(tmp_path, monkeypat
         (b"\x80\x04\x95pickle", "pickle"),
     ],
 )
-def test_a_file_that_cannot_be_used(tmp_path, content, message):
+def test_unusable_file(tmp_path, content, message):
     assert message in run_on(tmp_path, content)
 
 
-def test_a_file_with_four_mistakes_tells_all_four(tmp_path):
+def test_file_with_four_mistakes_reports_all_four(tmp_path):
     (tmp_path / "bad.toml").write_text(
         'datasets = ["iris"]\nalgoritms = ["x"]\n'
         '[run]\nthredas = 2\ntimeout = "soon"\n[splits]\nfolds = 1\n'

@@ -1,4 +1,4 @@
-"""``harness compile``: which algorithms it compiles, with which params, and what it says."""
+"""Tests of ``harness compile``: compiled algorithms, params, and messages."""
 
 import pytest
 from click.testing import CliRunner
@@ -11,18 +11,18 @@ from harness.plugins.registry import load_registry
 
 @pytest.fixture
 def warmed(monkeypatch):
-    """Return what a supervisor is asked to compile; nothing is."""
-    asked = []
+    """Return the list of requested compilations; nothing is compiled."""
+    requested = []
 
     def warm(_, job, kinds):
-        asked.append((job.algorithm, [dict(trial.params) for trial in job.trials], set(kinds)))
+        requested.append((job.algorithm, [dict(trial.params) for trial in job.trials], set(kinds)))
         return Compiled(job.algorithm, 1.5, ("no luck",) if job.algorithm == "bagging" else (), 7)
 
     monkeypatch.setattr(Supervisor, "warm", warm)
-    return asked
+    return requested
 
 
-def test_all_algorithms_of_our_own_are_compiled_for_all_kinds_of_tables(warmed):
+def test_all_own_algorithms_are_compiled_for_all_kinds_of_tables(warmed):
     done = CliRunner().invoke(command, [], standalone_mode=False)
     registry = load_registry(())
     algorithms = registry.entries["algorithm"]
@@ -36,7 +36,7 @@ def test_all_algorithms_of_our_own_are_compiled_for_all_kinds_of_tables(warmed):
     assert f"compiled {7 * len(scratch)} functions" in done.output
 
 
-def test_a_part_of_them_is_chosen_by_name(warmed):
+def test_algorithms_to_compile_are_selected_by_name(warmed):
     done = CliRunner().invoke(command, ["-a", "*_boosting"], standalone_mode=False)
     assert {name for name, _, _ in warmed} == {
         "gradient_boosting",

@@ -1,4 +1,4 @@
-"""Faults around a run, met on the command line: it says what happened, and nothing is lost."""
+"""Tests of faults during a run on the command line: a message, and no lost results."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ def harness(folder, *arguments, prefix=(), **variables):
 
 @pytest.fixture
 def mounted(tmp_path):
-    """Return a function that mounts what its words say on ``tmp_path/disk`` for one command."""
+    """Return a function that mounts a file system on ``tmp_path/disk`` for one command."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is not installed, so nothing can be mounted privately")
@@ -59,19 +59,19 @@ def mounted(tmp_path):
 
 
 def refused(done, *words):
-    """Check that a command ended as a fault of the store, told in one line."""
+    """Check that a command ended as a fault of the store, reported in one line."""
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr
     assert all(word in done.stderr.splitlines()[-1] for word in words), done.stderr
 
 
-def test_a_full_disk_ends_a_run_in_one_line(tmp_path, mounted):
+def test_full_disk_ends_a_run_with_one_line(tmp_path, mounted):
     prefix = mounted("size=100k")
     done = harness(tmp_path, "run", *QUICK, "--results", "disk", prefix=prefix)
     refused(done, "full", "free some room and run again")
 
 
-def test_a_cache_on_a_full_disk_costs_no_run(tmp_path, mounted):
+def test_cache_on_a_full_disk_does_not_fail_a_run(tmp_path, mounted):
     cache = str(tmp_path / "disk")
     done = harness(
         tmp_path, "run", *QUICK, "--no-report", prefix=mounted("size=8k"), HARNESS_CACHE=cache
@@ -79,23 +79,23 @@ def test_a_cache_on_a_full_disk_costs_no_run(tmp_path, mounted):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_read_only_folder_ends_a_run_in_one_line(tmp_path, mounted):
+def test_read_only_folder_ends_a_run_with_one_line(tmp_path, mounted):
     done = harness(tmp_path, "run", *QUICK, "--results", "disk/results", prefix=mounted("ro"))
     refused(done, "check the folder's permissions")
 
 
-def test_a_results_folder_that_is_a_file_is_told(tmp_path):
+def test_results_folder_that_is_a_file_is_reported(tmp_path):
     (tmp_path / "results").write_text("mine")
     refused(harness(tmp_path, "run", *QUICK), "File exists")
     assert (tmp_path / "results").read_text() == "mine"
 
 
-def test_a_run_outwaits_a_reader_that_holds_a_cursor(tmp_path):
+def test_run_waits_for_a_reader_with_an_open_cursor(tmp_path):
     with Store.open(tmp_path / "results", write=True) as store:
         for _ in range(200):
             store.begin_run("before", {}, "0", {})
-    with closing(sqlite3.connect(tmp_path / "results" / DATABASE)) as stranger:
-        cursor = stranger.execute("SELECT config FROM run")
+    with closing(sqlite3.connect(tmp_path / "results" / DATABASE)) as other_program:
+        cursor = other_program.execute("SELECT config FROM run")
         cursor.fetchone()
         process = subprocess.Popen(
             [sys.executable, "-m", "harness", "run", *QUICK, "--results", "results"],
@@ -109,7 +109,7 @@ def test_a_run_outwaits_a_reader_that_holds_a_cursor(tmp_path):
         assert store.counts("latest")["done"] == 2
 
 
-def test_a_second_run_that_will_not_wait_is_told_who_writes(tmp_path):
+def test_second_run_without_waiting_reports_the_writer(tmp_path):
     with Store.open(tmp_path / "results", write=True):
         refused(
             harness(tmp_path, "run", *QUICK, "--no-wait"),
@@ -119,7 +119,7 @@ def test_a_second_run_that_will_not_wait_is_told_who_writes(tmp_path):
 
 
 def test_hostile_names_stay_text(tmp_path):
-    """Names of columns, labels and values may be anything; nothing runs, nothing leads out."""
+    """Names of columns, labels and values are arbitrary; no code runs, no path leads out."""
     rows = [[i % 7, HOSTILE[i % 5], i * 31 % 11, i * 17 % 13, HOSTILE[i % 2]] for i in range(60)]
     with (tmp_path / "=cmd().csv").open("w", newline="") as file:
         csv.writer(file).writerows([[*HOSTILE[:4], HOSTILE[4]], *rows])
@@ -156,14 +156,14 @@ def test_hostile_names_stay_text(tmp_path):
     assert not Path(tmp_path, "../../x").exists()
 
 
-def test_a_name_of_ten_kilobytes_is_no_wall_of_text(tmp_path):
+def test_ten_kilobyte_name_is_shortened(tmp_path):
     done = harness(tmp_path, "run", "-d", "n" * 10_000)
     assert done.returncode == 2
     assert "unknown dataset 'nnn" in done.stderr
     assert len(done.stderr) < 300
 
 
-def test_a_listener_that_fails_costs_no_outcome(tmp_path):
+def test_failing_listener_loses_no_outcome(tmp_path):
     (tmp_path / "deaf.py").write_text(
         "from harness import hookimpl\n\n"
         "@hookimpl\ndef trial_finished(outcome):\n    raise RuntimeError('not today')\n"

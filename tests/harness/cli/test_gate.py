@@ -1,4 +1,4 @@
-"""``harness gate`` and ``harness compare`` on a real run: what they print, and exit codes."""
+"""Tests of ``harness gate`` and ``harness compare`` on a real run: output and exit codes."""
 
 import io
 import json
@@ -56,7 +56,7 @@ class Done(NamedTuple):
 
 
 def harness(folder, *arguments):
-    """Run the command line in this process, as a person does in ``folder``."""
+    """Run the command line in this process, in ``folder``."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
@@ -73,26 +73,26 @@ def gate_file(folder, name, **keys):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder after a run with a gate of its own, which a second run repeats with other trees."""
+    """A folder after a run with its own gate, and a second run with other trees."""
     folder = tmp_path_factory.mktemp("gates")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     (folder / "mine.toml").write_text(EXPERIMENT)
     return folder
 
 
 @pytest.fixture(scope="module")
 def first(folder):
-    return harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--json")
+    return harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--json")
 
 
-def test_a_run_holds_its_own_gates(first, folder):
+def test_run_checks_its_own_gates(first, folder):
     assert first.returncode == 1, first.stderr
-    told = json.loads(first.stdout)
-    assert told["gates"]["state"] == "fail"
-    (decision,) = told["gates"]["decisions"]
+    data = json.loads(first.stdout)
+    assert data["gates"]["state"] == "fail"
+    (decision,) = data["gates"]["decisions"]
     assert (decision["algorithm"], decision["reference"]) == ("zero", "prior")
     assert decision["state"] == "fail"
-    page = (folder / told["report"]).read_text()
+    page = (folder / data["report"]).read_text()
     assert "Gates: 1 fails." in page
 
 
@@ -105,7 +105,7 @@ def test_gate_reads_the_stored_run_again(first, folder):
     assert "| accuracy | ✕ fail | zero against prior | diabetes |" in markdown.stdout
 
 
-def test_a_file_of_gates_and_the_exit_codes(first, folder):
+def test_gates_file_and_exit_codes(first, folder):
     turned = gate_file(folder, "turned.toml", kind="accuracy", algorithm="small", limit=0.5)
     assert harness(folder, "gate", turned).returncode == 0
     speed = gate_file(folder, "speed.toml", kind="speed", algorithm="zero")
@@ -116,7 +116,7 @@ def test_a_file_of_gates_and_the_exit_codes(first, folder):
     assert harness(folder, "gate", speed, "--undecided", "fail").returncode == 1
 
 
-def test_gates_that_cannot_be_read(first, folder):
+def test_unreadable_gates(first, folder):
     wrong = gate_file(folder, "wrong.toml", kind="sped", algorithm="zero")
     done = harness(folder, "gate", wrong)
     assert done.returncode == 2
@@ -128,7 +128,7 @@ def test_gates_that_cannot_be_read(first, folder):
 
 
 def test_two_runs_are_compared_cell_by_cell(first, folder):
-    again = harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--json")
+    again = harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--json")
     new = json.loads(again.stdout)["run"]
     old = json.loads(first.stdout)["run"]
     done = harness(folder, "compare", old, new)
@@ -136,17 +136,17 @@ def test_two_runs_are_compared_cell_by_cell(first, folder):
     assert "≈ equivalent" in done.stdout
     assert "identical predictions" in done.stdout
     assert "18 cells in both runs" in done.stderr
-    told = json.loads(harness(folder, "compare", old, "latest", "--json").stdout)
-    assert told["matched"] == 18
-    assert {c["verdict"] for c in told["changes"]} == {"equivalent"}
-    assert not any(s["remeasured"] for s in told["seconds_not_interleaved"])
+    data = json.loads(harness(folder, "compare", old, "latest", "--json").stdout)
+    assert data["matched"] == 18
+    assert {c["verdict"] for c in data["changes"]} == {"equivalent"}
+    assert not any(s["remeasured"] for s in data["seconds_not_interleaved"])
     markdown = harness(folder, "compare", old, new, "--metric", "r2", "--markdown").stdout
     assert "| ≈ equivalent | zero | diabetes | r2 |" in markdown.replace("\\", "")
 
 
 def test_runs_with_nothing_in_common(first, folder):
     old = json.loads(first.stdout)["run"]
-    harness(folder, "run", "mine.toml", "--plugin", "stranger.py", "--seed", "7", "--no-report")
+    harness(folder, "run", "mine.toml", "--plugin", "plugin.py", "--seed", "7", "--no-report")
     done = harness(folder, "compare", old)
     assert done.returncode == 4, done.stderr
     assert harness(folder, "compare", old, "--tolerance", "r2=soon").returncode == 2
@@ -156,5 +156,5 @@ def test_runs_with_nothing_in_common(first, folder):
     ("codes", "expected"),
     [((0, 0), 0), ((6, 0), 6), ((6, 3), 3), ((1, 3), 1), ((1, 4), 1), ((6, 4), 4), ((0, 3), 3)],
 )
-def test_the_first_exit_code_goes_before_the_others(codes, expected):
+def test_first_exit_code_takes_precedence(codes, expected):
     assert first_code(*codes) == first_code(*reversed(codes)) == expected

@@ -1,4 +1,4 @@
-"""Ctrl-C and a request to end, at any moment: the state is saved, and a line says how to go on."""
+"""Tests of Ctrl-C and SIGTERM at any moment: the state is saved and the resume command printed."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def start(folder, *arguments):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_run_that_is_told_to_end_saves_and_says_how_to_go_on(tmp_path, sent):
+def test_terminated_run_saves_and_prints_how_to_resume(tmp_path, sent):
     (tmp_path / "x.toml").write_text('datasets = ["few"]\nalgorithms = ["ledger"]\n')
     command = ["run", "x.toml", "--plugin", str(LEDGER), "--no-report"]
     command += ["--set", f"run.seeds={list(range(400))}"]
@@ -48,7 +48,7 @@ def test_a_run_that_is_told_to_end_saves_and_says_how_to_go_on(tmp_path, sent):
         assert store.counts()["outcomes"] + len(store.pending()) == 400
 
 
-def test_an_interrupt_that_python_itself_would_die_of_is_told_too(tmp_path):
+def test_interrupt_raised_inside_a_plugin_import_is_reported(tmp_path):
     plugin = tmp_path / "interrupted.py"
     plugin.write_text('exec("raise KeyboardInterrupt")\n')
     process = start(tmp_path, "run", "--plugin", str(plugin))

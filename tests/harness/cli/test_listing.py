@@ -1,4 +1,4 @@
-"""`harness list`: short for people, whole as JSON."""
+"""Tests of `harness list`: short as a table, complete as JSON."""
 
 import json
 import math
@@ -19,7 +19,7 @@ def listed(*arguments):
     return done.stdout
 
 
-def test_json_has_whole_what_a_table_shortens():
+def test_json_has_values_that_a_table_shortens():
     plugins = json.loads(listed("plugins", "--json"))["plugins"]
     (cards,) = (p for p in plugins if p["plugin"] == "harness.data.providers.cards")
     assert len(cards["offers"]) > 100
@@ -43,21 +43,21 @@ def test_json_has_whole_what_a_table_shortens():
         ),
     ],
 )
-def test_json_has_values_and_a_table_words(kind, name, values, words):
+def test_json_has_values_and_a_table_has_words(kind, name, values, words):
     (row,) = (r for r in json.loads(listed(kind, "--json"))[kind] if r["name"] == name)
     assert {key: row[key] for key in values} == values
     (line,) = (x for x in listed(kind).splitlines() if x.split()[0] == name)
     assert set(words) <= set(line.split())
 
 
-def test_json_has_null_for_what_is_not_finite(capsys):
+def test_json_has_null_for_nonfinite_values(capsys):
     print_json({"bounds": (0.5, math.inf), "deep": [{"low": -math.inf, "score": math.nan}]})
-    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert told["bounds"] == [0.5, None]
-    assert told["deep"] == [{"low": None, "score": None}]
+    data = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert data["bounds"] == [0.5, None]
+    assert data["deep"] == [{"low": None, "score": None}]
 
 
-def test_packages_that_most_lists_leave_out_register_algorithms_alone():
+def test_packages_omitted_from_listings_register_algorithms_only():
     left_out = [package for package in OWN_PACKAGES if package not in NO_ALGORITHMS]
     registry = load_registry(packages=left_out, strangers=False)
     assert registry.names("algorithm")

@@ -1,4 +1,4 @@
-"""``harness parity``, with real workers and a stranger's algorithms."""
+"""Tests of ``harness parity``, with real workers and a plugin's algorithms."""
 
 import json
 import textwrap
@@ -14,7 +14,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """A stranger's tree, which is scikit-learn's with a fault where it is asked for."""
+    """A plugin's tree: scikit-learn's, with a fault on request."""
     from dataclasses import replace
 
     import numpy as np
@@ -51,46 +51,46 @@ PLUGIN = textwrap.dedent(
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parity")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     return folder
 
 
 @pytest.fixture
 def run(place, capsys, monkeypatch):
-    """Return a function that runs the command; it gives exit code, stdout and stderr."""
+    """Return a function that runs the command and returns exit code, stdout and stderr."""
     monkeypatch.chdir(place)
 
     def call(*arguments):
-        command = ["parity", *arguments, "--plugin", "stranger.py", "--folds", "2"]
+        command = ["parity", *arguments, "--plugin", "plugin.py", "--folds", "2"]
         command += ["--results", "results"]
         code = harness.main(command, standalone_mode=False)
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
 
     return call
 
 
-def test_a_strangers_tree_is_the_references_bit_for_bit_and_known_the_next_time(run, monkeypatch):
+def test_plugin_tree_equals_the_reference_bitwise_and_is_reused(run, monkeypatch):
     code, out, err = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0, err
-    assert "compile: 1" in err  # it can take minutes, so nobody should wait in silence
-    told = json.loads(out)
-    (one,) = told["parity"]
+    assert "compile: 1" in err  # it can take minutes, so progress is printed
+    data = json.loads(out)
+    (one,) = data["parity"]
     assert (one["algorithm"], one["reference"]) == ("twin", "sklearn.decision_tree")
     assert (one["rung"], one["claimed"], one["verdict"]) == ("L3", "L3", "equivalent")
     assert list(one["splits"].values()) == ["bits", "bits"]
     assert one["comparison"]["rows"] == 75
     with Store.open("results") as store:
-        outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
+        outcomes = [outcome for outcome, _ in store.outcomes(data["run"])]
         assert len(outcomes) == 4
         assert all(set(o.arrays) == {"predictions", "classes", "trees"} for o in outcomes)
-    monkeypatch.setattr(tree_comparison, "Supervisor", None)  # nobody is asked again
+    monkeypatch.setattr(tree_comparison, "Supervisor", None)  # no worker is started again
     code, out, _ = run("twin", "-d", "iris", "--require", "L3", "--json")
     assert code == 0
-    assert json.loads(out)["parity"] == told["parity"]
+    assert json.loads(out)["parity"] == data["parity"]
 
 
-def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
+def test_missed_parity_level_fails_the_gate_and_is_drawn(run):
     code, out, _ = run("twin", "-d", "iris", "--a", "fault=ulp", "--require", "L3")
     assert code == 1
     assert "L2     the same trees from raw data" in out
@@ -107,14 +107,14 @@ def test_a_missed_rung_fails_the_gate_and_is_drawn(run):
         (["twin", "--set", "a.fault=raise"], 4, "twin failed: this was planted"),
     ],
 )
-def test_what_cannot_be_compared_says_why(run, arguments, code, reason):
-    found, out, err = run(*arguments, "-d", "iris")
-    assert found == code
+def test_impossible_comparison_gives_the_reason(run, arguments, code, reason):
+    result, out, err = run(*arguments, "-d", "iris")
+    assert result == code
     assert reason in err
     assert "none   not shown to agree" in out
 
 
-def test_a_dataset_that_not_both_can_take_is_left_out_and_none_left_is_an_error(run):
+def test_dataset_unsupported_by_one_side_is_left_out_and_none_left_is_an_error(run):
     with pytest.raises(ConfigError, match="no chosen dataset can be taken by twin and sklearn"):
         run("twin", "-d", "diabetes")
     with pytest.raises(ConfigError, match="answers to no reference"):
@@ -123,7 +123,7 @@ def test_a_dataset_that_not_both_can_take_is_left_out_and_none_left_is_an_error(
         run("twim", "-d", "iris")
 
 
-def test_an_algorithm_against_itself_is_grown_twice(run):
+def test_algorithm_against_itself_is_grown_twice(run):
     code, out, _ = run("twin", "twin", "-d", "iris", "--set", "max_depth=2", "--json")
     (one,) = json.loads(out)["parity"]
     assert (code, one["rung"], one["params"]) == (0, "L3", [{"max_depth": 2}] * 2)
@@ -140,11 +140,11 @@ def test_an_algorithm_against_itself_is_grown_twice(run):
         ([None], None, 4),
     ],
 )
-def test_the_exit_code_tells_a_missed_rung_before_a_failure(rungs, required, code):
-    found = tuple(
+def test_exit_code_of_a_missed_level_takes_precedence_over_a_failure(rungs, required, code):
+    result = tuple(
         Parity(
             "a", "b", "d", ({}, {}), "native", "raw", r or "", "", {"f0": "bits"} if r else {}, None
         )
         for r in rungs
     )
-    assert _exit_code(found, required) == code
+    assert _exit_code(result, required) == code

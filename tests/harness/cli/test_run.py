@@ -1,4 +1,4 @@
-"""The main path, as a person walks it: a run on a real file, its report, a rerun, a duel."""
+"""Tests of the main path: a run on a real file, its report, a rerun, a duel."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """A stranger's algorithm: predicts the mean, or the class frequencies."""
+    """A plugin's algorithm: predicts the mean, or the class frequencies."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from harness import ALL_TASKS, Algorithm, estimator_adapter, hookimpl
 
@@ -52,47 +52,47 @@ def write_file(folder: Path) -> None:
         for i in range(120)
     ]
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
 
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory):
-    """A folder after one run of three algorithms, one of which fails, on a user's own file."""
+    """A folder after one run of three algorithms, one of which fails, on a user's file."""
     folder = tmp_path_factory.mktemp("walk")
     write_file(folder)
-    arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "stranger.py"]
+    arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "plugin.py"]
     arguments += ["-a", "prior", "-a", "broken", "--set", "splits.folds=2", "--json"]
     arguments += ["--set", "duels.blocks=2"]
     return folder, arguments, harness_process(folder, *arguments)
 
 
-def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
+def test_run_prints_what_it_read_and_ends_with_the_failures(walked):
     folder, _, done = walked
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     assert "this algorithm always fails" in done.stderr
     assert "city" in done.stderr
     assert "empty" in done.stderr
-    told = json.loads(done.stdout)
-    assert told["outcomes"]["failed"] == 2
-    assert told["outcomes"]["done"] == 4  # two trials of two algorithms
+    data = json.loads(done.stdout)
+    assert data["outcomes"]["failed"] == 2
+    assert data["outcomes"]["done"] == 4  # two trials of two algorithms
     assert "4 trials done, 2 failed" in done.stderr
-    page = (folder / told["report"]).read_text()
+    page = (folder / data["report"]).read_text()
     assert "prior" in page
     assert "this algorithm always fails" in page
     assert "sklearn.decision_tree" in page
 
 
-def test_a_rerun_reuses_everything_also_the_failures(walked):
+def test_rerun_reuses_everything_including_failures(walked):
     folder, arguments, _ = walked
     again = run_command(folder, *arguments)
-    told = json.loads(again.stdout)
+    data = json.loads(again.stdout)
     assert again.returncode == 3
-    assert told["reused"] == 6
+    assert data["reused"] == 6
     assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 
-def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
+def test_dry_run_writes_nothing_and_reports_stored_trials(walked):
     folder, arguments, _ = walked
     before = (folder / "results" / "harness.db").read_bytes()
     plain = [a for a in arguments if a != "--json"]
@@ -105,7 +105,7 @@ def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
     assert (folder / "results" / "harness.db").read_bytes() == before
 
 
-def test_the_report_is_made_again_in_every_form(walked):
+def test_report_is_written_again_in_every_format(walked):
     folder, _, _ = walked
     page = run_command(folder, "report")
     assert page.returncode == 0, page.stderr
@@ -116,7 +116,7 @@ def test_the_report_is_made_again_in_every_form(walked):
     assert "prior" in json.dumps(verdicts)
 
 
-def test_the_outcomes_are_exported(walked):
+def test_outcomes_are_exported(walked):
     folder, _, _ = walked
     done = run_command(folder, "export")
     header, *lines = done.stdout.splitlines()
@@ -129,8 +129,8 @@ def test_list_show_explain_and_clean(walked):
     runs = json.loads(run_command(folder, "list", "runs", "--json").stdout)["runs"]
     assert runs[0]["status"] == "done"
     assert "config" not in run_command(folder, "list", "runs").stdout
-    assert "prior" in run_command(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
-    shown = run_command(folder, "show", "prior", "--plugin", "stranger.py")
+    assert "prior" in run_command(folder, "list", "algorithms", "--plugin", "plugin.py").stdout
+    shown = run_command(folder, "show", "prior", "--plugin", "plugin.py")
     assert "sklearn.decision_tree" in shown.stdout
     assert "function" not in run_command(folder, "show", "sklearn.bagging").stdout
     missed = run_command(folder, "show", "sklearn.baging")
@@ -140,20 +140,20 @@ def test_list_show_explain_and_clean(walked):
     assert "bytes" in run_command(folder, "clean", "--json").stdout
 
 
-def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
+def test_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
     done = run_command(
         tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris",
-        "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
+        "--launches", "1", "--blocks", "6", "--plugin", "plugin.py", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["train_rows"], told["test_rows"]) == (120, 30)
-    speeds = {s["phase"]: s for s in told["speeds"]}
+    data = json.loads(done.stdout)
+    assert (data["train_rows"], data["test_rows"]) == (120, 30)
+    speeds = {s["phase"]: s for s in data["speeds"]}
     assert {"fit", "predict", "train"} <= set(speeds)
     with Store.open(tmp_path / "results") as store:
-        config = store.run("latest")["config"]  # what a report says once the plugin is gone
-    assert [Path(file).name for file in config["plugin_files"]] == ["stranger.py"]
+        config = store.run("latest")["config"]  # the report without the plugin
+    assert [Path(file).name for file in config["plugin_files"]] == ["plugin.py"]
     assert config["declared"]["algorithms"]["prior"]["summary"] == "the prior"
     assert json.loads(run_command(tmp_path, "report", "--json").stdout)["speed"]
     ratio = speeds["fit"]["ratio"]
@@ -178,7 +178,7 @@ blocks = 1
 """
 
 
-def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
+def test_series_is_run_file_by_file_and_ends_with_a_table(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     folder = tmp_path / "mine"
     folder.mkdir()
@@ -197,7 +197,7 @@ def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
     assert counts[-1].split() == ["prior", "sklearn.decision_tree", "2", "0", "0", "0", "2"]
 
 
-def test_a_dry_run_on_own_data_prints_what_was_detected(tmp_path):
+def test_dry_run_on_user_data_prints_what_was_detected(tmp_path):
     lines = [
         "size,colour,price",
         *(f"{i}.5,{'red' if i % 3 else 'blue'},{i * i}.25" for i in range(60)),

@@ -1,4 +1,4 @@
-"""The ``[parity]`` table of an experiment: trees compared within a run, once."""
+"""Tests of the ``[parity]`` table of an experiment: trees compared once within a run."""
 
 import json
 import textwrap
@@ -14,7 +14,7 @@ from harness.store import Store
 
 PLUGIN = textwrap.dedent(
     '''
-    """Two strangers: scikit-learn's tree, whose other mode moves thresholds, and one without."""
+    """Two plugin algorithms: scikit-learn's tree with a mode that moves thresholds, and another."""
     from dataclasses import replace
 
     import numpy as np
@@ -70,28 +70,28 @@ limit = "L2"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("beside")
-    (folder / "stranger.py").write_text(PLUGIN)
+    (folder / "plugin.py").write_text(PLUGIN)
     (folder / "beside.toml").write_text(EXPERIMENT)
     return folder
 
 
 @pytest.fixture
 def call(place, capsys, monkeypatch):
-    """Return a function that runs a command; it gives exit code, stdout and stderr."""
+    """Return a function that runs a command and returns exit code, stdout and stderr."""
     monkeypatch.chdir(place)
 
     def command(*arguments):
-        more = ["--plugin", "stranger.py", "--results", "results"]
+        more = ["--plugin", "plugin.py", "--results", "results"]
         code = harness.main([*arguments, *more], standalone_mode=False)
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
 
     return command
 
 
 @pytest.fixture
 def started(monkeypatch):
-    """Return a list that each stage of comparing appends to: workers started, before and after."""
+    """Return a list of the workers started before and after each stage of comparing."""
     sessions, counts, compare = [], [], Comparisons.compare
 
     class Counted(pool.Session):
@@ -109,20 +109,20 @@ def started(monkeypatch):
     return counts
 
 
-def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch, started):
+def test_run_compares_trees_once_and_reports_it_everywhere(call, monkeypatch, started):
     code, out, err = call("run", "beside.toml", "--json")
-    told = json.loads(out)
+    data = json.loads(out)
     assert code == 3, err  # `lost` fails
-    assert told["comparisons"] == {"done": 2, "skipped": 1}
+    assert data["comparisons"] == {"done": 2, "skipped": 1}
     assert "2 comparisons done, 1 skipped" in err
-    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in told["parity"]}
+    rungs = {(p["algorithm"], p["params"][0].get("parity")): p["rung"] for p in data["parity"]}
     assert rungs == {("twin", None): "L3", ("twin", "moved"): "L2", ("opaque", None): ""}
-    (parted,) = [p["differences"][0] for p in told["parity"] if p["differences"]]
+    (parted,) = [p["differences"][0] for p in data["parity"] if p["differences"]]
     assert "Tree 0, the root" in parted
-    assert told["gates"]["state"] == "pass"
+    assert data["gates"]["state"] == "pass"
 
     with Store.open("results") as store:
-        outcomes = [outcome for outcome, _ in store.outcomes(told["run"])]
+        outcomes = [outcome for outcome, _ in store.outcomes(data["run"])]
     assert len(outcomes) == len({o.trial.id for o in outcomes}) == 10
     assert not any({"trees", "training"} & set(o.arrays) for o in outcomes)
     assert list(Path("results").glob(".work-*")) == []
@@ -130,13 +130,13 @@ def test_a_run_compares_trees_once_and_says_so_everywhere(call, monkeypatch, sta
     [(before, after)] = started
     assert before == after > 0  # the workers of the trials grew the trees too
 
-    monkeypatch.setattr(Comparisons, "_match", None)  # nobody is asked again
+    monkeypatch.setattr(Comparisons, "_match", None)  # no comparison is made again
     code, out, err = call("run", "beside.toml", "--json")
-    assert json.loads(out)["parity"] == told["parity"]
-    assert json.loads(out)["comparisons"] == told["comparisons"]
+    assert json.loads(out)["parity"] == data["parity"]
+    assert json.loads(out)["comparisons"] == data["comparisons"]
 
 
-def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
+def test_errors_in_listeners_skips_and_references_are_reported(call):
     _, out, err = call("run", "beside.toml", "--json", "--no-report")
     reason = "`skip` of lost failed on iris: RuntimeError: this skip was never tried"
     assert err.count(reason) == 1
@@ -152,38 +152,38 @@ def test_what_a_listener_a_skip_or_a_reference_has_wrong_is_told(call):
     assert notes[0].startswith("lost answers to unknown algorithm")
 
 
-def test_reports_in_every_form_show_rungs_and_gates(call, place):
+def test_reports_in_every_format_show_parity_levels_and_gates(call, place):
     page = call("report")[1].strip()
     assert "twin (moved) / sklearn." in (place / page).read_text()
     markdown = call("report", "--markdown")[1].replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
-    told = "Trees of twin compared with those of sklearn.decision_tree: L3 on 1 dataset."
-    assert told in markdown
+    message = "Trees of twin compared with those of sklearn.decision_tree: L3 on 1 dataset."
+    assert message in markdown
     assert "Trees of twin in mode moved compared with" in markdown
     assert "Gates: 2 hold." in markdown
     assert len(json.loads(call("report", "--json")[1])["parity"]) == 3
 
 
-def test_a_dry_run_names_the_comparisons(call):
+def test_dry_run_names_the_comparisons(call):
     out = call("run", "beside.toml", "--dry-run", "--results", "empty")[1]
     assert "trees of twin and sklearn.decision_tree on iris: " in out
 
 
-def test_larger_datasets_than_asked_for_are_left_out(call):
-    def told(rows):
+def test_datasets_above_the_size_limit_are_left_out(call):
+    def exit_code_for(rows):
         most = ["--set", f"parity.most_rows={rows}", "--results", "empty"]
         return call("run", "beside.toml", "--dry-run", *most)[1].count("trees of")
 
-    assert told(149) == 0
-    assert told(150) == told(0) == 3
+    assert exit_code_for(149) == 0
+    assert exit_code_for(150) == exit_code_for(0) == 3
 
 
-def test_a_narrower_run_compares_what_is_left_of_it(call):
+def test_narrowed_run_compares_the_remaining_pairs(call):
     pairs = "parity.pairs=[['twin', 'sklearn.decision_tree'], ['opaque', 'twin']]"
     narrow = ["-d", "wine", "-a", "twin", "--set", pairs, "--dry-run"]
     out = call("run", "beside.toml", *narrow)[1]
-    told = [line for line in out.splitlines() if line.startswith("trees of")]
+    messages = [line for line in out.splitlines() if line.startswith("trees of")]
     both = ["trees of twin and sklearn.decision_tree on wine: to compare"] * 2
-    assert told == both  # the experiment has two entries of twin, and each keeps its params
+    assert messages == both  # the experiment has two entries of twin, and each keeps its params
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,6 @@ def test_a_narrower_run_compares_what_is_left_of_it(call):
         ("parity.pair=[]", "did you mean 'pairs'"),
     ],
 )
-def test_what_is_not_in_the_run_cannot_be_compared(call, setting, message):
+def test_pairs_outside_the_run_cannot_be_compared(call, setting, message):
     with pytest.raises(ConfigError, match=message):
         call("run", "beside.toml", "--set", setting)

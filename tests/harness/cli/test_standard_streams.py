@@ -1,4 +1,4 @@
-"""Closed and full standard streams, names that are not UTF-8, and a folder that is gone."""
+"""Tests of closed and full standard streams, non-UTF-8 names, and a missing folder."""
 
 import os
 import subprocess
@@ -14,14 +14,14 @@ FULL = Path("/dev/full")
 
 
 def harness(*arguments, cwd, streams=""):
-    """Run the command line by a shell that closes or moves some of its streams."""
+    """Run the command line in a shell that closes or redirects some streams."""
     script = f'exec "$@" {streams}'
     command = ["/bin/sh", "-c", script, "sh", sys.executable, "-m", "harness", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
-def test_a_run_works_with_closed_streams_and_keeps_its_store_whole(tmp_path, streams):
+def test_run_works_with_closed_streams_and_keeps_its_store_valid(tmp_path, streams):
     chosen = ["-d", "iris", "-a", "sklearn.decision_tree", "--set", "splits.folds=2"]
     folder = tmp_path / "results"
     done = harness("run", *chosen, "--results", str(folder), cwd=tmp_path, streams=streams)
@@ -32,7 +32,7 @@ def test_a_run_works_with_closed_streams_and_keeps_its_store_whole(tmp_path, str
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-def test_a_full_disk_under_the_output_is_one_line():
+def test_full_disk_under_stdout_is_one_line():
     done = harness("list", "metrics", cwd="/", streams="> /dev/full")
     assert done.returncode == 5
     assert done.stderr == b"harness: the output cannot be written: No space left on device\n"
@@ -40,7 +40,7 @@ def test_a_full_disk_under_the_output_is_one_line():
     assert done.returncode == 2
 
 
-def test_an_argument_that_is_not_utf_8_is_one_line(tmp_path):
+def test_argument_that_is_not_utf_8_is_one_line(tmp_path):
     name = os.fsdecode(b"caf\xe9.csv")
     try:
         (tmp_path / name).write_text("a,y\n1,0\n2,1\n")
@@ -48,14 +48,14 @@ def test_an_argument_that_is_not_utf_8_is_one_line(tmp_path):
         pytest.skip("this file system takes UTF-8 alone")
     done = harness("run", "--data", name, "--target", "y", cwd=tmp_path)
     assert done.returncode == 2
-    told = rb"harness: the argument b'caf\xe9.csv' is not UTF-8; rename the file"
-    assert done.stderr.splitlines() == [told]
+    message = rb"harness: the argument b'caf\xe9.csv' is not UTF-8; rename the file"
+    assert done.stderr.splitlines() == [message]
     with pytest.raises(DataError, match=r"caf\\xe9\.csv' is not UTF-8; rename the file"):
         dataset_from_file(tmp_path / name, "y")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="folders in use stay elsewhere")
-def test_a_current_folder_that_is_gone_is_one_line(tmp_path):
+def test_missing_current_folder_is_one_line(tmp_path):
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     command = ["/bin/sh", "-c", script, "sh", sys.executable, "-m", "harness", "list", "metrics"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What becomes of the checks' process: it may die between two checks, never start, or never end."""
+"""Tests of the process of the checks: it may die between checks, never start, or never end."""
 
 import sys
 
@@ -16,7 +16,7 @@ DONE = '{"done": true}'
 
 @pytest.fixture
 def child(tmp_path, monkeypatch):
-    """Return a function that puts a script in place of the process; it knows $first and $out."""
+    """Return a function that replaces the check process by a script with $first and $out."""
 
     def put(script):
         file = tmp_path / "child"
@@ -27,18 +27,18 @@ def child(tmp_path, monkeypatch):
     return put
 
 
-def found():
+def checks_of():
     return list(check_supervised("some", timeout=5.0))
 
 
-def test_what_dies_between_two_checks_is_told_and_the_next_ones_go_on(child):
+def test_process_dying_between_checks_is_reported_and_checks_continue(child):
     child(f"""
 if [ "$first" = 0 ]; then
   echo '{ONE}' >> "$out"; echo 'out of luck' >&2; exit 7
 fi
 echo '{TWO}' >> "$out"; echo '{DONE}' >> "$out"
 """)
-    first, death, second = found()
+    first, death, second = checks_of()
     assert (first, second) == (Finding("one", "", "ok"), Finding("two", "", "ok"))
     assert (death.check, death.state) == ("one", "failed")
     assert death.message.startswith("then the worker ended with exit code 7")
@@ -46,24 +46,24 @@ echo '{TWO}' >> "$out"; echo '{DONE}' >> "$out"
 
 
 @pytest.mark.parametrize("code", [0, 7])
-def test_what_never_begins_is_an_error_whatever_its_exit_code(child, code):
+def test_process_that_never_starts_is_an_error_for_any_exit_code(child, code):
     child(f"echo 'no such thing' >&2; exit {code}")
     with pytest.raises(ConfigError, match=r"could not start: (?s:.*)no such thing"):
-        found()
+        checks_of()
 
 
-def test_what_cannot_begin_again_is_an_error(child):
+def test_process_that_cannot_restart_is_an_error(child):
     child(f"""[ "$first" = 0 ] && echo '{ONE}' >> "$out"; exit 7""")
     with pytest.raises(ConfigError, match="could not start"):
-        found()
+        checks_of()
 
 
-def test_what_never_ends_once_all_is_done_keeps_nobody_waiting(child):
+def test_process_that_never_ends_does_not_block(child):
     child(f"""echo '{ONE}' >> "$out"; echo '{DONE}' >> "$out"; sleep 600""")
-    assert found() == [Finding("one", "", "ok")]
+    assert checks_of() == [Finding("one", "", "ok")]
 
 
-def test_what_is_silent_after_a_check_is_stopped(child):
+def test_process_silent_after_a_check_is_stopped(child):
     child(f"""[ "$first" = 0 ] && echo '{ONE}' >> "$out" && sleep 600; echo '{DONE}' >> "$out" """)
     _, death = list(check_supervised("some", timeout=0.3))
     assert death.message == "then it took longer than 0.3 s and was stopped"

@@ -1,4 +1,4 @@
-"""A cache and card folders of its own for every test of the data layer, and no network."""
+"""Separate cache and card folders for every test of the data layer, without a network."""
 
 from pathlib import Path
 
@@ -16,6 +16,6 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shared_mirror(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of shared datasets, named to the code as a user would."""
+    """The folder of shared datasets, configured as by a user."""
     monkeypatch.setenv("HARNESS_MIRROR", str(mirror))
     return mirror

@@ -1,4 +1,4 @@
-"""Files, cards and names that no sane person writes, and what must hold for each of them."""
+"""Random malformed files, cards and names, and the invariants of reading them."""
 
 import bz2
 import gzip
@@ -31,7 +31,7 @@ REGISTRY = load_registry(modules=["harness.data.providers.generators"])
 
 @contextmanager
 def time_limit():
-    """Turn a hang into a failure that shows where."""
+    """Turn a hang into a failure with a traceback."""
 
     def late(*_):
         raise TimeoutError(f"still running after {PATIENCE} s")
@@ -46,7 +46,7 @@ def time_limit():
 
 
 def survives(call):
-    """Return what a call gives, or None where it refused in one line; let anything else fail."""
+    """Return the result of a call, or None if it raised a one-line error; other errors pass."""
     with time_limit():
         try:
             return call()
@@ -58,7 +58,7 @@ def survives(call):
 
 
 def file_survives(name, content, target, monkeypatch):
-    """Read bytes as a user's file, twice, and look that nothing else was written."""
+    """Read bytes as a user's file, twice, and check that nothing else was written."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         monkeypatch.setenv("HARNESS_CACHE", str(root / "cache"))
@@ -81,19 +81,19 @@ def mutated(content):
     """Return a strategy of damaged copies of some bytes."""
 
     def damage(edits):
-        found = bytearray(content)
+        result = bytearray(content)
         for place, kind, value in edits:
-            at = place % (len(found) + 1)
+            at = place % (len(result) + 1)
             match kind:
-                case "set" if at < len(found):
-                    found[at] = value
+                case "set" if at < len(result):
+                    result[at] = value
                 case "cut":
-                    del found[at : at + value]
+                    del result[at : at + value]
                 case "insert":
-                    found[at:at] = bytes([value]) * (1 + value % 7)
+                    result[at:at] = bytes([value]) * (1 + value % 7)
                 case "copy":
-                    found[at:at] = found[: value * 4]
-        return bytes(found)
+                    result[at:at] = result[: value * 4]
+        return bytes(result)
 
     kinds = st.sampled_from(["set", "cut", "insert", "copy"])
     edit = st.tuples(st.integers(0, 2**20), kinds, st.integers(0, 255))
@@ -101,7 +101,7 @@ def mutated(content):
 
 
 def lines_of(tokens, separators, most=12):
-    """Return a strategy of texts made of odd tokens."""
+    """Return a strategy of texts made of unusual tokens."""
     line = st.lists(st.one_of(st.sampled_from(tokens), st.text(max_size=6)), max_size=6)
     joined = st.tuples(line, st.sampled_from(separators)).map(lambda p: p[1].join(p[0]))
     text = st.lists(joined, max_size=most).map("\n".join)
@@ -159,7 +159,7 @@ texts = st.one_of(st.tuples(st.just(name), made) for name, made in TEXTS.items()
 
 
 def bytes_of(name):
-    """Return a strategy of what a file of that name may hold."""
+    """Return a strategy of contents for a file of that name."""
     kinds = [mutated(VALID[name]), st.binary(max_size=200)]
     return st.one_of(*kinds, *([TEXTS[name]] if name in TEXTS else []))
 
@@ -212,13 +212,13 @@ names = st.one_of(
 
 
 def file_case(case, target, monkeypatch):
-    """A user's file; of svmlight there is nothing to name."""
+    """Check a user's file; svmlight files have no column names."""
     target = None if case[0].endswith(".svm") else target
     file_survives(case[0], case[1], target, monkeypatch)
 
 
 def card_case(content, monkeypatch):
-    """A card, read and, where it is whole, loaded."""
+    """Check a card: read it and, if it is valid, load it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "mine.toml")
         path.write_bytes(content)
@@ -230,7 +230,7 @@ def card_case(content, monkeypatch):
 
 
 def topics_case(rows, topics, monkeypatch):
-    """A file of rows that begin with ids, and one of their topics."""
+    """Check a file of rows that begin with ids, and a file of their topics."""
     with tempfile.TemporaryDirectory() as folder:
         contents = {"rows": rows, "topics": topics}
         paths = [Path(folder, name) for name in contents]
@@ -243,7 +243,7 @@ def topics_case(rows, topics, monkeypatch):
 
 
 def mirror_case(change, monkeypatch):
-    """A manifest with some of its values exchanged."""
+    """Check a manifest with some of its values replaced."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "MANIFEST.json").write_text(json.dumps([ENTRY | change]))
         Path(folder, "mine.csv").write_bytes(b"a,b,y\n1,?,0\n2,v,1\n3,u,0\n4,v,1\n")
@@ -256,5 +256,5 @@ def mirror_case(change, monkeypatch):
 
 
 def name_case(name):
-    """A name with options."""
+    """Check a name with options."""
     survives(lambda: resolve(name, REGISTRY))

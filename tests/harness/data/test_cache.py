@@ -1,4 +1,4 @@
-"""The cache of parsed tables: what comes back is what was put in, or nothing."""
+"""Tests of the cache of parsed tables: it returns the stored table or nothing."""
 
 import json
 import mmap
@@ -57,13 +57,13 @@ def assert_same(a, b):
     assert (a.classes, a.notes) == (b.classes, b.notes)
 
 
-def test_a_table_comes_back_as_it_was():
+def test_table_is_read_back_equal():
     table = a_table()
     assert cache.put(DIGEST, table) == ""
     assert_same(table, cache.get(DIGEST))
 
 
-def test_a_sparse_table_comes_back_sparse():
+def test_sparse_table_stays_sparse():
     X = sparse.random_array((20, 7), density=0.2, rng=0, format="csr")
     table = Table(sparse.csr_matrix(X), np.arange(20.0))
     cache.put(DIGEST, table)
@@ -73,7 +73,7 @@ def test_a_sparse_table_comes_back_sparse():
     assert_same(empty, cache.get(DIGEST))
 
 
-def test_arrays_are_mapped_and_writing_to_them_stays_private():
+def test_arrays_are_memory_mapped_copy_on_write():
     cache.put(DIGEST, Table(pd.DataFrame({"a": [1.0, 2.0]}), np.arange(2.0)))
     first = cache.get(DIGEST)
     base = first.y
@@ -86,7 +86,7 @@ def test_arrays_are_mapped_and_writing_to_them_stays_private():
 
 @given(st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_anywhere_is_noticed(data):
+def test_any_damage_is_detected(data):
     table = a_table()
     cache.put(DIGEST, table)
     folder = cache.folder_of(DIGEST)
@@ -104,13 +104,13 @@ def test_damage_anywhere_is_noticed(data):
         case "empty":
             content.clear()
     path.unlink() if kind == "remove" else path.write_bytes(content)
-    found = cache.get(DIGEST)
-    if found is not None:  # a blank or a digit of the JSON that changes nothing
+    result = cache.get(DIGEST)
+    if result is not None:  # a blank or a digit of the JSON that changes nothing
         assert path.name == "meta.json"
-        assert_same(table, found)
+        assert_same(table, result)
 
 
-def test_a_damaged_table_is_made_again():
+def test_damaged_table_is_rebuilt():
     registry = load_registry(modules=["harness.data.providers.generators"])
     dataset = resolve("friedman1:rows=50", registry)
     expected = table_of(dataset).X.copy()
@@ -122,13 +122,13 @@ def test_a_damaged_table_is_made_again():
     assert cache.get(dataset.digest) is not None
 
 
-def test_a_table_of_another_format_is_made_again(monkeypatch):
+def test_table_of_another_format_is_rebuilt(monkeypatch):
     cache.put(DIGEST, a_table())
     monkeypatch.setattr(cache, "FORMAT", cache.FORMAT + 1)
     assert cache.get(DIGEST) is None
 
 
-def test_no_pickle_is_ever_loaded():
+def test_pickle_is_never_loaded():
     cache.put(DIGEST, a_table())
     path = cache.folder_of(DIGEST) / "y.npy"
     with path.open("wb") as file:
@@ -141,7 +141,7 @@ def test_no_pickle_is_ever_loaded():
 
 
 @pytest.mark.parametrize("fault", ["full", "read-only", "in the way"])
-def test_a_cache_that_cannot_be_written_costs_no_run(tmp_path, monkeypatch, fault):
+def test_unwritable_cache_does_not_fail_a_run(tmp_path, monkeypatch, fault):
     match fault:
         case "full":
             usage = shutil.disk_usage(tmp_path)._replace(free=10)
@@ -160,7 +160,7 @@ def test_a_cache_that_cannot_be_written_costs_no_run(tmp_path, monkeypatch, faul
     assert any("was not cached" in note for note in table.notes)
 
 
-def test_a_disk_that_fills_while_writing_leaves_nothing(monkeypatch):
+def test_full_disk_while_writing_leaves_no_file(monkeypatch):
     save = np.save
 
     def fail(file, array, **options):
@@ -173,7 +173,7 @@ def test_a_disk_that_fills_while_writing_leaves_nothing(monkeypatch):
     assert list(cache.folder_of(DIGEST).parent.iterdir()) == []
 
 
-def test_halves_that_a_killed_process_left_are_removed():
+def test_partial_files_of_a_killed_process_are_removed():
     tables = cache.folder_of(DIGEST).parent
     halves = {"ours": f".{DIGEST[:16]}.abcdef", "old": ".0123.x", "being made": ".4567.y"}
     for name in halves.values():
@@ -189,7 +189,7 @@ def _load(name):
     return float(table_of(resolve(name, registry)).y.sum())
 
 
-def test_processes_that_load_at_once_agree():
+def test_concurrent_loads_agree():
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         sums = pool.map(_load, ["friedman1:rows=2000"] * 6)
     assert len(set(sums)) == 1
@@ -197,8 +197,8 @@ def test_processes_that_load_at_once_agree():
 
 
 @pytest.mark.slow
-def test_the_second_load_of_a_large_table_copies_nothing():
-    """Prints the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
+def test_second_load_of_a_large_table_copies_nothing():
+    """Print the seconds of both loads: ``LOAD_ROWS=1000000 pytest -m slow -s -k second_load``."""
     rows = int(os.environ.get("LOAD_ROWS", "1000000"))
     registry = load_registry(modules=["harness.data.providers.generators"])
     dataset = resolve(f"higgs_like:rows={rows}", registry)
@@ -208,8 +208,8 @@ def test_the_second_load_of_a_large_table_copies_nothing():
         table = table_of(dataset)
         seconds.append(time.perf_counter() - began)
     first, *later = seconds
-    told = ", ".join(f"{second:.2f}" for second in later)
-    print(f"\n{rows:,} rows: first load {first:.2f} s, later {told} s")  # noqa: T201
+    message = ", ".join(f"{second:.2f}" for second in later)
+    print(f"\n{rows:,} rows: first load {first:.2f} s, later {message} s")  # noqa: T201
     assert table.X.shape == (rows, 28)
     base = table.X.to_numpy(copy=False)
     while base.base is not None and not isinstance(base, np.memmap | mmap.mmap):
@@ -217,7 +217,7 @@ def test_the_second_load_of_a_large_table_copies_nothing():
     assert isinstance(base, np.memmap | mmap.mmap), "mapped, not read into memory"
 
 
-def test_a_strangers_table_is_made_anew_each_time():
+def test_plugin_table_is_rebuilt_each_time():
     calls = []
 
     def load():
@@ -250,7 +250,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0]})
         (Table(FRAME.iloc[:0], np.array([])), {}, "no rows or no columns"),
     ],
 )
-def test_a_table_that_is_not_what_was_declared(table, declared, message):
+def test_table_that_differs_from_its_declaration(table, declared, message):
     facts = {"rows": 2, "columns": 1, **declared}
     dataset = Dataset("theirs", Task.REGRESSION, lambda: table, "v1", **facts)
     with pytest.raises(DataError, match=message):
@@ -267,7 +267,7 @@ def test_clear_deletes_tables_and_keeps_downloads(tmp_path):
     assert kept.exists()
 
 
-def test_a_lock_is_released_whatever_happens():
+def test_lock_is_always_released():
     with pytest.raises(RuntimeError), cache.locked("x"):
         raise RuntimeError
     with cache.locked("x"):

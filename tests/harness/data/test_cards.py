@@ -1,4 +1,4 @@
-"""Cards: every shipped one is whole, and a card with mistakes tells all of them."""
+"""Tests of dataset cards: all shipped ones are complete, and all mistakes of a card are listed."""
 
 import shutil
 import subprocess
@@ -44,24 +44,24 @@ def registry():
     return load_registry(modules=["harness.data.providers.cards"])
 
 
-def test_every_shipped_card_is_whole():
+def test_every_shipped_card_is_complete():
     assert [str(card) for card in CARDS if isinstance(card, DataError)] == []
     assert len(CARDS) >= 60
     assert all(card.summary and card.origin and card.licence for card in CARDS)
 
 
 def test_suites_are_complete():
-    """The numbers of members are those of the published suites."""
+    """The expected numbers are those of the published suites."""
     members = Counter(suite for card in CARDS for suite in card.suites)
     assert members["cc18"] == 72
     assert members["ctr23"] == 35
     assert members["bundled"] == len(OPTIONS) == 5
     papers = {card.name for card in CARDS if "papers" in card.suites}
-    wanted = {"higgs", "covertype", "adult", "california_housing", "year_msd", "airlines"}
-    assert wanted | {"bank_marketing", "electricity", "epsilon", "rcv1"} <= papers
+    expected = {"higgs", "covertype", "adult", "california_housing", "year_msd", "airlines"}
+    assert expected | {"bank_marketing", "electricity", "epsilon", "rcv1"} <= papers
 
 
-def test_no_two_cards_stand_for_the_same_openml_set():
+def test_no_two_cards_name_the_same_openml_dataset():
     ids = Counter(card.openml for card in CARDS if card.openml)
     assert [number for number, n in ids.items() if n > 1] == []
     suites = {"cc18": range(3, 41_028), "ctr23": range(41_021, 45_403)}
@@ -70,7 +70,7 @@ def test_no_two_cards_stand_for_the_same_openml_set():
             assert suite not in card.suites or card.openml in numbers
 
 
-def test_every_file_at_an_address_is_pinned():
+def test_every_downloaded_file_is_pinned():
     files = {card.name: card.files for card in CARDS if card.source == "url"}
     assert len(files) >= 42
     assert [name for name, each in files.items() if not all(f.sha256 for f in each)] == []
@@ -84,7 +84,7 @@ def test_regression_has_no_classes_and_names_a_target():
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
-def test_bundled_sets_load_without_a_network(name):
+def test_bundled_datasets_load_without_a_network(name):
     dataset = resolve(name, registry())
     table = table_of(dataset)
     assert table.X.shape == (dataset.rows, dataset.columns)
@@ -94,7 +94,7 @@ def test_bundled_sets_load_without_a_network(name):
     np.testing.assert_array_equal(table.y, again.y)
 
 
-def test_bundled_values_that_changed_are_refused(folder):
+def test_changed_bundled_values_are_refused(folder):
     text = Path(card_folders()[0], "iris.toml").read_text().replace("3544e1126921", "000000000000")
     (folder / "iris.toml").write_text(text)
     dataset = read_card(folder / "iris.toml").dataset(folder)
@@ -102,7 +102,7 @@ def test_bundled_values_that_changed_are_refused(folder):
         table_of(dataset)
 
 
-def test_declaring_brings_no_heavy_library():
+def test_declaring_imports_no_heavy_library():
     code = (
         "import sys; from harness.plugins.registry import load_registry;"
         "r = load_registry(modules=['harness.data.providers.cards',"
@@ -116,7 +116,7 @@ def test_declaring_brings_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
-def test_all_mistakes_are_told_at_once(folder):
+def test_all_mistakes_are_reported_at_once(folder):
     text = GOOD.replace("rows = 4", 'rows = "many"').replace("task", "tsak")
     text = text.replace("[[files]]", "[read]\nseparater = ';'\n[[files]]")
     (folder / "mine.toml").write_text(text)
@@ -144,28 +144,28 @@ def test_all_mistakes_are_told_at_once(folder):
         ("rows = 4", "rows = ", "is not TOML"),
     ],
 )
-def test_mistakes_of_a_card(folder, before, after, message):
+def test_invalid_cards(folder, before, after, message):
     assert before in GOOD
     (folder / "mine.toml").write_text(GOOD.replace(before, after, 1))
     with pytest.raises(DataError, match=message):
         read_card(folder / "mine.toml")
 
 
-def test_a_broken_card_is_an_error_only_where_it_is_asked_for(folder):
+def test_broken_card_is_an_error_only_when_used(folder):
     (folder / "mine.toml").write_text(GOOD.replace("rows = 4", ""))
     assert "iris" in registry().names("dataset")
     with pytest.raises(DataError, match=r"mine\.toml: 1 mistake: rows: Field required"):
         resolve("mine", registry())
 
 
-def test_a_card_that_cannot_be_read_is_told(folder):
+def test_unreadable_card_is_reported(folder):
     (folder / "mine.toml").mkdir()
     assert "iris" in registry().names("dataset")
     with pytest.raises(DataError, match=r"mine\.toml cannot be read: Is a directory"):
         resolve("mine", registry())
 
 
-def test_remembered_cards_follow_their_files(folder):
+def test_cached_cards_follow_their_files(folder):
     from harness.data import cards
 
     def rows():
@@ -178,7 +178,7 @@ def test_remembered_cards_follow_their_files(folder):
     assert rows() == 5
 
 
-def test_a_card_cannot_take_the_name_of_a_shipped_one(folder):
+def test_card_cannot_take_the_name_of_a_shipped_one(folder):
     shutil.copy(Path(card_folders()[0], "wine.toml"), folder / "iris.toml")
     text = (folder / "iris.toml").read_text().replace('name = "wine"', 'name = "iris"')
     (folder / "iris.toml").write_text(text)
@@ -186,7 +186,7 @@ def test_a_card_cannot_take_the_name_of_a_shipped_one(folder):
     assert "takes the name of" in fault_of("iris")
 
 
-def test_a_user_card_reads_a_file_beside_it(folder):
+def test_user_card_reads_a_file_beside_it(folder):
     import hashlib
 
     content = b"a;b;y\n1;u;no\n2;v;yes\n3;u;no\n4;v;yes\n"
@@ -203,7 +203,7 @@ def test_a_user_card_reads_a_file_beside_it(folder):
         table_of(resolve("mine", registry()))
 
 
-def test_the_digest_follows_checksum_reading_and_task(folder):
+def test_digest_depends_on_checksum_options_and_task(folder):
     variants = {
         "": "",
         'sha256 = "0': 'sha256 = "1',

@@ -1,4 +1,4 @@
-"""The page about datasets names every key and variable that there is."""
+"""Tests that the page about datasets names every key and variable."""
 
 import re
 from pathlib import Path
@@ -17,13 +17,13 @@ def keys(after):
     return {key for row in table.splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-def test_every_key_of_a_card_is_explained():
+def test_every_card_key_is_explained():
     assert keys("## Cards") | {"keys"} >= set(Card.model_fields)
     page = PAGE[PAGE.index("Keys of `[read]`") :]
     table = page.split("\n\n", 2)[1]
     named = re.findall(r"^\| ([^|]+)\|", table, re.MULTILINE)
-    found = {key for cell in named for key in re.findall(r"`(\w+)`", cell)}
-    assert found == set(Reading.model_fields)
+    results = {key for cell in named for key in re.findall(r"`(\w+)`", cell)}
+    assert results == set(Reading.model_fields)
 
 
 def test_every_variable_is_explained():

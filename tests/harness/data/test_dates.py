@@ -1,4 +1,4 @@
-"""Dates stored as text: strict formats, and the numeric columns that they become."""
+"""Tests of dates stored as text: strict formats and the numeric columns made from them."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ from harness.data.loading import table_of
         (["2020-01-02", None, float("nan")], "%Y-%m-%d"),
     ],
 )
-def test_formats_are_found(texts, pattern):
+def test_date_formats_are_found(texts, pattern):
     assert date_format(texts) == pattern
 
 
@@ -56,28 +56,28 @@ def test_other_text_is_no_date(texts):
     assert matching_formats(texts) == []
 
 
-def test_dates_whose_day_and_month_could_be_exchanged_have_no_format():
+def test_ambiguous_day_and_month_have_no_format():
     assert len(matching_formats(["01/02/2020", "02/03/2020"])) == 2
     assert date_format(["01/02/2020", "02/03/2020"]) == ""
 
 
 def test_features_of_a_date():
-    found = date_features(pd.Series(["2024-02-29 18:30", None]), "%Y-%m-%d %H:%M")
-    assert [*found] == ["days", "year", "month", "weekday", "hour"]
+    result = date_features(pd.Series(["2024-02-29 18:30", None]), "%Y-%m-%d %H:%M")
+    assert [*result] == ["days", "year", "month", "weekday", "hour"]
     days = (np.datetime64("2024-02-29T18:30") - np.datetime64(0, "D")) / np.timedelta64(1, "D")
-    np.testing.assert_array_equal([v[0] for v in found.values()], [days, 2024, 2, 3, 18])
-    assert all(np.isnan(values[1]) for values in found.values())
+    np.testing.assert_array_equal([v[0] for v in result.values()], [days, 2024, 2, 3, 18])
+    assert all(np.isnan(values[1]) for values in result.values())
     assert "hour" not in date_features(pd.Series(["2024-02-29"]), "%Y-%m-%d")
 
 
-def test_features_of_a_row_depend_on_that_row_alone():
+def test_features_of_a_row_depend_on_that_row_only():
     texts = pd.Series(pd.date_range("2019-12-20", periods=50).strftime("%d/%m/%Y"))
     whole = date_features(texts, "%d/%m/%Y")
     for part, values in date_features(texts.iloc[7:9], "%d/%m/%Y").items():
         np.testing.assert_array_equal(values, whole[part][7:9])
 
 
-def test_names_of_features_are_new():
+def test_feature_names_are_new():
     names = feature_names({"when": "%Y-%m-%d"}, ["when", "when_days"])
     assert names == {
         "when": {
@@ -89,14 +89,14 @@ def test_names_of_features_are_new():
     }
 
 
-def test_columns_of_dates_are_found_among_others():
+def test_date_columns_are_found_among_others():
     moments = pd.date_range("2020-01-01", periods=30, freq="h")
     texts = moments.strftime("%Y-%m-%d %H:%M")
     frame = pd.DataFrame({"a": range(30), "b": texts, "c": "x", "d": [None, *texts[1:]]})
     assert text_date_formats(frame, frame.columns) == dict.fromkeys("bd", "%Y-%m-%d %H:%M")
 
 
-def test_a_file_with_dates_becomes_numbers(tmp_path):
+def test_file_with_dates_becomes_numeric(tmp_path):
     rows = 60
     frame = pd.DataFrame(
         {
@@ -120,14 +120,14 @@ def test_a_file_with_dates_becomes_numbers(tmp_path):
     pd.testing.assert_frame_equal(again.load().X, table.X)
 
 
-def test_dates_that_are_declared_categories_stay_categories(tmp_path):
+def test_dates_declared_as_categories_stay_categories(tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text("when,a,y\n" + "".join(f"2020-01-{i + 1:02d},{i},{i % 2}\n" for i in range(9)))
     dataset = dataset_from_file(path, "y", categorical=["when"])
     assert table_of(dataset).X["when"].dtype == "category"
 
 
-def test_columns_named_by_one_letter_are_numbers_beside_text(tmp_path):
+def test_single_letter_columns_are_numeric_beside_text(tmp_path):
     path = tmp_path / "letters.csv"
     path.write_text(
         "t,e,x,word,y\n" + "".join(f"{i}.5,{i},{i},w{i % 3},{i % 2}\n" for i in range(9))

@@ -1,4 +1,4 @@
-"""A user's own file: what is detected, what is refused and in which words."""
+"""Tests of a user's file: detection, refusals and messages."""
 
 import bz2
 import gzip
@@ -28,7 +28,7 @@ def write(folder, content, name="mine.csv"):
     return path
 
 
-def test_kinds_of_columns_and_task_are_detected(tmp_path):
+def test_column_types_and_task_are_detected(tmp_path):
     dataset = dataset_from_file(write(tmp_path, SMALL), "y")
     assert (dataset.task, dataset.rows, dataset.columns) == (Task.BINARY, 4, 2)
     assert (dataset.categorical, dataset.missing, dataset.n_classes) == (1, True, 2)
@@ -39,7 +39,7 @@ def test_kinds_of_columns_and_task_are_detected(tmp_path):
     assert (table.y.tolist(), table.y.dtype, table.classes) == ([0, 1, 0, 1], np.int64, ("0", "1"))
 
 
-def test_what_was_detected_is_told(tmp_path):
+def test_detection_is_reported(tmp_path):
     lines = describe(dataset_from_file(write(tmp_path, SMALL), "y"))
     text = "\n".join(lines)
     assert "4 rows, 2 columns" in lines[0]
@@ -49,13 +49,13 @@ def test_what_was_detected_is_told(tmp_path):
     assert "of all values, in 2 columns ('a', 'b')" in text
 
 
-def test_a_worker_declares_the_same_dataset_from_json(tmp_path):
+def test_worker_declares_the_same_dataset_from_json(tmp_path):
     dataset = dataset_from_file(write(tmp_path, SMALL), "y")
     again = dataset_from_mapping(json.loads(json.dumps(to_json(dataset.file))))
     assert again == dataset
 
 
-def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
+def test_file_is_inspected_once(tmp_path, monkeypatch):
     first = dataset_from_file(write(tmp_path, SMALL), "y")
     (tmp_path / "moved").mkdir()
     moved = write(tmp_path / "moved", SMALL)
@@ -74,7 +74,7 @@ def test_a_file_is_looked_at_once(tmp_path, monkeypatch):
         dataset_from_file(moved, "y")
 
 
-def test_name_is_safe_and_follows_the_bytes(tmp_path):
+def test_name_is_safe_and_depends_on_the_bytes(tmp_path):
     path = write(tmp_path, SMALL, "Été & hiver (1).csv")
     first = dataset_from_file(path, "y")
     assert first.name.startswith("t-hiver-1-")
@@ -85,7 +85,7 @@ def test_name_is_safe_and_follows_the_bytes(tmp_path):
     assert first.name != second.name
 
 
-def test_digest_follows_the_reading_options(tmp_path):
+def test_digest_depends_on_the_reading_options(tmp_path):
     path = write(tmp_path, SMALL)
     digests = {
         dataset_from_file(path, "y", **options).digest
@@ -94,7 +94,7 @@ def test_digest_follows_the_reading_options(tmp_path):
     assert len(digests) == 4
 
 
-def test_a_file_changed_after_it_was_declared_is_refused(tmp_path):
+def test_file_changed_after_declaration_is_refused(tmp_path):
     path = write(tmp_path, SMALL)
     dataset = dataset_from_file(path, "y")
     path.write_text(SMALL + "5,u,1\n")
@@ -113,17 +113,17 @@ def test_a_file_changed_after_it_was_declared_is_refused(tmp_path):
         (["1.0", "2.0", "1.0", "2.0"], Task.BINARY),
     ],
 )
-def test_the_task_is_guessed(tmp_path, values, task):
+def test_task_is_detected(tmp_path, values, task):
     path = write(tmp_path, "a,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values)))
     assert dataset_from_file(path, "y").task is task
 
 
-def test_many_whole_numbers_are_a_regression_unless_said_otherwise(tmp_path):
+def test_many_integers_are_a_regression_unless_declared(tmp_path):
     path = write(tmp_path, "a,y\n" + "".join(f"{i},{i % 30}\n" for i in range(90)))
     assert dataset_from_file(path, "y").task is Task.REGRESSION
-    asked = dataset_from_file(path, "y", task="multiclass")
-    assert (asked.task, asked.n_classes) == (Task.MULTICLASS, 30)
-    assert "as asked for" in describe(asked)[1]
+    requested = dataset_from_file(path, "y", task="multiclass")
+    assert (requested.task, requested.n_classes) == (Task.MULTICLASS, 30)
+    assert "as asked for" in describe(requested)[1]
 
 
 def test_numeric_labels_are_sorted_as_numbers(tmp_path):
@@ -148,7 +148,7 @@ def test_weight_group_drop_and_test_rows(tmp_path):
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_the_separator_is_found_in_the_header(tmp_path, separator):
+def test_separator_is_found_in_the_header(tmp_path, separator):
     text = 'a,"b, c",y\n1,2,0\n2,3,1\n'.replace(",", separator).replace(f"b{separator} c", "b, c")
     table = loaded(dataset_from_file(write(tmp_path, text), "y"))
     assert list(table.X.columns) == ["a", "b, c"]
@@ -157,18 +157,18 @@ def test_the_separator_is_found_in_the_header(tmp_path, separator):
 @pytest.mark.parametrize(
     ("pack", "ending"), [(gzip.compress, ".gz"), (bz2.compress, ".bz2"), (lzma.compress, ".xz")]
 )
-def test_packed_files_are_unpacked(tmp_path, pack, ending):
+def test_compressed_files_are_decompressed(tmp_path, pack, ending):
     path = write(tmp_path, pack(SMALL.encode()), f"mine.csv{ending}")
     assert loaded(dataset_from_file(path, "y")).X.shape == (4, 2)
 
 
-def test_a_bad_row_of_arff_is_told_by_its_line(tmp_path):
+def test_invalid_arff_row_is_reported_with_its_line(tmp_path):
     text = "@relation r\n@attribute a numeric\n@attribute y {no,yes}\n@data\n1,no\n2,maybe\n3,no\n"
     with pytest.raises(DataError, match=r"is not ARFF: .*maybe.*line 6\.$"):
         dataset_from_file(write(tmp_path, text, "mine.arff"), "y")
 
 
-def test_arff_with_quotes_gaps_and_sparse_rows(tmp_path):
+def test_arff_with_quotes_missing_values_and_sparse_rows(tmp_path):
     head = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y z'}\n@attribute y {no,yes}\n"
     dense = write(tmp_path, head + "@data\n1,x,no\n?,'y z',yes\n3,?,no\n", "mine.arff")
     table = loaded(dataset_from_file(dense, "y"))
@@ -185,7 +185,7 @@ def test_arff_with_quotes_gaps_and_sparse_rows(tmp_path):
 NUMBERS = "@relation r\n@attribute a numeric\n@attribute b {0,7}\n@attribute y {no,yes}\n@data\n"
 
 
-def test_sparse_rows_of_arff_stay_sparse_where_all_columns_are_numbers(tmp_path):
+def test_numeric_sparse_arff_stays_sparse(tmp_path):
     rows = "{0 5, 2 yes}\n{}\n% nothing\n{1 7}\n{0 ?, 1 0}\n"
     dataset = dataset_from_file(write(tmp_path, NUMBERS + rows, "mine.arff"), "y")
     assert (dataset.sparse, dataset.columns, dataset.missing) == (True, 2, True)
@@ -195,7 +195,7 @@ def test_sparse_rows_of_arff_stay_sparse_where_all_columns_are_numbers(tmp_path)
     assert (table.classes, table.y.tolist()) == (("no", "yes"), [1, 0, 0, 0])
 
 
-def test_sparse_rows_of_arff_give_up_columns(tmp_path):
+def test_sparse_arff_columns_can_be_dropped(tmp_path):
     path = write(tmp_path, NUMBERS + "{0 5, 2 yes}\n{1 7}\n", "mine.arff")
     table = loaded(dataset_from_file(path, "y", drop=["a"]))
     np.testing.assert_array_equal(table.X.toarray(), [[0], [7]])
@@ -203,8 +203,8 @@ def test_sparse_rows_of_arff_give_up_columns(tmp_path):
     assert (weighed.sparse, weighed.weighted) == (False, True)
 
 
-def test_short_sparse_rows_that_fill_the_memory_are_refused(tmp_path, monkeypatch):
-    """Text among the columns makes the table dense: 2,000 rows of 2,000 columns out of 30 kB."""
+def test_short_sparse_rows_exceeding_memory_are_refused(tmp_path, monkeypatch):
+    """Text among the columns makes the table dense: 2,000 rows of 2,000 columns from 30 kB."""
     columns = "".join(f"@attribute c{i} numeric\n" for i in range(2000))
     head = f"@relation r\n{columns}@attribute t {{x,z}}\n@attribute y {{no,yes}}\n@data\n"
     path = write(tmp_path, head + "{0 1}\n{2001 yes}\n" * 1000, "mine.arff")
@@ -222,7 +222,7 @@ def test_short_sparse_rows_that_fill_the_memory_are_refused(tmp_path, monkeypatc
         ("1,0,no", "is not ARFF"),
     ],
 )
-def test_bad_sparse_rows_of_arff(tmp_path, row, message):
+def test_invalid_sparse_arff_rows(tmp_path, row, message):
     path = write(tmp_path, NUMBERS + "{0 1}\n{2 yes}\n" + row + "\n", "mine.arff")
     with pytest.raises(DataError, match=message):
         dataset_from_file(path, "y")
@@ -237,7 +237,7 @@ def test_svmlight_stays_sparse(tmp_path):
     assert table.classes == ("-1", "1")
 
 
-def test_svmlight_has_one_target_whatever_is_asked_for(tmp_path):
+def test_svmlight_has_exactly_one_target(tmp_path):
     path = write(tmp_path, "1 1:0.5 3:2\n-1 2:1\n1 # nothing\n", "mine.svm")
     assert dataset_from_file(path, "label").digest == dataset_from_file(path).digest
     with pytest.raises(DataError, match="no column 'income': the target is the first number"):
@@ -245,7 +245,7 @@ def test_svmlight_has_one_target_whatever_is_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("option", [{"weight": "w"}, {"drop": ("a",)}, {"categorical": ("a",)}])
-def test_svmlight_takes_no_columns_by_name(tmp_path, option):
+def test_svmlight_has_no_named_columns(tmp_path, option):
     with pytest.raises(DataError, match="no columns that could be named"):
         dataset_from_file(write(tmp_path, "1 1:1\n0 1:2\n", "mine.svm"), **option)
 
@@ -258,7 +258,7 @@ def test_npz_arrays(tmp_path):
     assert table.weight.tolist() == [1, 1, 1, 1]
 
 
-def test_identifiers_and_row_numbers_are_left_out_and_said(tmp_path):
+def test_dropped_identifiers_and_row_numbers_are_reported(tmp_path):
     frame = pd.DataFrame({"id": [f"u{i}" for i in range(3000)], "v": 1.0, "y": np.arange(3000) % 2})
     frame.loc[0, "v"] = 2.0
     dataset = dataset_from_file(write(tmp_path, frame.to_csv()), "y")
@@ -268,7 +268,7 @@ def test_identifiers_and_row_numbers_are_left_out_and_said(tmp_path):
     assert "left out as identifiers" in text
 
 
-def test_empty_and_constant_columns_are_kept_and_said(tmp_path):
+def test_empty_and_constant_columns_are_kept_and_reported(tmp_path):
     path = write(tmp_path, "m,c,t,a,y\n,1,k,1,0\n,1,k,2,1\n,1,k,3,1\n")
     table = loaded(dataset_from_file(path, "y"))
     assert table.X["m"].isna().all()
@@ -278,7 +278,7 @@ def test_empty_and_constant_columns_are_kept_and_said(tmp_path):
     )
 
 
-def test_numbers_are_read_to_the_last_bit(tmp_path):
+def test_numbers_are_read_exactly(tmp_path):
     rng = np.random.default_rng(0)
     values = rng.standard_normal(500) * 10.0 ** rng.integers(-30, 30, 500)
     frame = pd.DataFrame({"a": values, "y": values[::-1]})
@@ -319,7 +319,7 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
         (gzip.compress(b"a,y\n1,0\n2,1\n", mtime=0) + b"garbage", "corrupt or cut short"),
     ],
 )
-def test_bad_content_is_refused_in_one_line(tmp_path, content, message):
+def test_invalid_content_is_refused_with_one_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:
         dataset_from_file(write(tmp_path, content), "y")
     assert "\n" not in str(caught.value)
@@ -336,7 +336,7 @@ def test_bad_content_is_refused_in_one_line(tmp_path, content, message):
         ("a\0b.csv", "no file"),
     ],
 )
-def test_bad_paths(tmp_path, name, message):
+def test_invalid_paths(tmp_path, name, message):
     with pytest.raises(DataError, match=message):
         dataset_from_file(tmp_path / name, "y")
 
@@ -351,7 +351,7 @@ def test_bad_paths(tmp_path, name, message):
         ("mine.parquet.gz", "unpack this one"),
     ],
 )
-def test_bad_endings(tmp_path, name, message):
+def test_invalid_suffixes(tmp_path, name, message):
     with pytest.raises(DataError, match=message):
         dataset_from_file(write(tmp_path, "a,y\n1,2\n", name), "y")
 
@@ -369,7 +369,7 @@ def test_bad_endings(tmp_path, name, message):
         ({"task": "regression", "target": "b"}, "holds text such as 'u'"),
     ],
 )
-def test_bad_arguments(tmp_path, options, message):
+def test_invalid_arguments(tmp_path, options, message):
     path = write(tmp_path, "a,b,y\n1,u,0\n2,v,1\n3,u,0\n4,w,1\n")
     with pytest.raises(DataError, match=message):
         dataset_from_file(path, **{"target": "y", **options})
@@ -382,7 +382,7 @@ def test_rows_without_a_target_can_be_left_out(tmp_path):
     assert table.notes == ("1 row without a usable target left out",)
 
 
-def test_a_bomb_is_stopped_before_it_is_unpacked(tmp_path, monkeypatch):
+def test_decompression_bomb_is_stopped_before_unpacking(tmp_path, monkeypatch):
     packer = zlib.compressobj(9, wbits=31)
     block = packer.compress(b"a,y\n" + b"1,0\n2,1\n" * 100_000) + packer.flush()
     path = write(tmp_path, block, "bomb.csv.gz")
@@ -394,11 +394,11 @@ def test_a_bomb_is_stopped_before_it_is_unpacked(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("part", ["header", "objects", "lengths", "no X"])
-def test_bad_npz(tmp_path, part):
+def test_invalid_npz(tmp_path, part):
     path = tmp_path / "mine.npz"
     X, y = np.zeros((5, 2)), np.arange(5) % 2
     match part:
-        case "header":  # promises far more than it holds
+        case "header":  # declares far more than it contains
             np.savez(path, X=X, y=y)
             content = path.read_bytes().replace(b"(5, 2)", b"(5,99)")
             path.write_bytes(content)
@@ -422,7 +422,7 @@ def test_bad_npz(tmp_path, part):
         ("1 1:inf\n0 1:2\n", "infinite"),
     ],
 )
-def test_bad_svmlight(tmp_path, content, message):
+def test_invalid_svmlight(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
         dataset_from_file(write(tmp_path, content, "mine.svm"))
 
@@ -439,7 +439,7 @@ def test_hostile_names_stay_data(tmp_path):
     assert set(tmp_path.iterdir()) - set(before) == {path, tmp_path / "cache"}
 
 
-def test_a_hundred_thousand_columns(tmp_path):
+def test_hundred_thousand_columns(tmp_path):
     header = ",".join(f"c{i}" for i in range(100_000))
     row = ",".join("1" for _ in range(100_000))
     path = write(tmp_path, f"{header},y\n{row},0\n{row},1\n")
@@ -461,7 +461,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 @given(columns, st.lists(numbers, min_size=3, max_size=6), st.sampled_from(["csv", "parquet"]))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_written_is_what_is_read(tmp_path, names, values, ending):
+def test_written_file_reads_back_equal(tmp_path, names, values, ending):
     frame = pd.DataFrame(dict.fromkeys(names, values))
     frame["y"] = np.arange(len(values)) % 2
     path = Path(tmp_path, f"mine.{ending}")

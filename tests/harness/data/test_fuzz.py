@@ -1,4 +1,4 @@
-"""No reader may raise anything but a one-line error, hang, or write outside its folder.
+"""Fuzzing of readers: only one-line errors, no hang, no write outside the folder.
 
 The suite tries some examples of each; `FUZZ_EACH=600 pytest -m slow -s tests/harness/data/
 test_fuzz.py` goes on for so many seconds with each parser; `FUZZ_SECONDS` (60) are shared by all.
@@ -33,7 +33,7 @@ def test_damaged_files(case, target, monkeypatch):
 
 @given(case=kit.texts, target=kit.targets)
 @FEW
-def test_odd_texts(case, target, monkeypatch):
+def test_random_texts(case, target, monkeypatch):
     kit.file_case(case, target, monkeypatch)
 
 
@@ -45,19 +45,19 @@ def test_damaged_cards(content, monkeypatch):
 
 @given(**kit.topics)
 @FEW
-def test_damaged_topics(rows, topics, monkeypatch):
+def test_damaged_topic_files(rows, topics, monkeypatch):
     kit.topics_case(rows, topics, monkeypatch)
 
 
 @given(change=kit.changes)
 @FEW
-def test_odd_manifests(change, monkeypatch):
+def test_random_manifests(change, monkeypatch):
     kit.mirror_case(change, monkeypatch)
 
 
 @given(name=kit.names)
 @FEW
-def test_odd_names(name):
+def test_random_names(name):
     kit.name_case(name)
 
 
@@ -75,7 +75,7 @@ CAMPAIGN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CAMPAIGN)
 def test_campaign(kind, monkeypatch):
-    """Try new examples of one kind, ``FUZZ_EACH`` seconds or its share of ``FUZZ_SECONDS``."""
+    """Try new examples of one kind for ``FUZZ_EACH`` seconds or a share of ``FUZZ_SECONDS``."""
     case, strategies = CAMPAIGN[kind]
     share = float(os.environ.get("FUZZ_SECONDS", "60")) / len(CAMPAIGN)
     until = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))

@@ -1,4 +1,4 @@
-"""Generated datasets: of the declared shape, the same again, other for another seed, learnable."""
+"""Tests of generated datasets: declared shape, reproducible, seed-dependent, learnable."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def values_of(table):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_small_one_is_what_it_declares(registry, name):
+def test_small_dataset_matches_its_declaration(registry, name):
     table = drawn(dataset := resolve(f"{name}:rows=2000,seed=5", registry))
     facts = facts_of(table)
     assert facts == {fact: getattr(dataset, fact) for fact in facts}
@@ -40,7 +40,7 @@ def test_a_small_one_is_what_it_declares(registry, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_draws_the_same_and_another_one_does_not(registry, name):
+def test_equal_seeds_give_equal_data_and_others_do_not(registry, name):
     a, b, c = (drawn(resolve(f"{name}:rows=1500,seed={s}", registry)) for s in (1, 1, 2))
     np.testing.assert_array_equal(values_of(a), values_of(b))
     np.testing.assert_array_equal(a.y, b.y)
@@ -48,7 +48,7 @@ def test_the_same_seed_draws_the_same_and_another_one_does_not(registry, name):
 
 
 @pytest.mark.parametrize("name", ["friedman1", "waveform", "onehot_sparse", "heavy_tailed"])
-def test_the_number_of_columns_can_be_chosen(registry, name):
+def test_number_of_columns_can_be_chosen(registry, name):
     dataset = resolve(f"{name}:rows=500,columns=75", registry)
     assert dataset.columns == 75
     assert drawn(dataset).X.shape == (500, 75)
@@ -68,13 +68,13 @@ def test_the_number_of_columns_can_be_chosen(registry, name):
         ("waveform:rows=2", "fewer than 3 classes"),
     ],
 )
-def test_options_that_cannot_be_drawn(registry, name, message):
+def test_invalid_options(registry, name, message):
     with pytest.raises(DataError, match=message):
         drawn(resolve(name, registry))
 
 
 @pytest.mark.parametrize("name", ["friedman1", "friedman2", "friedman3"])
-def test_noise_of_either_kind_has_the_declared_size_and_moves_no_column(registry, name):
+def test_noise_of_either_kind_has_the_declared_size_and_changes_no_column(registry, name):
     size = resolve(name, registry).options["noise"]
     clean = drawn(resolve(f"{name}:rows=20000,seed=4,noise=0", registry))
     shapes = {}
@@ -88,25 +88,25 @@ def test_noise_of_either_kind_has_the_declared_size_and_moves_no_column(registry
     assert shapes == {"normal": pytest.approx(3, abs=0.3), "laplace": pytest.approx(6, abs=1)}
 
 
-def test_friedman1_is_the_published_function(registry):
+def test_friedman1_equals_the_published_function(registry):
     table = drawn(resolve("friedman1:rows=1000,noise=0", registry))
     x = table.X.to_numpy().T
     y = 10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
     np.testing.assert_allclose(table.y, y)
 
 
-def test_hastie_is_the_published_rule(registry):
+def test_hastie_equals_the_published_rule(registry):
     table = drawn(resolve("hastie_10_2:rows=1000", registry))
     np.testing.assert_array_equal(table.y, (table.X**2).sum(axis=1) > 9.34)
 
 
-def test_waveform_means_are_those_of_the_waves(registry):
+def test_waveform_means_equal_the_waves(registry):
     table = drawn(resolve("waveform:rows=60000", registry))
     place = np.arange(1, 22)
     h1, h2, h3 = (np.maximum(6 - np.abs(place - c), 0) for c in (7, 15, 11))
     for label, (a, b) in enumerate([(h1, h2), (h1, h3), (h2, h3)]):
-        found = table.X[table.y == label].mean().to_numpy()
-        np.testing.assert_allclose(found, (a + b) / 2, atol=0.06)
+        result = table.X[table.y == label].mean().to_numpy()
+        np.testing.assert_allclose(result, (a + b) / 2, atol=0.06)
 
 
 def test_one_hot_rows_have_one_level_of_each_field(registry):
@@ -116,7 +116,7 @@ def test_one_hot_rows_have_one_level_of_each_field(registry):
     assert (table.X.toarray().max() == 1).all()
 
 
-def test_gaps_stand_where_one_hot_rows_have_no_entry(registry):
+def test_missing_values_are_where_one_hot_rows_have_no_entry(registry):
     sparse, dense = (
         drawn(resolve(f"{name}:rows=300,columns=100,seed=2", registry))
         for name in ("onehot_sparse", "onehot_gaps")
@@ -126,7 +126,7 @@ def test_gaps_stand_where_one_hot_rows_have_no_entry(registry):
     np.testing.assert_array_equal(dense.y, sparse.y)
 
 
-def test_rare_positives_are_exactly_as_rare_as_asked_for(registry):
+def test_rare_positives_have_exactly_the_requested_share(registry):
     table = drawn(resolve("rare_positive:rows=10000,share=0.0012", registry))
     assert table.y.sum() == 12
 
@@ -140,7 +140,7 @@ def test_heavy_tails_are_heavy(registry):
 @pytest.mark.parametrize(
     "name", ["higgs_like", "rare_positive", "multiclass_like", "categorical_high"]
 )
-def test_they_can_be_learnt_and_not_perfectly(registry, name):
+def test_generated_tasks_can_be_learnt_but_not_perfectly(registry, name):
     table = drawn(resolve(f"{name}:rows=20000", registry))
     X, half = np.nan_to_num(values_of(table)), len(table.y) // 2
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X[:half], table.y[:half])

@@ -1,4 +1,4 @@
-"""What the ``data`` commands show: list, show, fetch, verify, add."""
+"""Tests of the ``data`` commands: list, show, fetch, verify, add."""
 
 import json
 import tomllib
@@ -34,7 +34,7 @@ def csv_file(tmp_path):
     return path
 
 
-def test_list_tells_what_is_ready_to_fetch_and_broken(tmp_path):
+def test_list_shows_ready_fetchable_and_broken_datasets(tmp_path):
     (tmp_path / "cards").mkdir()
     (tmp_path / "cards/half.toml").write_text('name = "half"\n')
     rows = {row["name"]: row for row in manage.list_datasets(registry())}
@@ -47,21 +47,21 @@ def test_list_tells_what_is_ready_to_fetch_and_broken(tmp_path):
     json.dumps(list(rows.values()))
 
 
-def test_list_tells_what_a_mirror_cannot_offer(shared_mirror):
+def test_list_shows_datasets_missing_in_a_mirror(shared_mirror):
     rows = manage.list_datasets(load_registry(modules=["harness.data.providers.mirror"]))
     refused = [row for row in rows if row["state"] == "refused"]
     assert refused
     assert all("ranking" in row["reason"] for row in refused)
 
 
-def test_list_tells_of_a_broken_mirror(tmp_path, monkeypatch):
+def test_list_reports_a_broken_mirror(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
     rows = {row["name"]: row for row in manage.list_datasets(registry())}
     assert "cannot be read" in rows["(mirror)"]["reason"]
 
 
 @pytest.mark.parametrize("name", ["iris", "adult", "higgs", "friedman1:rows=50"])
-def test_show_is_json_and_says_where_the_bytes_come_from(name):
+def test_show_is_json_and_names_the_source(name):
     facts = manage.show(resolve(name, registry()))
     json.dumps(facts)
     if name == "adult":
@@ -71,28 +71,28 @@ def test_show_is_json_and_says_where_the_bytes_come_from(name):
     assert facts["described"]
 
 
-def test_fetch_brings_what_can_be_brought():
+def test_fetch_downloads_everything_available():
     assert manage.fetch(resolve("wine", registry()))["rows"] == 178
     with pytest.raises(DataError, match="HARNESS_OFFLINE"):
         manage.fetch(resolve("adult", registry()))
 
 
-def test_a_host_that_cannot_be_reached_is_tried_once(monkeypatch):
-    asked = []
+def test_unreachable_host_is_tried_once(monkeypatch):
+    requested = []
 
     def https_open(self, request):
-        asked.append(request.host)
+        requested.append(request.host)
         raise urllib.error.URLError("Temporary failure in name resolution")
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
     done = CliRunner().invoke(command, ["fetch", "wine", "suite:ctr23", "pol"])
-    found = done.stderr.splitlines()
-    assert asked == ["www.openml.org", "raw.githubusercontent.com"]
-    assert len(found) == 3
-    assert "could not be fetched: Temporary failure" in found[0]
-    assert "pol could not be fetched" in found[1]
-    assert found[2] == "34 more datasets of www.openml.org not tried: it cannot be reached"
+    lines = done.stderr.splitlines()
+    assert requested == ["www.openml.org", "raw.githubusercontent.com"]
+    assert len(lines) == 3
+    assert "could not be fetched: Temporary failure" in lines[0]
+    assert "pol could not be fetched" in lines[1]
+    assert lines[2] == "34 more datasets of www.openml.org not tried: it cannot be reached"
     assert "178" in done.stdout, "what needs no network is there"
 
 
@@ -122,12 +122,12 @@ def test_add_writes_a_card_that_names_the_file(tmp_path, csv_file):
     assert list(table.X.columns) == ["a", "b"]
 
 
-def test_a_file_is_added_from_the_command_line_with_its_weight_and_group(tmp_path):
+def test_file_is_added_from_the_command_line_with_weight_and_group(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("a,w,g,y\n" + "".join(f"{i},{1 + i % 3},{i // 4},{i % 2}\n" for i in range(24)))
     words = ["add", str(path), "--target", "y", "--name", "own", "--weight", "w", "--group", "g"]
-    told = CliRunner().invoke(command, [*words, "--json"], catch_exceptions=False)
-    assert json.loads(told.output)["card"] == str(tmp_path / "cards/own.toml")
+    message = CliRunner().invoke(command, [*words, "--json"], catch_exceptions=False)
+    assert json.loads(message.output)["card"] == str(tmp_path / "cards/own.toml")
     table = table_of(resolve("own", registry()))
     assert list(table.X.columns) == ["a"]
     assert table.weight.tolist() == [1.0 + i % 3 for i in range(24)]
@@ -135,7 +135,7 @@ def test_a_file_is_added_from_the_command_line_with_its_weight_and_group(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["iris", "mine"])
-def test_add_refuses_a_name_that_is_taken(csv_file, name):
+def test_add_refuses_an_existing_name(csv_file, name):
     manage.add(csv_file, "y", "mine")
     with pytest.raises(DataError, match="choose another name"):
         manage.add(csv_file, "y", name)
@@ -156,13 +156,13 @@ def test_add_refuses_names_that_could_be_paths(tmp_path, csv_file, name):
     assert not (tmp_path / "cards").exists()
 
 
-def test_add_into_a_folder_that_cannot_be_written(tmp_path, csv_file):
+def test_add_into_an_unwritable_folder(tmp_path, csv_file):
     (tmp_path / "cards").write_text("a file")
     with pytest.raises(DataError, match="cannot be written"):
         manage.add(csv_file, "y", "mine")
 
 
-def test_every_shipped_card_survives_being_written_again():
+def test_every_shipped_card_survives_rewriting():
     for path, card in every_card():
         assert Card.model_validate(tomllib.loads(manage.card_text(card))) == card, path
 

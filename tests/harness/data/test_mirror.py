@@ -1,4 +1,4 @@
-"""A mirror: every set of the shared one is read as its own reader reads it."""
+"""Tests of a mirror: every shared dataset equals what its own reader reads."""
 
 import gzip
 import hashlib
@@ -35,7 +35,7 @@ QUICK = 200_000  # bytes of a set that is read in every test run; larger ones wh
 
 
 def make_mirror(folder, monkeypatch, **changes):
-    """Write a mirror of one small set and name it to the code."""
+    """Write a mirror of one small dataset and configure it."""
     content = b"a,b,y\n1,u,no.\n2,v,yes\n3,?,no\n4,u,yes\n"
     (folder / "m").mkdir(parents=True)
     (folder / "m/iris.csv").write_bytes(content)
@@ -64,7 +64,7 @@ def registry():
     return load_registry(modules=MODULES)
 
 
-def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch):
+def test_mirror_takes_precedence_over_a_card_and_is_recorded(tmp_path, monkeypatch):
     card = resolve("iris", registry())
     make_mirror(tmp_path / "mirror", monkeypatch)
     mirrored = resolve("iris", registry())
@@ -78,7 +78,7 @@ def test_a_mirror_wins_over_a_card_and_the_record_says_so(tmp_path, monkeypatch)
         load_table(DatasetRef("iris", card.digest), registry())
 
 
-def test_the_name_of_a_set_is_taken(tmp_path, monkeypatch):
+def test_dataset_name_is_reserved(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch, name="theirs")
     file = str(tmp_path / "mirror/m/iris.csv")
     words = ["add", file, "--target", "y", "--name", "theirs"]
@@ -87,7 +87,7 @@ def test_the_name_of_a_set_is_taken(tmp_path, monkeypatch):
     assert "choose another" in str(refused)
 
 
-def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch):
+def test_changed_file_is_refused_even_if_cached(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch)
     dataset = resolve("iris", registry())
     table_of(dataset)
@@ -109,9 +109,7 @@ def test_a_changed_file_is_refused_even_where_it_is_cached(tmp_path, monkeypatch
         ({"rows": None}, "rows"),
     ],
 )
-def test_a_set_that_cannot_be_used_is_refused_with_a_reason(
-    tmp_path, monkeypatch, changes, message
-):
+def test_unusable_dataset_is_refused_with_a_reason(tmp_path, monkeypatch, changes, message):
     make_mirror(tmp_path / "mirror", monkeypatch, name="mine", **changes)
     with pytest.raises(DataError, match=message):
         resolve("mine", registry())
@@ -122,44 +120,44 @@ def test_a_set_that_cannot_be_used_is_refused_with_a_reason(
     [(None, "cannot be read"), (b"{", "is not JSON"), (b"{}", "not a list"), (b"[1]", "not a list"),
      (b"[" * 100_000, "is not JSON")],
 )  # fmt: skip
-def test_a_broken_manifest_breaks_the_mirror_alone(tmp_path, monkeypatch, content, message):
+def test_broken_manifest_breaks_only_the_mirror(tmp_path, monkeypatch, content, message):
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "mirror"))
     if content is not None:
         (tmp_path / "mirror").mkdir()
         (tmp_path / "mirror/MANIFEST.json").write_bytes(content)
     with pytest.raises(DataError, match=message):
         entries()
-    found = load_registry(strangers=False)
-    assert [b.plugin for b in found.broken] == ["harness.data.providers.mirror"]
-    assert "iris" in found.names("dataset")
+    result = load_registry(strangers=False)
+    assert [b.plugin for b in result.broken] == ["harness.data.providers.mirror"]
+    assert "iris" in result.names("dataset")
 
 
 @pytest.mark.parametrize("name", ["iris", "friedman1"])
-def test_a_mirror_that_is_not_there_is_an_error_and_no_reason_for_a_network(monkeypatch, name):
+def test_missing_mirror_is_an_error_and_uses_no_network(monkeypatch, name):
     monkeypatch.setenv("HARNESS_MIRROR", "/nowhere/mistyped")
-    found = load_registry(strangers=False)
-    assert name in found.names("dataset"), "a card or a generator would do"
-    for look_up in (lambda: resolve(name, found), lambda: choose_datasets([name], found, {})):
+    result = load_registry(strangers=False)
+    assert name in result.names("dataset"), "a card or a generator would do"
+    for look_up in (lambda: resolve(name, result), lambda: choose_datasets([name], result, {})):
         with pytest.raises(DataError, match="HARNESS_MIRROR names /nowhere/mistyped, but") as error:
             look_up()
         assert "unset it" in str(error.value)
 
 
-def test_nothing_is_planned_with_a_broken_mirror_not_even_for_your_own_file(tmp_path, monkeypatch):
+def test_broken_mirror_prevents_planning_even_of_user_files(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     mine = dataset_from_file(tmp_path / "mine.csv", "y")
     experiment = parse_experiment(
         {"name": "x", "datasets": [mine.name], "algorithms": ["sklearn.decision_tree"]}, "here"
     )
-    found = load_registry(modules=["algorithms.reference.sklearn"])
+    result = load_registry(modules=["algorithms.reference.sklearn"])
     around = Surroundings("machine", lambda _: "1")
-    assert make_plan(experiment, found, around, [mine]).jobs
+    assert make_plan(experiment, result, around, [mine]).jobs
     monkeypatch.setenv("HARNESS_MIRROR", str(tmp_path / "absent"))
-    with pytest.raises(DataError, match="HARNESS_MIRROR"):  # every worker would stumble over it
-        make_plan(experiment, found, around, [mine])
+    with pytest.raises(DataError, match="HARNESS_MIRROR"):  # it would fail in every worker
+        make_plan(experiment, result, around, [mine])
 
 
-def test_a_set_with_mistakes_is_not_taken_from_its_card(tmp_path, monkeypatch):
+def test_invalid_mirror_dataset_is_not_taken_from_its_card(tmp_path, monkeypatch):
     make_mirror(tmp_path / "mirror", monkeypatch, rows=None)
     with pytest.raises(DataError, match="rows"):
         resolve("iris", registry())
@@ -168,7 +166,7 @@ def test_a_set_with_mistakes_is_not_taken_from_its_card(tmp_path, monkeypatch):
     assert resolve("iris", registry()).source == "bundled"
 
 
-def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
+def test_symbolic_link_cannot_leave_the_mirror(tmp_path, monkeypatch):
     entry = make_mirror(tmp_path / "mirror", monkeypatch, name="mine")
     outside = tmp_path / "outside.csv"
     (tmp_path / "mirror" / entry["files"][0]).rename(outside)
@@ -177,7 +175,7 @@ def test_a_symbolic_link_does_not_lead_out(tmp_path, monkeypatch):
         resolve("mine", registry())
 
 
-def test_groups_are_those_of_the_manifest_or_of_the_card(tmp_path, monkeypatch):
+def test_groups_come_from_the_manifest_or_the_card(tmp_path, monkeypatch):
     """The card of musk2 groups the conformations of a molecule, whose column the mirror drops."""
     content = b"molecule_name,b,y\nm1,1,no\nm1,2,yes\nm2,3,no\nm2,4,yes\n"
     sha256 = hashlib.sha256(content).hexdigest()
@@ -188,23 +186,23 @@ def test_groups_are_those_of_the_manifest_or_of_the_card(tmp_path, monkeypatch):
         "named": {"group": "molecule_name"},
         "a feature": {"n_columns": 2, "n_categorical": 1},
     }
-    found = {}
+    results = {}
     for case, change in changes.items():
         make_mirror(tmp_path / case, monkeypatch, **plain | change)
         (tmp_path / case / "m/iris.csv").write_bytes(content)
         dataset = resolve("musk2", registry())
         table = table_of(dataset)
         assert dataset.grouped == (table.group is not None)
-        found[case] = None if table.group is None else table.group.tolist()
+        results[case] = None if table.group is None else table.group.tolist()
         assert len(table.X.columns) == dataset.columns
-    assert found == {"dropped": [0, 0, 1, 1], "named": [0, 0, 1, 1], "a feature": None}
+    assert results == {"dropped": [0, 0, 1, 1], "named": [0, 0, 1, 1], "a feature": None}
 
 
 # ------------------------------------------------------------------ the shared mirror
 
 
 def manifest_names(quick):
-    """Return the sets to compare, from the environment at collection."""
+    """Return the datasets to compare, from the environment at collection."""
     folder = os.environ.get("HARNESS_MIRROR")
     if not folder:
         return []
@@ -215,14 +213,14 @@ def manifest_names(quick):
 
 
 def mirrored_cards():
-    """Return the small sets whose very file a card names by its address and checksum."""
+    """Return the small datasets whose exact file a card names by address and checksum."""
     small = manifest_names(quick=True)
     cards = [card for _, card in every_card() if card.source == "url" and card.name in small]
     return [card.name for card in cards if all(file.sha256 for file in card.files)]
 
 
 def own_reader(folder):
-    """Return the reader that the shared mirror carries."""
+    """Return the reader in the shared mirror."""
     spec = importlib.util.spec_from_file_location("mirror_reader", folder / "load.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -233,15 +231,15 @@ def as_labels(values):
     return labels_of(pd.Series(values)).to_numpy(dtype=object)
 
 
-def assert_same_column(expected, found, is_categorical):
-    assert isinstance(found.dtype, pd.CategoricalDtype) == is_categorical
+def assert_same_column(expected, result, is_categorical):
+    assert isinstance(result.dtype, pd.CategoricalDtype) == is_categorical
     if not is_categorical:
-        np.testing.assert_array_equal(expected.to_numpy(float), found.to_numpy())
+        np.testing.assert_array_equal(expected.to_numpy(float), result.to_numpy())
         return
     kind = float if expected.cat.categories.dtype.kind in "if" else str
-    a, b = (as_labels(values.astype(kind)) for values in (expected, found))
+    a, b = (as_labels(values.astype(kind)) for values in (expected, result))
     missing = expected.isna().to_numpy()
-    np.testing.assert_array_equal(missing, found.isna().to_numpy())
+    np.testing.assert_array_equal(missing, result.isna().to_numpy())
     np.testing.assert_array_equal(a[~missing], b[~missing])
 
 
@@ -251,7 +249,7 @@ def compare(folder, name):
     table = table_of(dataset)
     assert facts_of(table) == {fact: getattr(dataset, fact) for fact in facts_of(table)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the other reader's own business
+        warnings.simplefilter("ignore")  # not compared
         other = own_reader(folder).load(name)
     y = other["y"]
     if table.classes:
@@ -272,7 +270,7 @@ def compare(folder, name):
         np.testing.assert_array_equal(table.X.to_numpy(), np.asarray(X, dtype=float))
 
 
-def test_the_shared_mirror_is_registered_but_for_its_ranking_set(shared_mirror):
+def test_shared_mirror_is_registered_except_its_ranking_dataset(shared_mirror):
     content = json.loads((shared_mirror / "MANIFEST.json").read_text())
     refused = {e.name for e in entries() if e.refused}
     assert refused == {m["name"] for m in content if m["task"] == "ranking"}
@@ -281,19 +279,19 @@ def test_the_shared_mirror_is_registered_but_for_its_ranking_set(shared_mirror):
 
 
 @pytest.mark.parametrize("name", manifest_names(quick=True))
-def test_a_small_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+def test_small_dataset_equals_its_own_reader(shared_mirror, name):
     compare(shared_mirror, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", manifest_names(quick=False))
-def test_a_large_set_is_read_as_its_own_reader_reads_it(shared_mirror, name):
+def test_large_dataset_equals_its_own_reader(shared_mirror, name):
     compare(shared_mirror, name)
 
 
 @pytest.mark.parametrize("name", mirrored_cards())
-def test_a_pinned_card_reads_the_bytes_that_the_mirror_holds(mirror, monkeypatch, name):
-    """Where the mirror keeps a card's very file, the card makes the same table of it."""
+def test_pinned_card_reads_the_bytes_of_the_mirror(mirror, monkeypatch, name):
+    """If the mirror has a card's exact file, the card makes the same table of it."""
     content = json.loads((mirror / "MANIFEST.json").read_text())
     (facts,) = (m for m in content if m["name"] == name)
     (card,) = (card for _, card in every_card() if card.name == name)

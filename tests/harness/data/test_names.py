@@ -1,4 +1,4 @@
-"""Names, options and references: what a planner writes, a worker finds again."""
+"""Tests of dataset names, options and references between planner and worker."""
 
 import pandas as pd
 import pytest
@@ -31,19 +31,19 @@ def test_options_change_name_counts_and_digest(registry):
     assert resolve("friedman1:rows=0000123,columns=7", registry) == dataset
 
 
-def test_a_default_said_aloud_is_the_same_data(registry):
+def test_explicit_default_is_the_same_data(registry):
     base = resolve("friedman1", registry)
-    said = resolve(f"friedman1:rows={base.rows}", registry)
-    assert said.digest == base.digest
+    dataset = resolve(f"friedman1:rows={base.rows}", registry)
+    assert dataset.digest == base.digest
 
 
 @pytest.mark.parametrize("name", ["friedman1:rows=60,seed=3", "iris"])
-def test_a_worker_finds_what_was_planned(registry, name):
+def test_worker_finds_the_planned_dataset(registry, name):
     dataset = resolve(name, registry)
     assert load_table(reference(dataset), registry).X.shape == (dataset.rows, dataset.columns)
 
 
-def test_another_digest_is_refused_and_both_are_named(registry):
+def test_different_digest_is_refused_and_both_are_named(registry):
     digest = resolve("iris", registry).digest
     with pytest.raises(DataError, match=f"{digest[:16]}.*{'0' * 16}.*plan the run again"):
         load_table(DatasetRef("iris", "0" * 64), registry)
@@ -69,13 +69,13 @@ def test_another_digest_is_refused_and_both_are_named(registry):
         ("../../x", "unknown dataset '../../x'"),
     ],
 )
-def test_names_that_mean_nothing(registry, name, message):
+def test_invalid_names(registry, name, message):
     with pytest.raises(ConfigError, match=message) as caught:
         resolve(name, registry)
     assert len(str(caught.value)) < 400
 
 
-def test_a_strangers_dataset_may_take_options():
+def test_plugin_dataset_may_take_options():
     class Plugin:
         __file__ = __file__
 

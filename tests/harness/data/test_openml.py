@@ -1,4 +1,4 @@
-"""OpenML: its answers are kept, verified, and then become a table. No test uses the network."""
+"""Tests of OpenML: responses are stored, verified and parsed. No test uses the network."""
 
 import gzip
 import hashlib
@@ -10,7 +10,7 @@ from email.message import Message
 
 import numpy as np
 import pytest
-from openml_kit import API, DENSE, SPARSE, answers_of, dataset_of, stored
+from openml_kit import API, DENSE, SPARSE, dataset_of, responses_of, stored
 
 from harness.core.errors import DataError
 from harness.data import remote
@@ -25,7 +25,7 @@ def openml(tmp_path):
     return folder
 
 
-def test_a_dense_set_keeps_categories_and_gaps(openml):
+def test_dense_dataset_keeps_categories_and_missing_values(openml):
     table = table_of(dataset_of())
     assert list(table.X.columns) == ["age", "job"], "the row identifier is no column"
     assert table.X["age"].isna().tolist() == [False, True, False, False]
@@ -38,7 +38,7 @@ def sparse_dataset():
     return dataset_of(**facts)
 
 
-def test_a_sparse_set_stays_sparse_and_what_it_leaves_out_is_zero(tmp_path):
+def test_sparse_dataset_stays_sparse_with_absent_zeros(tmp_path):
     stored(tmp_path / "cache/openml", SPARSE, format_="Sparse_ARFF")
     table = table_of(sparse_dataset())
     expected = [[1.5, 0], [2.5, 0], [0, 0], [np.nan, 1]]
@@ -47,7 +47,7 @@ def test_a_sparse_set_stays_sparse_and_what_it_leaves_out_is_zero(tmp_path):
     assert (table.classes, table.y.tolist()) == (("no", "yes"), [0, 1, 0, 1])
 
 
-def test_the_first_fetch_pins_the_bytes(openml):
+def test_first_fetch_pins_the_bytes(openml):
     dataset = dataset_of()
     table_of(dataset)
     pinned = hashlib.sha256(DENSE.encode()).hexdigest()
@@ -57,7 +57,7 @@ def test_the_first_fetch_pins_the_bytes(openml):
         table_of(dataset, fresh=True)
 
 
-def test_a_card_with_a_checksum_needs_no_pin(openml):
+def test_card_with_a_checksum_needs_no_pin(openml):
     table_of(dataset_of(sha256=hashlib.sha256(DENSE.encode()).hexdigest()))
     with pytest.raises(DataError, match="not 0000000000000000"):
         table_of(dataset_of(sha256="0" * 64), fresh=True)
@@ -68,14 +68,14 @@ def test_another_version_is_refused(openml):
         table_of(dataset_of(version=3))
 
 
-def test_a_broken_answer_is_one_line(openml):
+def test_broken_response_is_one_line(openml):
     for path in openml.rglob("mine.arff.gz"):
         path.write_bytes(gzip.compress(b"@RELATION x\n@DATA\n,,,\n"))
     with pytest.raises(DataError, match=r"mine \(OpenML 7\) cannot be read|could not be fetched"):
         table_of(dataset_of())
 
 
-def test_state_tells_whether_a_network_is_needed(tmp_path):
+def test_state_shows_whether_a_network_is_needed(tmp_path):
     assert state_of(dataset_of()) == "to fetch"
     with pytest.raises(DataError, match="HARNESS_OFFLINE"):
         table_of(dataset_of())
@@ -85,11 +85,11 @@ def test_state_tells_whether_a_network_is_needed(tmp_path):
 
 @pytest.fixture
 def served(monkeypatch):
-    """Answer https requests from a table, whoever asks; it notes who was asked for."""
-    answers, asked = answers_of(DENSE), []
+    """Answer https requests from a table, and log the requested addresses."""
+    answers, requested = responses_of(DENSE), []
 
     def https_open(self, request):
-        asked.append(request.full_url)
+        requested.append(request.full_url)
         content = answers.get(request.full_url)
         if content is None:
             headers, body = Message(), io.BytesIO()
@@ -98,13 +98,13 @@ def served(monkeypatch):
             raise content
         headers = Message()
         headers["Content-Length"] = str(answers.get("length", len(content)))
-        found = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, 200)
-        found.msg = "OK"
-        return found
+        result = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, 200)
+        result.msg = "OK"
+        return result
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
-    answers["asked"] = asked
+    answers["asked"] = requested
     return answers
 
 
@@ -112,17 +112,17 @@ DATA = "https://openml.org/data/v1/download/7/mine.arff"
 
 
 def fetched(tmp_path):
-    """Return the names of the files that lie in the folder of the dataset."""
+    """Return the names of the files in the folder of the dataset."""
     return sorted(p.name for p in (tmp_path / "cache/openml/7").rglob("*") if p.is_file())
 
 
-def test_every_answer_is_fetched_once_and_by_us(served):
+def test_every_response_is_fetched_once_by_our_code(served):
     assert table_of(dataset_of()).y.tolist() == [0, 1, 0, 1]
     table_of(dataset_of(), fresh=True)
     assert served["asked"] == [f"{API}/7", f"{API}/features/7", f"{API}/qualities/7", DATA]
 
 
-def test_a_download_that_was_killed_does_no_harm(tmp_path, served):
+def test_killed_download_does_no_harm(tmp_path, served):
     folder = tmp_path / "cache/openml/7/openml/openml.org/data/v1/download/7"
     half = folder / "tmpq0w9x8/mine.arff.gz"
     half.parent.mkdir(parents=True)
@@ -135,7 +135,7 @@ def test_a_download_that_was_killed_does_no_harm(tmp_path, served):
     assert not half.parent.exists()
 
 
-def test_data_that_is_too_large_is_stopped_while_it_comes(tmp_path, served, monkeypatch):
+def test_oversized_data_is_stopped_during_download(tmp_path, served, monkeypatch):
     served[DATA] = DENSE.encode() + b"% and so on\n" * 300_000
     monkeypatch.setenv("HARNESS_MAX_BYTES", "1MB")
     with pytest.raises(DataError, match=r"more than 1,000,000 bytes.*HARNESS_MAX_BYTES"):
@@ -143,7 +143,7 @@ def test_data_that_is_too_large_is_stopped_while_it_comes(tmp_path, served, monk
     assert "mine.arff.gz" not in fetched(tmp_path)
 
 
-def test_bytes_are_verified_before_they_are_parsed(tmp_path, served, monkeypatch):
+def test_bytes_are_verified_before_parsing(tmp_path, served, monkeypatch):
     def parse(**_):
         pytest.fail("parsed before it was verified")
 
@@ -157,7 +157,7 @@ def test_bytes_are_verified_before_they_are_parsed(tmp_path, served, monkeypatch
     assert "mine.arff.gz" not in fetched(tmp_path)
 
 
-def test_a_connection_that_ends_too_early_is_no_end(tmp_path, served):
+def test_early_closed_connection_is_an_error(tmp_path, served):
     served["length"] = len(DENSE) * 10
     with pytest.raises(DataError, match="could not be fetched: cut short"):
         table_of(dataset_of())
@@ -165,36 +165,36 @@ def test_a_connection_that_ends_too_early_is_no_end(tmp_path, served):
 
 
 @pytest.mark.parametrize("path", ["/../../../../x", "/", "/" + "a/" * 300])
-def test_an_address_that_leads_elsewhere_is_refused(tmp_path, served, path):
-    told = json.loads(served[f"{API}/7"])
-    told["data_set_description"]["url"] = f"https://openml.org{path}"
-    served[f"{API}/7"] = json.dumps(told).encode()
+def test_redirect_to_another_address_is_refused(tmp_path, served, path):
+    data = json.loads(served[f"{API}/7"])
+    data["data_set_description"]["url"] = f"https://openml.org{path}"
+    served[f"{API}/7"] = json.dumps(data).encode()
     with pytest.raises(DataError, match="odd address"):
         table_of(dataset_of())
 
 
-def test_a_number_that_openml_does_not_have_is_told(served):
+def test_unknown_openml_id_is_reported(served):
     served.pop(f"{API}/7")
     with pytest.raises(DataError, match="OpenML knows nothing of number 7: Unknown dataset"):
         table_of(dataset_of())
 
 
-def test_what_cannot_be_parsed_is_not_fetched_by_others(served):
+def test_unparsable_data_is_not_fetched_elsewhere(served):
     bad = DENSE.replace("1,20.5,cook,no", "1,20.5,cook")
-    served |= answers_of(bad)
+    served |= responses_of(bad)
     with pytest.raises(DataError, match=r"mine \(OpenML 7\) cannot be read: (?!.*unknown url)"):
         table_of(dataset_of())
     assert len(served["asked"]) == 4
 
 
-def test_a_damaged_answer_says_what_to_delete(openml):
+def test_damaged_response_names_the_file_to_delete(openml):
     (openml / "7/openml/openml.org/api/v1/json/data/7.gz").write_bytes(gzip.compress(b"{}"))
     with pytest.raises(DataError, match=r"cannot be read; delete .* and fetch it again"):
         table_of(dataset_of())
 
 
 @pytest.mark.parametrize("feature", [b"null", b"5", b'["a"]', b'[{"iname": "a"}]'])
-def test_columns_that_are_none_are_told(feature, tmp_path):
+def test_missing_columns_are_reported(feature, tmp_path):
     stored(tmp_path / "cache/openml", SPARSE, format_="Sparse_ARFF")
     answer = b'{"data_features":{"feature":' + feature + b"}}"
     place = "cache/openml/7/openml/openml.org/api/v1/json/data/features/7.gz"

@@ -1,4 +1,4 @@
-"""A user's own Parquet file: its types, what is refused, and damage that Arrow does not survive."""
+"""Tests of a user's Parquet file: types, refusals, and damage that would crash Arrow."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ for place in range(start, len(whole) - 8):
 """
 
 
-def test_types_stay_and_dates_become_days(tmp_path):
+def test_types_are_kept_and_dates_become_days(tmp_path):
     frame = pd.DataFrame(
         {
             "n": pd.array([1, None, 3], dtype="Int64"),
@@ -56,7 +56,7 @@ def test_types_stay_and_dates_become_days(tmp_path):
     assert table.X["c"].tolist() == ["k", "l", "k"]
 
 
-def test_what_claims_too_much_is_refused(tmp_path, monkeypatch):
+def test_excessive_declared_size_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "long.parquet"
     pd.DataFrame({"a": np.zeros(100_000), "y": np.arange(100_000) % 2}).to_parquet(path)
     monkeypatch.setenv("HARNESS_MAX_BYTES", "1MB")
@@ -65,8 +65,8 @@ def test_what_claims_too_much_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["dictionary", "declared dictionary", "shared prefixes"])
-def test_what_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, kind):
-    """20,000 texts of 5,000 letters, 100 MB in all, out of a few kilobytes."""
+def test_excessive_decompressed_size_is_stopped(tmp_path, monkeypatch, kind):
+    """20,000 texts of 5,000 letters, 100 MB in all, from a few kilobytes."""
     values = pa.array(["x" * 5000])
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), values)
     options = {}
@@ -93,7 +93,7 @@ def test_what_unpacks_to_too_much_is_stopped(tmp_path, monkeypatch, kind):
     assert dataset_from_file(path, "y").rows == 20_000
 
 
-def test_one_cut_short_is_refused(tmp_path):
+def test_truncated_file_is_refused(tmp_path):
     whole = tmp_path / "whole.parquet"
     pd.DataFrame({"a": [1, 2, 3], "y": [0, 1, 0]}).to_parquet(whole)
     content = whole.read_bytes()
@@ -104,8 +104,8 @@ def test_one_cut_short_is_refused(tmp_path):
             dataset_from_file(path, "y")
 
 
-def test_no_damage_to_a_footer_ends_the_process(tmp_path):
-    """Arrow ends it where it is asked for the encodings of a column whose sizes do not fit."""
+def test_damaged_footer_never_ends_the_process(tmp_path):
+    """Arrow crashes when reading the encodings of a column with inconsistent sizes."""
     path = tmp_path / "mine.parquet"
     frame = pd.DataFrame({"a": [1.0, np.nan], "t": ["u", None], "y": [0, 1]})
     frame.to_parquet(path, index=False)
@@ -113,7 +113,7 @@ def test_no_damage_to_a_footer_ends_the_process(tmp_path):
     assert ended.returncode == 0, ended.stderr
 
 
-def test_texts_that_are_no_utf_8_are_refused(tmp_path):
+def test_text_that_is_not_utf_8_is_refused(tmp_path):
     path = tmp_path / "bytes.parquet"
     texts = pa.array([b"\x80", b"u"]).view(pa.string())
     parquet.write_table(pa.table({"a": texts, "y": [0, 1]}), path)
@@ -128,7 +128,7 @@ def test_nested_columns_are_named(tmp_path):
         dataset_from_file(path, "y")
 
 
-def test_times_of_a_day_are_numbers(tmp_path):
+def test_times_of_day_become_numbers(tmp_path):
     path = tmp_path / "times.parquet"
     kinds = {"t": pa.time32("ms"), "u": pa.time64("us")}
     columns = {name: pa.array([1500, None, 250], kind) for name, kind in kinds.items()}

@@ -1,4 +1,4 @@
-"""Downloads: https alone, pinned, capped, whole or not at all. No test uses the network."""
+"""Tests of downloads: HTTPS only, pinned, limited in size, complete. No test uses the network."""
 
 import hashlib
 import io
@@ -23,12 +23,12 @@ URL = "https://example.org/some%20folder/../data.csv?x=1"
 
 @pytest.fixture
 def served(monkeypatch):
-    """Answer https requests from a table, as the opener's https handler would."""
+    """Answer https requests from a table, like the opener's https handler."""
     answers = {URL: CONTENT}
-    asked = []
+    requested = []
 
     def https_open(self, request):
-        asked.append(request.full_url)
+        requested.append(request.full_url)
         content = answers[request.full_url]
         if isinstance(content, Exception):
             raise content
@@ -36,13 +36,13 @@ def served(monkeypatch):
         code = 200
         if isinstance(content, str):
             code, content, headers["Location"] = 302, b"", content
-        found = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, code)
-        found.msg = "Found"
-        return found
+        result = urllib.response.addinfourl(io.BytesIO(content), headers, request.full_url, code)
+        result.msg = "Found"
+        return result
 
     monkeypatch.setattr(urllib.request.HTTPSHandler, "https_open", https_open)
     monkeypatch.delenv("HARNESS_OFFLINE")
-    answers["asked"] = asked
+    answers["asked"] = requested
     return answers
 
 
@@ -50,7 +50,7 @@ def downloads(tmp_path):
     return sorted(p.name for p in (tmp_path / "cache/downloads").glob("*"))
 
 
-def test_a_pinned_file_is_fetched_once(tmp_path, served):
+def test_pinned_file_is_fetched_once(tmp_path, served):
     path = remote.download(URL, SHA, "mine")
     assert path.read_bytes() == CONTENT
     assert path.parent == tmp_path / "cache/downloads"
@@ -59,13 +59,13 @@ def test_a_pinned_file_is_fetched_once(tmp_path, served):
     assert len(served["asked"]) == 1
 
 
-def test_a_wrong_checksum_keeps_nothing(tmp_path, served):
+def test_wrong_checksum_stores_nothing(tmp_path, served):
     with pytest.raises(DataError, match=f"{SHA}"):
         remote.download(URL, "0" * 64, "mine")
     assert downloads(tmp_path) == []
 
 
-def test_an_unpinned_file_is_pinned_at_the_first_fetch(tmp_path, served):
+def test_unpinned_file_is_pinned_at_the_first_fetch(tmp_path, served):
     path = remote.download(URL, "", "mine")
     assert remote.pin_of(URL) == SHA
     path.write_bytes(CONTENT + b"4,u,no\n")
@@ -78,7 +78,7 @@ def test_an_unpinned_file_is_pinned_at_the_first_fetch(tmp_path, served):
     assert downloads(tmp_path) == []
 
 
-def test_a_file_that_is_too_large_is_stopped(tmp_path, served, monkeypatch):
+def test_oversized_file_is_stopped(tmp_path, served, monkeypatch):
     served[URL] = b"x" * 3_000_000
     monkeypatch.setenv("HARNESS_MAX_BYTES", "1MB")
     with pytest.raises(DataError, match=r"more than 1,000,000 bytes.*HARNESS_MAX_BYTES"):
@@ -94,26 +94,26 @@ def test_only_https_is_fetched(served, url):
 
 
 @pytest.mark.parametrize("there", ["http://example.org/a.csv", "file:///etc/passwd", "ftp://x/a"])
-def test_a_redirect_away_from_https_is_refused(tmp_path, served, there):
+def test_redirect_away_from_https_is_refused(tmp_path, served, there):
     served[URL] = there
     with pytest.raises(DataError, match="mine could not be fetched"):
         remote.download(URL, SHA, "mine")
     assert downloads(tmp_path) == []
 
 
-def test_a_redirect_to_https_is_followed(served):
+def test_redirect_to_https_is_followed(served):
     served[URL] = "https://example.org/b.csv"
     served["https://example.org/b.csv"] = CONTENT
     assert remote.download(URL, SHA, "mine").read_bytes() == CONTENT
 
 
-def test_plain_http_is_never_spoken_to(monkeypatch):
-    """A real server on this machine must not be asked at all."""
-    asked = []
+def test_plain_http_is_never_used(monkeypatch):
+    """A real server on this machine must get no request."""
+    requested = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requested.append(self.path)
             self.send_response(200)
             self.end_headers()
 
@@ -129,16 +129,16 @@ def test_plain_http_is_never_spoken_to(monkeypatch):
         finally:
             server.shutdown()
             thread.join()
-    assert asked == []
+    assert requested == []
 
 
-def test_without_a_network_it_says_what_else_helps(served):
+def test_missing_network_gives_alternatives(served):
     served[URL] = urllib.error.URLError("Name or service not known")
     with pytest.raises(DataError, match=r"Name or service.*data fetch mine.*HARNESS_MIRROR"):
         remote.download(URL, SHA, "mine")
 
 
-def test_offline_means_offline(served, monkeypatch):
+def test_offline_uses_no_network(served, monkeypatch):
     monkeypatch.setenv("HARNESS_OFFLINE", "1")
     with pytest.raises(DataError, match="HARNESS_OFFLINE forbids"):
         remote.download(URL, SHA, "mine")
@@ -149,7 +149,7 @@ def test_offline_means_offline(served, monkeypatch):
     "url", ["https://x.org/../../etc/passwd", "https://x.org/%2e%2e%2f%2e%2e%2fetc", "https://x.org/",
             "https://x.org/" + "n" * 5000, "https://x.org/a%00b", "https://x.org/.hidden"]
 )  # fmt: skip
-def test_an_address_never_leads_out_of_the_cache(tmp_path, url):
+def test_address_cannot_leave_the_cache(tmp_path, url):
     place = remote.place_of(url)
     assert place.parent == tmp_path / "cache/downloads"
     assert len(place.name) < 90
@@ -157,7 +157,7 @@ def test_an_address_never_leads_out_of_the_cache(tmp_path, url):
     assert urlsplit(url).path not in place.name
 
 
-def test_a_card_brings_its_table_over_the_network(served, tmp_path):
+def test_card_loads_its_table_over_the_network(served, tmp_path):
     card = Card.model_validate(
         {
             "name": "mine",
@@ -185,7 +185,7 @@ def test_a_card_brings_its_table_over_the_network(served, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{", b'{"a": {}}', b'{"a": "b"}', b"\xff", b"[" * 100_000]
 )
-def test_damaged_pins_are_told_and_not_dropped(tmp_path, served, content):
+def test_damaged_pins_are_reported_and_kept(tmp_path, served, content):
     remote.download(URL, "", "mine")
     pins = tmp_path / "cache/pins.json"
     pins.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Splits: every row once, the same for everybody, classes and groups respected."""
+"""Tests of splits: every row once, reproducible, with classes and groups respected."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ def folds_of(table, task, folds=5, repeat=0, seed=0):
     st.sampled_from(["classes", "values", "groups"]),
 )
 @settings(max_examples=80)
-def test_every_row_is_tested_once_in_a_repeat(labels, folds, seed, kind):
+def test_every_row_is_tested_once_per_repeat(labels, folds, seed, kind):
     labels = np.unique(labels, return_inverse=True)[1]
     group = np.arange(len(labels)) // 2 if kind == "groups" else None
     if kind == "groups" and len(np.unique(group)) < folds:
@@ -64,13 +64,13 @@ def test_every_row_is_tested_once_in_a_repeat(labels, folds, seed, kind):
     assert sorted(tested) == list(range(len(y)))
 
 
-def test_folds_hold_each_class_in_its_share():
+def test_folds_are_stratified():
     y = np.repeat([0, 1, 2], [60, 30, 10])
     for _, test in folds_of(table_of(y), Task.MULTICLASS):
         assert np.bincount(y[test]).tolist() == [12, 6, 2]
 
 
-def test_the_same_split_is_the_same_and_others_differ():
+def test_splits_are_reproducible_and_differ_between_seeds():
     table = table_of(np.arange(100) % 2)
     a, again = (folds_of(table, Task.BINARY)[0][1] for _ in range(2))
     other_repeat = folds_of(table, Task.BINARY, repeat=1)[0][1]
@@ -81,7 +81,7 @@ def test_the_same_split_is_the_same_and_others_differ():
     assert other_repeat.tolist() != other_seed.tolist()
 
 
-def test_the_split_does_not_look_at_the_columns():
+def test_split_does_not_depend_on_the_columns():
     y = np.arange(50) % 2
     wide = Table(pd.DataFrame(np.random.default_rng(0).random((50, 9))), y, ("0", "1"))
     thin = table_of(y)
@@ -89,7 +89,7 @@ def test_the_split_does_not_look_at_the_columns():
         np.testing.assert_array_equal(a[1], b[1])
 
 
-def test_small_classes_are_told_and_do_not_stop_the_split():
+def test_small_classes_are_reported_and_do_not_stop_the_split():
     y = np.repeat([0, 1, 2], [40, 8, 2])
     table = table_of(y, classes=("a", "b", "rare"))
     assert len(folds_of(table, Task.MULTICLASS)) == 5
@@ -99,13 +99,13 @@ def test_small_classes_are_told_and_do_not_stop_the_split():
     assert split_notes(Split("holdout", 1), table, Task.MULTICLASS) == []
 
 
-def test_when_every_class_is_small_folds_are_plain():
+def test_folds_are_not_stratified_if_every_class_is_small():
     table = table_of(np.arange(8) % 4)
     assert len(folds_of(table, Task.MULTICLASS, folds=5)) == 5
 
 
 @pytest.mark.parametrize("counts", [[800, 190, 10], [900, 99, 1], [1, 1, 1, 1, 6]])
-def test_holdout_is_stratified_and_lonely_rows_train(counts):
+def test_holdout_is_stratified_and_single_rows_train(counts):
     y = np.repeat(np.arange(len(counts)), counts)
     train, test = split_rows(Split("holdout", 1, test_share=0.2), table_of(y), Task.MULTICLASS)
     assert len(train) + len(test) == len(y)
@@ -147,7 +147,7 @@ def test_given_test_rows():
         (Split("holdout"), table_of(np.arange(9.0), np.zeros(9, int)), "1 groups cannot"),
     ],
 )
-def test_splits_that_cannot_be_made(split, table, message):
+def test_invalid_splits(split, table, message):
     with pytest.raises(DataError, match=message):
         split_rows(split, table, Task.REGRESSION)
 
@@ -170,7 +170,7 @@ def test_default_splits():
     given_test=st.booleans(),
 )
 @settings(max_examples=80)
-def test_training_sets_share_test_rows_and_no_row_where_enough_are_left(
+def test_training_sets_share_test_rows_and_are_disjoint_if_possible(
     rows, sets, size, seed, given_test
 ):
     named = np.arange(rows) >= rows - 3 if given_test else None
@@ -180,14 +180,14 @@ def test_training_sets_share_test_rows_and_no_row_where_enough_are_left(
     if not tested:
         return
     (test,) = tested
-    found = [split_rows(split, table, Task.REGRESSION)[0] for split in splits]
+    results = [split_rows(split, table, Task.REGRESSION)[0] for split in splits]
     assert test == tuple(range(rows - 3, rows)) or not given_test
     pool = rows - len(test)
-    for train in found:
+    for train in results:
         assert len(set(train.tolist())) == size
         assert (np.diff(train) > 0).all()
         assert not set(train.tolist()) & set(test)
-    shared = sum(map(len, found)) - len(set(np.concatenate(found).tolist()))
+    shared = sum(map(len, results)) - len(set(np.concatenate(results).tolist()))
     assert (shared == 0) == drawn_apart(splits[0], pool)
 
 
@@ -195,7 +195,7 @@ def _test_of(split, table):
     return split_rows(split, table, Task.REGRESSION)[1].tolist()
 
 
-def test_training_sets_are_named_by_what_they_depend_on():
+def test_training_sets_are_named_by_their_dependencies():
     splits = drawn_splits(dataset_of(10_000), 2, [50, 100], 7)
     assert [s.label for s in splits] == [
         f"draw2x{n}-holdout0.2-s7-r{r}" for n in (50, 100) for r in (0, 1)
@@ -207,7 +207,7 @@ def test_training_sets_are_named_by_what_they_depend_on():
     assert rows == again
 
 
-def test_a_training_set_larger_than_the_rest_is_refused():
+def test_training_set_larger_than_the_rest_is_refused():
     (split, _) = drawn_splits(dataset_of(100), 2, [76], 0)
     with pytest.raises(DataError, match="76 rows cannot be drawn from 75"):
         split_rows(split, table_of(np.arange(100.0)), Task.REGRESSION)
@@ -223,7 +223,7 @@ cells = st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan])
 
 
 @given(st.lists(st.tuples(cells, cells, cells), min_size=4, max_size=30))
-def test_duplicates_are_counted_as_a_set_of_rows_would(rows):
+def test_duplicate_count_equals_a_set_of_rows(rows):
     X = np.array(rows)
     train, test = np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)
     expected = naive_duplicates(X, train, test)
@@ -241,7 +241,7 @@ def test_columns_in_another_order_are_no_duplicates():
     assert duplicates_across(table, np.array([0]), np.array([1])) == 0
 
 
-def test_rows_are_hashed_the_same_in_pieces_of_any_size(monkeypatch):
+def test_row_hashes_do_not_depend_on_chunk_size(monkeypatch):
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.integers(0, 2, (200, 6)).astype(float))
     X.insert(2, "text", pd.Categorical(random.choice(["u", "v"], 200)))

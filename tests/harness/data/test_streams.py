@@ -1,4 +1,4 @@
-"""Opening and hashing files."""
+"""Tests of opening and hashing files."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from harness.data.streams import check_sha256, open_data, sha256_of
 from harness.data.writing import write_atomically
 
 
-def test_a_member_of_a_zip_is_read_in_place(tmp_path):
+def test_zip_member_is_read_in_place(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("../../evil.csv", "x,y\n1,2\n")
@@ -26,7 +26,7 @@ def test_a_member_of_a_zip_is_read_in_place(tmp_path):
         pass
 
 
-def test_a_bomb_in_a_zip_is_stopped(tmp_path, monkeypatch):
+def test_zip_bomb_is_stopped(tmp_path, monkeypatch):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.csv", "0" * 3_000_000)
@@ -35,7 +35,7 @@ def test_a_bomb_in_a_zip_is_stopped(tmp_path, monkeypatch):
         file.read()
 
 
-def test_without_a_limit_of_the_user_the_ratio_decides(monkeypatch):
+def test_without_a_user_limit_the_ratio_decides(monkeypatch):
     from harness.data.folders import ALWAYS_ALLOWED, MOST_BYTES, most_bytes
 
     assert most_bytes(1000) == ALWAYS_ALLOWED
@@ -48,7 +48,7 @@ def test_without_a_limit_of_the_user_the_ratio_decides(monkeypatch):
         most_bytes()
 
 
-def test_the_hash_is_that_of_the_bytes(tmp_path):
+def test_hash_equals_that_of_the_bytes(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert sha256_of(path) == hashlib.sha256(b"abc").hexdigest()
@@ -56,7 +56,7 @@ def test_the_hash_is_that_of_the_bytes(tmp_path):
         check_sha256(path, "0" * 64)
 
 
-def test_a_large_file_left_alone_is_hashed_once(tmp_path, monkeypatch):
+def test_unchanged_large_file_is_hashed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "_REMEMBERED", 1)
     monkeypatch.setattr(streams, "_SETTLED", -1.0)
     path = tmp_path / "a"
@@ -72,7 +72,7 @@ def test_a_large_file_left_alone_is_hashed_once(tmp_path, monkeypatch):
     assert sha256_of(path) == hashlib.sha256(b"abd").hexdigest(), "the inode's time tells"
 
 
-def test_a_file_just_written_is_not_remembered(tmp_path, monkeypatch):
+def test_recently_written_file_is_not_cached(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "_REMEMBERED", 1)
     path = tmp_path / "a"
     path.write_bytes(b"abc")
@@ -83,7 +83,7 @@ def test_a_file_just_written_is_not_remembered(tmp_path, monkeypatch):
     assert not (tmp_path / "cache/seen").exists()
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+def test_file_changing_while_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     digest = hashlib.file_digest
@@ -104,7 +104,7 @@ def test_special_files_are_refused(tmp_path):
             sha256_of(type(tmp_path)(path))
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     write_atomically(path, b"old")
 

@@ -1,4 +1,4 @@
-"""Short files that would fill the memory are refused before a parser holds them."""
+"""Tests that short files that would fill the memory are refused before parsing."""
 
 import gzip
 import resource
@@ -33,7 +33,7 @@ MIB = 2**10 if sys.platform == "linux" else 2**20  # of the printed number
 
 
 def refused(path):
-    """Return why a file is refused, and the peak of memory in MiB; in a process of its own."""
+    """Return the error message for a file, and the peak memory in MiB, from a separate process."""
     command = [sys.executable, "-c", MEMORY, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     message, peak = done.stdout.splitlines()
@@ -46,7 +46,7 @@ def commas(path):
 
 
 def packed_fields(path):
-    """Write 200 MB of fields of one digit, which would take 5 GB."""
+    """Write 200 MB of one-digit fields, which would take 5 GB."""
     path = path.with_suffix(".csv.gz")
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"a,b,y\n")
@@ -87,13 +87,13 @@ def constant_columns(path):
         (constant_columns, "bytes once read, above the limit"),
     ],
 )
-def test_little_memory_is_needed_to_refuse_a_file(tmp_path, write, words):
+def test_file_is_refused_with_little_memory(tmp_path, write, words):
     message, peak = refused(write(tmp_path / "mine.csv"))
     assert words in message
     assert peak < 700
 
 
-def test_sizes_are_counted_exactly_over_blocks_and_ends_of_lines(tmp_path, monkeypatch):
+def test_sizes_are_counted_exactly_across_blocks_and_line_ends(tmp_path, monkeypatch):
     monkeypatch.setattr("harness.data.text_size.BLOCK", 7)
     path = tmp_path / "mine.csv"
     for end in (b"\n", b"\r", b"\r\n"):
@@ -107,9 +107,7 @@ def test_sizes_are_counted_exactly_over_blocks_and_ends_of_lines(tmp_path, monke
 
 
 @pytest.mark.parametrize("format_", ["csv", "arff", "svmlight"])
-def test_a_line_of_too_many_fields_and_one_that_is_too_long_are_refused(
-    tmp_path, monkeypatch, format_
-):
+def test_line_with_too_many_fields_or_too_long_is_refused(tmp_path, monkeypatch, format_):
     monkeypatch.setattr("harness.data.text_size.MOST_COLUMNS", 40)
     monkeypatch.setattr("harness.data.text_size.LONGEST_LINE", 200)
     monkeypatch.setattr("harness.data.text_size.BLOCK", 16)
@@ -123,7 +121,7 @@ def test_a_line_of_too_many_fields_and_one_that_is_too_long_are_refused(
         checked_size(path, Reading(format=format_))
 
 
-def test_a_table_of_any_usual_size_is_allowed(tmp_path):
+def test_usual_table_sizes_are_allowed(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("a,y\n1,0\n")
     check_table(path, 11_000_000, 29)

@@ -1,4 +1,4 @@
-"""The kit that fills stores, a store of one run, and places that cannot be written."""
+"""Fixtures of the store tests: the store kit, a store of one run, unwritable places."""
 
 import importlib.util
 import shutil

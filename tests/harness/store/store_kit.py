@@ -1,4 +1,4 @@
-"""Nouns to fill a store with, and what the tests do with a store in another process.
+"""Objects to fill a store with, and actions on a store in another process.
 
 Run as a script, it is such a process: ``python store_kit.py COMMAND FOLDER [NUMBER]``.
 """
@@ -95,23 +95,23 @@ def begin(store, name="quick"):
 
 
 def finish_in(folder, number, arrays=2):
-    """Do what a worker does: write the arrays, then the outcome file that names them."""
+    """Write the arrays, then the outcome file that names them, like a worker."""
     names = {}
     for index in range(arrays):
         names[f"array{index}"] = f"{number}-{index}.npz"
         content = random.Random(f"{number} {index}").randbytes(3000)
         (folder / names[f"array{index}"]).write_bytes(content)
-    found = outcome(number, arrays=names)
-    path = outcome_path(folder, found.trial.id)
-    write_outcome(path, found)
-    return found, path
+    result = outcome(number, arrays=names)
+    path = outcome_path(folder, result.trial.id)
+    write_outcome(path, result)
+    return result, path
 
 
 # ------------------------------------------------------------------ another process
 
 
 def fill(folder, number):
-    """Run the first ``number`` trials that the store does not know; say each that is stored."""
+    """Run the first ``number`` unknown trials; print each stored trial."""
     with Store.open(folder, write=True) as store:
         run = begin(store)
         trials = [trial(i) for i in range(number)]
@@ -120,22 +120,22 @@ def fill(folder, number):
         store.attach(run, *known)
         work = store.workdir(run)
         for i in (t.seed for t in trials if t.id not in known):
-            found, path = finish_in(work, i)
-            store.record(run, found, source=path)
-            say(found.trial.id)
+            result, path = finish_in(work, i)
+            store.record(run, result, source=path)
+            print_line(result.trial.id)
         store.finish_run(run, "done")
 
 
 def hold(folder, _):
-    """Hold the writer's lock until the parent says to go on, or kills."""
+    """Hold the writer's lock until the parent continues or kills this process."""
     with Store.open(folder, write=True) as store:
         begin(store)
-        say("held")
+        print_line("held")
         sys.stdin.readline()
 
 
 def overflow(folder, limit):
-    """Record into a disk that has no more room; ``limit`` stands for one where there is none."""
+    """Record onto a full disk; ``limit`` simulates one."""
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     stored = []
@@ -143,34 +143,34 @@ def overflow(folder, limit):
         with Store.open(folder, write=True) as store:
             run = begin(store)
             for i in range(10_000):
-                found, path = finish_in(store.workdir(run), i)
-                store.record(run, found, source=path)
-                stored.append(found.trial.id)
+                result, path = finish_in(store.workdir(run), i)
+                store.record(run, result, source=path)
+                stored.append(result.trial.id)
     except StoreError as error:
         message = str(error)
     except OSError as error:  # the worker's own file did not fit: the store has to be right still
         message = f"worker: {error}"
     with Store.open(folder) as store:
-        found = [o.trial.id for o, _ in store.outcomes()]
+        result = [o.trial.id for o, _ in store.outcomes()]
     with sqlite3.connect(f"file:{folder}/harness.db?mode=ro", uri=True) as database:
         whole = database.execute("PRAGMA integrity_check").fetchone()[0]
-    say(json.dumps({"message": message, "stored": stored, "found": found, "whole": whole}))
+    print_line(json.dumps({"message": message, "stored": stored, "found": result, "whole": whole}))
 
 
 def look(folder, _):
     """Read a store, then try to write to it."""
-    found, message = None, ""
+    result, message = None, ""
     try:
         with Store.open(folder) as store:
-            found = len(store.outcomes())
+            result = len(store.outcomes())
         Store.open(folder, write=True).close()
     except StoreError as error:
         message = str(error)
-    say(json.dumps({"message": message, "found": found}))
+    print_line(json.dumps({"message": message, "found": result}))
 
 
 def die_writing(folder, _):
-    """Be killed in the middle of a transaction that has reached the file already."""
+    """Be killed within a transaction that has already reached the file."""
     database = sqlite3.connect(Path(folder) / "harness.db", isolation_level=None)
     database.execute("PRAGMA cache_size = 1")
     database.execute("BEGIN IMMEDIATE")
@@ -179,7 +179,7 @@ def die_writing(folder, _):
     os.kill(os.getpid(), 9)
 
 
-def say(line):
+def print_line(line):
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

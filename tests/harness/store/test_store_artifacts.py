@@ -1,4 +1,4 @@
-"""Array files that were lost, changed, or never were what they claim."""
+"""Tests of array files that are lost, changed or invalid."""
 
 import io
 import os
@@ -24,7 +24,7 @@ def taken(kept, tmp_path, content):
     return kept.take({"any": tmp_path / "source"})["any"]
 
 
-def test_arrays_of_every_plain_kind_come_back(kept, tmp_path):
+def test_arrays_of_every_plain_dtype_are_read_back(kept, tmp_path):
     arrays = {
         "float": np.linspace(0, 1, 12).reshape(3, 4),
         "fortran": np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)),
@@ -35,14 +35,14 @@ def test_arrays_of_every_plain_kind_come_back(kept, tmp_path):
         "record": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
     }
     write_arrays(tmp_path / "all.npz", arrays)
-    found = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
-    assert found.keys() == arrays.keys()
+    result = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
+    assert result.keys() == arrays.keys()
     for name, array in arrays.items():
-        np.testing.assert_array_equal(found[name], array)
-        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(result[name], array)
+        assert result[name].dtype == array.dtype
 
 
-def test_a_changed_file_is_not_believed_and_is_healed_when_taken_again(kept, tmp_path):
+def test_changed_file_is_refused_and_replaced_when_stored_again(kept, tmp_path):
     stored = taken(kept, tmp_path, b"0" * 5000)
     path = kept.path(stored.sha256)
     path.write_bytes(b"0" * 4999 + b"1")
@@ -54,18 +54,18 @@ def test_a_changed_file_is_not_believed_and_is_healed_when_taken_again(kept, tmp
     assert list(kept.files()) == [path]
 
 
-def test_a_missing_file_is_told_with_what_to_do(kept):
+def test_missing_file_is_reported_with_advice(kept):
     with pytest.raises(StoreError, match="are missing; run the experiment again"):
         kept.load("ab" * 32)
 
 
 @pytest.mark.parametrize("name", ["../../x", "", "AB" * 32, "ab" * 31 + "/x", "ab" * 32 + "\n"])
-def test_what_is_no_hash_never_becomes_a_path(kept, name):
+def test_invalid_hash_never_becomes_a_path(kept, name):
     with pytest.raises(StoreError, match="no SHA-256"):
         kept.load(name)
 
 
-def test_a_link_or_a_pipe_is_not_followed(kept, tmp_path):
+def test_link_or_pipe_is_not_followed(kept, tmp_path):
     stored = taken(kept, tmp_path, b"content")
     path = kept.path(stored.sha256)
     path.rename(tmp_path / "elsewhere")
@@ -78,20 +78,20 @@ def test_a_link_or_a_pipe_is_not_followed(kept, tmp_path):
         kept.load(stored.sha256)
 
 
-def test_a_pickle_is_refused(kept, tmp_path):
+def test_pickle_is_refused(kept, tmp_path):
     buffer = io.BytesIO()
     np.savez(buffer, x=np.array([{"a": 1}], dtype=object))
     with pytest.raises(StoreError, match="plain arrays"):
         kept.load(taken(kept, tmp_path, buffer.getvalue()).sha256)
 
 
-def test_what_is_no_archive_of_arrays_is_refused(kept, tmp_path):
+def test_file_that_is_no_array_archive_is_refused(kept, tmp_path):
     for content in (b"", b"PK\x03\x04", b"\x80\x04K\x01.", archive({"x.npy": b"no array"})):
         with pytest.raises(StoreError):
             kept.load(taken(kept, tmp_path, content).sha256)
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(kept, tmp_path, monkeypatch):
+def test_decompression_bomb_is_refused_before_unpacking(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(artifacts, "MAX_FILE", 10_000_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, x=np.zeros(2_000_000))
@@ -105,7 +105,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(kept, tmp_path, monkeypatch):
         taken(kept, tmp_path, b"0" * 10_000_001)
 
 
-def test_an_array_that_claims_to_be_huge_is_refused(kept, tmp_path):
+def test_array_declaring_a_huge_size_is_refused(kept, tmp_path):
     buffer = io.BytesIO()
     np.save(buffer, np.zeros(8))
     lying = buffer.getvalue().replace(b"(8,), }" + b" " * 12, b"(8000000000000,), }")
@@ -114,8 +114,8 @@ def test_an_array_that_claims_to_be_huge_is_refused(kept, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_damage_to_a_consistent_archive_never_gets_through(kept, tmp_path, seed):
-    """Damage that a matching hash covers, as a stranger's store may have it."""
+def test_random_damage_to_a_consistent_archive_is_always_detected(kept, tmp_path, seed):
+    """Damage with a matching hash, as in a foreign store."""
     random = np.random.default_rng(seed)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, x=np.arange(50.0), y=np.array(["a", "b"]))
@@ -125,10 +125,10 @@ def test_random_damage_to_a_consistent_archive_never_gets_through(kept, tmp_path
         where = random.integers(len(broken), size=random.integers(1, 6))
         broken[where] = random.integers(256, size=len(where))
         try:
-            found = kept.load(taken(kept, tmp_path, broken.tobytes()).sha256)
+            result = kept.load(taken(kept, tmp_path, broken.tobytes()).sha256)
         except StoreError:
             continue
-        assert all(isinstance(array, np.ndarray) for array in found.values())
+        assert all(isinstance(array, np.ndarray) for array in result.values())
 
 
 def archive(members):

@@ -1,4 +1,4 @@
-"""What cleaning takes out, what it leaves, and where it never reaches."""
+"""Tests of cleaning a store: what is removed, kept and never touched."""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ def state(store):
     return [(run, store.outcomes(run["id"]), store.duels(run["id"])) for run in store.runs()]
 
 
-def test_nothing_asked_and_nothing_unused_removes_nothing(store):
+def test_nothing_requested_and_nothing_unused_removes_nothing(store):
     before = state(store), files(store.folder)
     for dry in (True, False):
         removed = clean(store, dry_run=dry)
@@ -39,7 +39,7 @@ def test_nothing_asked_and_nothing_unused_removes_nothing(store):
     assert (state(store), files(store.folder)) == before
 
 
-def test_arrays_that_no_row_names_are_listed_then_removed(store):
+def test_unreferenced_arrays_are_listed_then_removed(store):
     before = state(store), files(store.folder)
     stray = store.folder / "artifacts" / "00" / ("1" * 62 + ".npz")
     stray.parent.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def test_arrays_that_no_row_names_are_listed_then_removed(store):
     assert (state(store), files(store.folder)) == before
 
 
-def test_a_dry_run_lists_what_the_real_one_removes(store):
+def test_dry_run_lists_what_the_real_one_removes(store):
     first = store.runs()[1]["id"]
     before = state(store), files(store.folder), store.counts()
     listed = clean(store, runs=[first])
@@ -69,7 +69,7 @@ def test_a_dry_run_lists_what_the_real_one_removes(store):
     assert clean(store).files == ()
 
 
-def test_what_another_run_reused_outlives_its_run(store, kit):
+def test_results_reused_by_another_run_are_kept(store, kit):
     first, second = store.runs()[1]["id"], store.runs()[0]["id"]
     before = store.outcomes(second)
     clean(store, runs=[first], dry_run=False)
@@ -86,7 +86,7 @@ def test_what_another_run_reused_outlives_its_run(store, kit):
     assert files(store.folder) == []
 
 
-def test_runs_go_by_age(store):
+def test_runs_are_removed_by_age(store):
     began = datetime.fromisoformat(store.runs()[1]["started"])
     assert clean(store, before=began).runs == ()
     assert len(clean(store, before=datetime.now(UTC) + timedelta(days=1)).runs) == 2
@@ -94,14 +94,14 @@ def test_runs_go_by_age(store):
     assert clean(store, before=east).runs == (store.runs()[1]["id"],)
 
 
-def test_an_unknown_run_removes_nothing(store):
+def test_unknown_run_removes_nothing(store):
     before = state(store)
     with pytest.raises(ConfigError):
         clean(store, runs=["latest", "nowhere"], dry_run=False)
     assert state(store) == before
 
 
-def test_cleaning_gives_the_room_back(store, kit):
+def test_cleaning_frees_disk_space(store, kit):
     run = kit.begin(store)
     big = [kit.outcome(of=kit.trial(100 + i), facts={"x": "y" * 10_000}) for i in range(100)]
     store.record_all(run, big)
@@ -123,6 +123,6 @@ def test_nothing_behind_a_link_is_removed(store, tmp_path):
     assert (precious / "photo.npz").read_text() == "x"
 
 
-def test_a_reader_cannot_clean(full):
+def test_reader_cannot_clean(full):
     with Store.open(full) as store, pytest.raises(StoreError, match="reading only"):
         clean(store)

@@ -1,4 +1,4 @@
-"""Two writers, readers that hold on, full disks, read-only folders: nothing is lost."""
+"""Tests of two writers, long readers, full disks and read-only folders: nothing is lost."""
 
 import json
 import sqlite3
@@ -20,23 +20,23 @@ def statuses(folder):
 # ------------------------------------------------------------------ writers
 
 
-def test_a_second_writer_waits_and_then_sees_what_the_first_stored(tmp_path, child):
+def test_second_writer_waits_and_then_sees_what_the_first_stored(tmp_path, child):
     first = child("hold", tmp_path)
     assert first.stdout.readline() == "held\n"
-    said = []
+    messages = []
 
     def let_go(message):
-        said.append(message)
+        messages.append(message)
         first.stdin.close()
 
     with Store.open(tmp_path, write=True, on_wait=let_go) as store:
         assert [run["status"] for run in store.runs()] == ["interrupted"]
-    (message,) = said
+    (message,) = messages
     assert message.startswith(f"another run (pid {first.pid}, started 20")
     assert message.endswith("UTC) writes to this store; waiting")
 
 
-def test_a_second_writer_that_will_not_wait_is_told_who_writes(tmp_path, child):
+def test_second_writer_without_waiting_reports_the_writer(tmp_path, child):
     first = child("hold", tmp_path)
     first.stdout.readline()
     with pytest.raises(BusyError, match=rf"pid {first.pid}, .*run again when it has ended"):
@@ -45,7 +45,7 @@ def test_a_second_writer_that_will_not_wait_is_told_who_writes(tmp_path, child):
         assert len(reader.runs()) == 1
 
 
-def test_a_message_about_a_holder_needs_no_readable_file(tmp_path, child):
+def test_message_about_a_lock_holder_needs_no_readable_file(tmp_path, child):
     first = child("hold", tmp_path)
     first.stdout.readline()
     for content in (b"", b"\xff", b"[]", b'{"pid": "\x1b", "started": 3}'):
@@ -54,7 +54,7 @@ def test_a_message_about_a_holder_needs_no_readable_file(tmp_path, child):
             Store.open(tmp_path, write=True, wait=False)
 
 
-def test_the_lock_of_a_killed_writer_is_free(tmp_path, child):
+def test_lock_of_a_killed_writer_is_free(tmp_path, child):
     first = child("hold", tmp_path)
     first.stdout.readline()
     first.kill()
@@ -63,7 +63,7 @@ def test_the_lock_of_a_killed_writer_is_free(tmp_path, child):
         assert store.run()["status"] == "interrupted"
 
 
-def test_a_process_does_not_wait_for_itself(tmp_path):
+def test_process_does_not_wait_for_itself(tmp_path):
     with Store.open(tmp_path, write=True):
         with pytest.raises(StoreError, match="this process already writes"):
             Store.open(tmp_path, write=True)
@@ -72,7 +72,7 @@ def test_a_process_does_not_wait_for_itself(tmp_path):
     Store.open(tmp_path, write=True, on_wait=pytest.fail).close()
 
 
-def test_a_store_that_cannot_be_opened_leaves_no_lock(tmp_path):
+def test_store_that_cannot_be_opened_leaves_no_lock(tmp_path):
     (tmp_path / DATABASE).write_text("no database\n" * 100)
     for _ in range(2):
         with pytest.raises(StoreError, match="not a database"):
@@ -82,26 +82,24 @@ def test_a_store_that_cannot_be_opened_leaves_no_lock(tmp_path):
 # ------------------------------------------------------------------ readers
 
 
-def test_a_writer_outwaits_a_stranger_that_holds_a_cursor(full, kit, monkeypatch):
+def test_writer_waits_for_a_foreign_reader_with_an_open_cursor(full, kit, monkeypatch):
     monkeypatch.setattr(connect, "BUSY_SLICE", 0.01)
     with closing(sqlite3.connect(full / DATABASE)) as stranger:
         cursor = stranger.execute("SELECT phase FROM sample")
         cursor.fetchone()
-        said = []
+        messages = []
 
         def let_go(message):
-            said.append(message)
+            messages.append(message)
             cursor.close()
 
         with Store.open(full, write=True, on_wait=let_go) as store:
             store.record(kit.begin(store), kit.outcome(50))
             assert store.counts("latest")["done"] == 1
-    assert said == [f"another program reads {full / DATABASE}; waiting until it is done"]
+    assert messages == [f"another program reads {full / DATABASE}; waiting until it is done"]
 
 
-def test_a_writer_that_will_not_wait_says_who_is_in_the_way_and_loses_nothing(
-    full, kit, monkeypatch
-):
+def test_writer_without_waiting_names_the_holder_and_loses_nothing(full, kit, monkeypatch):
     monkeypatch.setattr(connect, "BUSY_SLICE", 0.01)
     with Store.open(full, write=True, wait=False) as store:
         run = kit.begin(store)
@@ -117,7 +115,7 @@ def test_a_writer_that_will_not_wait_says_who_is_in_the_way_and_loses_nothing(
         assert [o.trial for o, _ in store.outcomes(run)] == [outcome.trial]
 
 
-def test_a_reader_sees_whole_outcomes_while_a_writer_writes(full, kit):
+def test_reader_sees_complete_outcomes_during_writes(full, kit):
     done, seen = threading.Event(), []
 
     def read():
@@ -139,7 +137,7 @@ def test_a_reader_sees_whole_outcomes_while_a_writer_writes(full, kit):
     assert statuses(full) == [Status.DONE] * 60
 
 
-def test_an_idle_reader_holds_no_lock(full, kit, monkeypatch):
+def test_idle_reader_holds_no_lock(full, kit, monkeypatch):
     monkeypatch.setattr(connect, "BUSY_SLICE", 0.01)
     with Store.open(full) as reader, Store.open(full, write=True, wait=False) as store:
         before = reader.outcomes()
@@ -150,38 +148,38 @@ def test_an_idle_reader_holds_no_lock(full, kit, monkeypatch):
 # ------------------------------------------------------------------ disks
 
 
-def check_full(told):
-    assert told["whole"] == "ok"
-    assert len(told["stored"]) > 3
-    assert told["found"][: len(told["stored"])] == told["stored"]
-    assert len(told["found"]) <= len(told["stored"]) + 1
+def check_full(message):
+    assert message["whole"] == "ok"
+    assert len(message["stored"]) > 3
+    assert message["found"][: len(message["stored"])] == message["stored"]
+    assert len(message["found"]) <= len(message["stored"]) + 1
 
 
-def test_a_file_that_may_not_grow_keeps_what_was_stored(tmp_path, child):
-    told = json.loads(child("overflow", tmp_path, 200_000).stdout.readline())
-    check_full(told)
-    assert "harness.db" in told["message"]
+def test_file_that_may_not_grow_keeps_stored_results(tmp_path, child):
+    data = json.loads(child("overflow", tmp_path, 200_000).stdout.readline())
+    check_full(data)
+    assert "harness.db" in data["message"]
 
 
-def test_a_full_disk_keeps_what_was_stored(tmp_path, child, mounted):
+def test_full_disk_keeps_stored_results(tmp_path, child, mounted):
     prefix = mounted(f"mount -t tmpfs -o size=600k tmpfs '{tmp_path}'")
-    told = json.loads(child("overflow", tmp_path, 0, prefix=prefix).stdout.readline())
-    check_full(told)
-    assert any(word in told["message"] for word in ("no room", "full", "No space"))
+    data = json.loads(child("overflow", tmp_path, 0, prefix=prefix).stdout.readline())
+    check_full(data)
+    assert any(word in data["message"] for word in ("no room", "full", "No space"))
 
 
-def test_a_read_only_folder_is_read_and_says_why_it_is_not_written(full, child, mounted):
+def test_read_only_folder_can_be_read_and_gives_the_write_error(full, child, mounted):
     line = f"mount --bind '{full}' '{full}' && mount -o remount,ro,bind '{full}'"
-    told = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
-    assert told["found"] == 5
-    assert "check the folder's permissions" in told["message"]
+    data = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
+    assert data["found"] == 5
+    assert "check the folder's permissions" in data["message"]
 
 
-def test_a_half_written_store_in_a_read_only_folder_is_told(full, child, mounted):
+def test_half_written_store_in_a_read_only_folder_is_reported(full, child, mounted):
     child("die_writing", full).wait()
     line = f"mount --bind '{full}' '{full}' && mount -o remount,ro,bind '{full}'"
-    told = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
-    assert told["found"] is None
-    assert "check the folder's permissions" in told["message"]
+    data = json.loads(child("look", full, prefix=mounted(line)).stdout.readline())
+    assert data["found"] is None
+    assert "check the folder's permissions" in data["message"]
     with Store.open(full) as store:  # where it may be undone, it is
         assert [o.reason for o, _ in store.outcomes()] == ["", "why", "why", "", "why"]

@@ -1,4 +1,4 @@
-"""Random damage to the database file: a question is answered, or refused with a StoreError."""
+"""Random damage to the database file: queries are answered or raise StoreError."""
 
 import os
 import random
@@ -10,8 +10,8 @@ from harness.core.errors import HarnessError
 from harness.store import DATABASE, Store
 
 
-def ask_everything(folder, kit, write):
-    """Ask a store all that can be asked; only a HarnessError may come out of each question."""
+def run_every_query(folder, kit, write):
+    """Run every query of a store; each may raise a HarnessError only."""
     try:
         store = Store.open(folder, write=write, wait=False)
     except HarnessError:
@@ -47,7 +47,7 @@ def ask_everything(folder, kit, write):
 
 
 def damage(content, chance):
-    """Return the bytes with a few flipped, overwritten, swapped or cut off."""
+    """Return the bytes with a few flipped, overwritten, swapped or removed."""
     broken = bytearray(content)
     match chance.choice(["flip", "flip", "fill", "page", "cut"]):
         case "flip":
@@ -65,25 +65,25 @@ def damage(content, chance):
 
 
 def fuzz(folder, kit, chance, go_on):
-    """Damage a sound store again and again; return how many questions were answered and asked."""
+    """Damage a valid store repeatedly; return the numbers of answered and of all queries."""
     content = (folder / DATABASE).read_bytes()
     rounds = answered = 0
     while go_on(rounds):
         for file in folder.glob(f"{DATABASE}*"):
             file.unlink()
         (folder / DATABASE).write_bytes(damage(content, chance))
-        answered += ask_everything(folder, kit, write=chance.random() < 0.3)
+        answered += run_every_query(folder, kit, write=chance.random() < 0.3)
         rounds += 1
     return rounds, answered
 
 
-def test_a_damaged_store_answers_or_refuses(full, kit):
+def test_damaged_store_is_read_or_refused(full, kit):
     rounds, answered = fuzz(full, kit, random.Random(3), lambda rounds: rounds < 250)
     assert 0 < answered < rounds * 14
 
 
 @pytest.mark.slow
-def test_a_long_campaign_of_damage_finds_nothing(full, kit):
+def test_long_damage_campaign_finds_no_failure(full, kit):
     """``FUZZ_EACH`` seconds or else ``FUZZ_SECONDS`` long (600), from ``FUZZ_SEED``."""
     share = os.environ.get("FUZZ_SECONDS", "600")
     end = time.monotonic() + float(os.environ.get("FUZZ_EACH", share))

@@ -1,4 +1,4 @@
-"""Runs that are killed at any moment: what was stored stays, what was finished is found."""
+"""Tests of killed runs: stored results stay, finished results are found."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from harness.store import DATABASE, Store, artifacts, leftovers
 from harness.store.artifacts import Stored
 
 
-def test_a_reader_undoes_what_a_killed_writer_left_half_written(full, child):
+def test_reader_rolls_back_the_writes_of_a_killed_writer(full, child):
     with Store.open(full) as early:
         before = early.outcomes()
         child("die_writing", full).wait()
@@ -24,7 +24,7 @@ def test_a_reader_undoes_what_a_killed_writer_left_half_written(full, child):
         assert late.outcomes() == before
 
 
-def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
+def test_finished_trials_of_a_killed_run_are_stored_by_the_next(tmp_path, kit):
     with Store.open(tmp_path, write=True) as store:
         run = kit.begin(store)
         store.plan_trials(run, [kit.trial(i) for i in range(6)])
@@ -51,9 +51,7 @@ def test_what_a_killed_run_had_finished_is_stored_by_the_next(tmp_path, kit):
     assert list(tmp_path.rglob(".part*")) == []
 
 
-def test_what_a_killed_run_had_finished_is_found_in_a_folder_named_relatively(
-    tmp_path, kit, monkeypatch
-):
+def test_finished_trials_of_a_killed_run_are_found_in_a_relative_folder(tmp_path, kit, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with Store.open("results", write=True) as store:
         run = kit.begin(store)
@@ -63,9 +61,7 @@ def test_what_a_killed_run_had_finished_is_found_in_a_folder_named_relatively(
         assert [o.trial.seed for o, _ in store.outcomes(run)] == [0]
 
 
-def test_what_is_too_large_for_the_store_does_not_keep_the_next_from_beginning(
-    tmp_path, kit, monkeypatch
-):
+def test_oversized_leftovers_do_not_block_the_next_run(tmp_path, kit, monkeypatch):
     with Store.open(tmp_path, write=True) as store:
         run = kit.begin(store)
         store.plan_trials(run, [kit.trial(0), kit.trial(1)])
@@ -80,7 +76,7 @@ def test_what_is_too_large_for_the_store_does_not_keep_the_next_from_beginning(
     assert list(tmp_path.glob(".work*")) == []
 
 
-def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):
+def test_work_folder_that_is_a_link_is_not_removed(tmp_path, kit):
     with Store.open(tmp_path / "results", write=True) as store:
         run = kit.begin(store)
     (tmp_path / "mine").mkdir()
@@ -92,47 +88,47 @@ def test_a_work_folder_that_is_a_link_is_left_alone(tmp_path, kit):
 
 
 def kill_and_check(folder, child, kit, planned, chance):
-    """Start a run, kill it after a few outcomes and a moment, and check all that is stored.
+    """Start a run, kill it after a few outcomes and a random delay, and check the stored results.
 
     Return the ids of the trials that the run had been told were stored.
     """
     process = child("fill", folder, planned)
-    told = [process.stdout.readline().strip() for _ in range(chance.randint(1, 6))]
+    messages = [process.stdout.readline().strip() for _ in range(chance.randint(1, 6))]
     time.sleep(chance.uniform(0, 0.01))
     process.kill()
-    told += process.stdout.read().split()
+    messages += process.stdout.read().split()
     with Store.open(folder, write=True) as store:
-        found = [outcome for outcome, _ in store.outcomes()]
+        results = [outcome for outcome, _ in store.outcomes()]
         assert {run["status"] for run in store.runs()} == {"interrupted"}
-        for outcome in found:
+        for outcome in results:
             assert outcome.samples == kit.SAMPLES
             assert len(outcome.arrays) == 2
             assert all(store.artifacts.holds(Stored(a, 3000)) for a in outcome.arrays.values())
-        assert store.counts()["outcomes"] == len(found)  # nothing was run twice
-        assert len(found) + len(store.pending()) == planned
+        assert store.counts()["outcomes"] == len(results)  # nothing was run twice
+        assert len(results) + len(store.pending()) == planned
     assert list(folder.glob(".work*")) == []
     with closing(sqlite3.connect(folder / DATABASE)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-    return told
+    return messages
 
 
 def kill_campaign(folder, child, kit, rounds, seed):
-    chance, told = random.Random(seed), []
+    chance, messages = random.Random(seed), []
     for _ in range(rounds):
-        told += kill_and_check(folder, child, kit, 30 * rounds, chance)
+        messages += kill_and_check(folder, child, kit, 30 * rounds, chance)
         with Store.open(folder) as store:
-            assert set(store.known(told)) == set(told)  # nothing was lost
-    return told
+            assert set(store.known(messages)) == set(messages)  # nothing was lost
+    return messages
 
 
-def test_a_run_killed_again_and_again_loses_nothing(tmp_path, child, kit):
+def test_repeatedly_killed_run_loses_nothing(tmp_path, child, kit):
     assert len(kill_campaign(tmp_path, child, kit, 20, 20261121)) >= 20
 
 
 @pytest.mark.slow
-def test_a_long_campaign_of_kills_loses_nothing(tmp_path, child, kit):
+def test_long_kill_campaign_loses_nothing(tmp_path, child, kit):
     """``KILL_ROUNDS`` kills at moments drawn from ``KILL_SEED``."""
     rounds = int(os.environ.get("KILL_ROUNDS", "200"))
-    told = kill_campaign(tmp_path, child, kit, rounds, int(os.environ.get("KILL_SEED", "1")))
-    print(f"\n{rounds} kills, {len(told)} outcomes told as stored before them, none lost")  # noqa: T201
+    message = kill_campaign(tmp_path, child, kit, rounds, int(os.environ.get("KILL_SEED", "1")))
+    print(f"\n{rounds} kills, {len(message)} outcomes told as stored before them, none lost")  # noqa: T201

@@ -1,4 +1,4 @@
-"""Files that are old, new, foreign, damaged or missing, and how a store is brought up to date."""
+"""Tests of old, new, foreign, damaged and missing stores, and of migrations."""
 
 import sqlite3
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 from harness.core.errors import HarnessError, StoreError
 from harness.store import DATABASE, Store, schema
 
-# What came after version 1 in a world to come: a column with a meaning, made from the old rows.
+# A hypothetical version after 1: a new column, computed from the old rows.
 SECOND = """
 ALTER TABLE run ADD COLUMN title TEXT NOT NULL DEFAULT '';
 UPDATE run SET title = upper(name);
@@ -55,7 +55,7 @@ def later(monkeypatch, *steps):
     monkeypatch.setattr(schema, "MIGRATIONS", (schema.MIGRATIONS[0], *steps))
 
 
-def test_a_new_store_carries_its_mark_and_version(tmp_path):
+def test_new_store_has_its_mark_and_version(tmp_path):
     Store.open(tmp_path / "deep" / "results", write=True).close()
     path = tmp_path / "deep" / "results" / DATABASE
     assert ask(path, "PRAGMA application_id") == [(schema.APPLICATION_ID,)]
@@ -66,7 +66,7 @@ def test_a_new_store_carries_its_mark_and_version(tmp_path):
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_an_older_store_is_brought_up_to_date_after_a_backup(first, monkeypatch, write):
+def test_older_store_is_migrated_after_a_backup(first, monkeypatch, write):
     later(monkeypatch, SECOND, THIRD)
     with Store.open(first, write=write) as store:
         assert store.run()["name"] == "old"
@@ -78,7 +78,7 @@ def test_an_older_store_is_brought_up_to_date_after_a_backup(first, monkeypatch,
     assert list(first.glob("*.part")) == []
 
 
-def test_a_backup_that_a_killed_process_began_is_removed(first, monkeypatch):
+def test_backup_begun_by_a_killed_process_is_removed(first, monkeypatch):
     later(monkeypatch, SECOND)
     (first / f"{DATABASE}.schema1-20200101T000000Z.backup.part").write_bytes(b"half")
     Store.open(first, write=True).close()
@@ -86,13 +86,13 @@ def test_a_backup_that_a_killed_process_began_is_removed(first, monkeypatch):
     assert len(list(first.glob("*.backup"))) == 1
 
 
-def test_a_store_of_this_version_is_not_backed_up(first, monkeypatch):
+def test_current_store_is_not_backed_up(first, monkeypatch):
     later(monkeypatch)
     Store.open(first, write=True).close()
     assert list(first.glob("*.backup")) == []
 
 
-def test_a_migration_that_fails_leaves_the_old_store(first, monkeypatch):
+def test_failed_migration_keeps_the_old_store(first, monkeypatch):
     later(monkeypatch, SECOND, "ALTER TABLE nowhere ADD COLUMN x TEXT")
     with pytest.raises(StoreError, match="cannot be migrated"):
         Store.open(first, write=True)
@@ -100,7 +100,7 @@ def test_a_migration_that_fails_leaves_the_old_store(first, monkeypatch):
     assert "title" not in {row[1] for row in ask(first / DATABASE, "PRAGMA table_info(run)")}
 
 
-def test_a_migration_that_orphans_rows_is_undone(first, monkeypatch):
+def test_migration_that_orphans_rows_is_rolled_back(first, monkeypatch):
     change(first / DATABASE, "INSERT INTO event VALUES (1, 1, 'now', 'note', '{}')")
     later(monkeypatch, "DELETE FROM run")
     with pytest.raises(StoreError, match="name missing rows"):
@@ -126,7 +126,7 @@ class Refusing(sqlite3.Connection):
         raise error
 
 
-def test_a_newer_store_is_refused_and_left_alone(full):
+def test_newer_store_is_refused_and_unchanged(full):
     change(full / DATABASE, "PRAGMA user_version = 99")
     before = (full / DATABASE).read_bytes()
     for write in (True, False):
@@ -136,7 +136,7 @@ def test_a_newer_store_is_refused_and_left_alone(full):
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path, write):
+def test_foreign_database_is_refused_and_unchanged(tmp_path, write):
     change(tmp_path / DATABASE, "CREATE TABLE bookmark (url TEXT)")
     before = (tmp_path / DATABASE).read_bytes()
     with pytest.raises(StoreError, match="another program"):
@@ -145,40 +145,40 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path, write
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_a_file_that_is_no_database_is_refused(tmp_path, write):
+def test_file_that_is_no_database_is_refused(tmp_path, write):
     (tmp_path / DATABASE).write_text("name,score\n" * 1000)
     with pytest.raises(StoreError, match="not a database of this harness; move it aside"):
         Store.open(tmp_path, write=write)
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path, write):
+def test_folder_in_place_of_the_file_is_refused(tmp_path, write):
     (tmp_path / DATABASE).mkdir()
     with pytest.raises(StoreError):
         Store.open(tmp_path, write=write)
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
+def test_file_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "results").write_text("")
     with pytest.raises(StoreError, match="results"):
         Store.open(tmp_path / "results", write=True)
 
 
-def test_an_empty_file_becomes_an_empty_store(tmp_path):
+def test_empty_file_becomes_an_empty_store(tmp_path):
     (tmp_path / DATABASE).touch()
     with Store.open(tmp_path) as store:
         assert store.runs() == []
 
 
 @pytest.mark.parametrize("keep", [0.2, 0.5, 0.9])
-def test_a_truncated_store_is_told_as_damaged(full, keep):
+def test_truncated_store_is_reported_as_damaged(full, keep):
     content = (full / DATABASE).read_bytes()
     (full / DATABASE).write_bytes(content[: int(len(content) * keep)])
     with pytest.raises(StoreError, match=r"is damaged .* move it aside \(mv .*harness.db"):
         Store.open(full, write=True)
 
 
-def test_a_store_with_a_damaged_page_is_not_written_to(full):
+def test_store_with_a_damaged_page_is_not_written_to(full):
     content = bytearray((full / DATABASE).read_bytes())
     content[8192:12288] = b"\xff" * 4096
     (full / DATABASE).write_bytes(content)
@@ -196,14 +196,14 @@ def test_a_store_with_a_damaged_page_is_not_written_to(full):
         "DROP TABLE sample; CREATE TABLE sample (outcome, position, phase, wall, cpu, peak, cold)",
     ],
 )
-def test_tables_that_are_not_ours_are_never_read(full, script):
+def test_foreign_tables_are_never_read(full, script):
     change(full / DATABASE, script)
     for write in (True, False):
         with pytest.raises(StoreError, match="tables are not those"):
             Store.open(full, write=write)
 
 
-def test_a_table_and_a_view_of_the_users_own_do_no_harm(full):
+def test_additional_user_tables_and_views_do_no_harm(full):
     change(full / DATABASE, "CREATE TABLE my_notes (x); CREATE VIEW mine AS SELECT * FROM run")
     with Store.open(full, write=True) as store:
         assert len(store.runs()) == 1
@@ -226,7 +226,7 @@ def test_a_table_and_a_view_of_the_users_own_do_no_harm(full):
         "UPDATE trial SET algorithm = CAST(x'ff' AS TEXT)",
     ],
 )
-def test_a_row_that_is_not_ours_is_told_as_damage(full, script):
+def test_foreign_row_is_reported_as_damage(full, script):
     change(full / DATABASE, script)
     with Store.open(full) as store:
         refused = []
@@ -240,7 +240,7 @@ def test_a_row_that_is_not_ours_is_told_as_damage(full, script):
     assert "\n" not in str(refused[0])
 
 
-def test_a_path_with_odd_characters_is_only_a_path(tmp_path):
+def test_path_with_special_characters_works(tmp_path):
     folder = tmp_path / "a?mode=memory&b#c%20 ü'\";"
     with Store.open(folder, write=True) as store:
         store.begin_run("x", {}, "", {}, [])

@@ -1,4 +1,4 @@
-"""Comparisons of trees in the store: kept, reused, brought into an older store, and cleaned."""
+"""Tests of tree comparisons in the store: kept, reused, migrated and cleaned."""
 
 import sqlite3
 from contextlib import closing
@@ -24,31 +24,31 @@ def store(tmp_path):
         yield opened
 
 
-def test_what_was_compared_comes_back_in_order(store, kit):
+def test_comparisons_are_read_back_in_order(store, kit):
     run = kit.begin(store)
     store.record_parity(run, what(1), Status.DONE, FOUND)
     store.record_parity(run, what(0), Status.FAILED, {"reason": "not exportable"})
-    (first, status, found), (second, failed, reason) = store.parities(run)
+    (first, status, result), (second, failed, reason) = store.parities(run)
     assert (first["id"], second["id"]) == (what(1)["id"], what(0)["id"])
     assert (status, failed) == (Status.DONE, Status.FAILED)
-    assert found == FOUND
+    assert result == FOUND
     assert reason == {"reason": "not exportable"}
     assert first["dataset"] == "wine"
 
 
-def test_a_known_comparison_is_reused_by_a_later_run(store, kit):
+def test_stored_comparison_is_reused_by_a_later_run(store, kit):
     store.record_parity(kit.begin(store), what(0), Status.DONE, FOUND)
     store.record_parity("latest", what(1), Status.FAILED, {})
     ids = [what(i)["id"] for i in range(3)]
     assert store.known_parities(ids) == {ids[0]: Status.DONE, ids[1]: Status.FAILED}
     later = kit.begin(store)
     store.attach_parities(later, ids[0])
-    assert [found for _, _, found in store.parities(later)] == [FOUND]
+    assert [result for _, _, result in store.parities(later)] == [FOUND]
     with pytest.raises(StoreError, match="the parity p000000000000002 has no outcome"):
         store.attach_parities(later, ids[2])
 
 
-def test_a_run_keeps_what_it_had_when_the_trees_are_compared_again(store, kit):
+def test_run_keeps_its_comparison_when_trees_are_compared_again(store, kit):
     first = kit.begin(store)
     store.record_parity(first, what(), Status.DONE, FOUND)
     second = kit.begin(store)
@@ -58,7 +58,7 @@ def test_a_run_keeps_what_it_had_when_the_trees_are_compared_again(store, kit):
     assert store.findings_of([what()["id"], what(1)["id"]]) == {what()["id"]: {"splits": {}}}
 
 
-def test_cleaning_removes_what_only_the_removed_run_had(store, kit):
+def test_cleaning_removes_comparisons_of_the_removed_run_only(store, kit):
     first = kit.begin(store)
     store.record_parity(first, what(0), Status.DONE, FOUND)
     store.record_parity(first, what(1), Status.DONE, FOUND)
@@ -73,7 +73,7 @@ def test_cleaning_removes_what_only_the_removed_run_had(store, kit):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-def test_a_store_of_before_takes_comparisons_after_it_was_brought_up_to_date(tmp_path, kit):
+def test_older_store_accepts_comparisons_after_migration(tmp_path, kit):
     folder = tmp_path / "results"
     folder.mkdir()
     with closing(sqlite3.connect(folder / DATABASE)) as connection:
@@ -90,7 +90,7 @@ def test_a_store_of_before_takes_comparisons_after_it_was_brought_up_to_date(tmp
     assert backup.stat().st_size > 0
 
 
-def test_a_damaged_row_is_told_as_a_damaged_store(store, kit):
+def test_damaged_row_is_reported_as_a_damaged_store(store, kit):
     run = kit.begin(store)
     store.record_parity(run, what(), Status.DONE, FOUND)
     with store.writing() as database:

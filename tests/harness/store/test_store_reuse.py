@@ -1,4 +1,4 @@
-"""Which outcomes count again: successes always, failures where nothing has changed for them."""
+"""Tests of the reuse of outcomes: successes always, failures if nothing has changed."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ def failed(kit, number, status, **facts):
 
 @pytest.fixture
 def stored(tmp_path, kit):
-    """A store in which trial 0 succeeded, 1 was late, 2 too big, 3 raised, 4 never began."""
+    """A store: trial 0 succeeded, 1 timed out, 2 exceeded memory, 3 raised, 4 never began."""
     with Store.open(tmp_path, write=True) as store:
         fill(store, kit)
         yield store
@@ -52,7 +52,7 @@ def fill(store, kit):
         (600.0, 0, {0, 3}),  # no cap is wider than any
     ],
 )
-def test_a_failure_under_a_narrower_limit_does_not_count(stored, kit, timeout, memory, counting):
+def test_failure_under_a_narrower_limit_does_not_count(stored, kit, timeout, memory, counting):
     job = job_of(kit, map(kit.trial, range(6)), timeout=timeout, memory=memory)
     assert set(reusable(stored, [job])) == {kit.trial(i).id for i in counting}
     assert set(reusable(stored, [job], retry_failed=True)) == {kit.trial(0).id}
@@ -64,7 +64,7 @@ def test_limits_are_those_of_each_job(stored, kit):
     assert set(reusable(stored, [wide, narrow])) == {kit.trial(2).id}
 
 
-def test_what_an_older_version_stored_without_limits_counts():
+def test_results_of_older_versions_without_limits_count():
     assert not may_end_otherwise(Status.TIMEOUT, {"failed_in": "fit"}, Limits(timeout=1e6))
     assert not may_end_otherwise(Status.OUT_OF_MEMORY, {}, Limits())
     # the machine itself was too small then: there was no cap
@@ -79,14 +79,14 @@ AGAIN = pytest.mark.parametrize(("timeout", "again"), [(60.0, False), (30.0, Fal
 
 
 def within(kit, timeout):
-    """Return a duel whose sides have so many seconds."""
+    """Return a duel whose sides have a limit in seconds."""
     duel = kit.duel_outcome().duel
     a, b = (dataclasses.replace(side, limits=Limits(timeout)) for side in (duel.a, duel.b))
     return dataclasses.replace(duel, a=a, b=b)
 
 
 @AGAIN
-def test_a_duel_that_was_late_is_fought_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+def test_late_duel_is_run_again_under_a_wider_limit(tmp_path, kit, timeout, again):
     facts = {"failed_side": "b", "limits": to_json(Limits(60.0))}
     late = dataclasses.replace(kit.duel_outcome(0, Status.TIMEOUT), facts=facts)
     duel = within(kit, timeout)
@@ -98,7 +98,7 @@ def test_a_duel_that_was_late_is_fought_again_under_a_wider_limit(tmp_path, kit,
 
 
 @AGAIN
-def test_trees_that_were_late_are_compared_again_under_a_wider_limit(tmp_path, kit, timeout, again):
+def test_late_comparison_is_run_again_under_a_wider_limit(tmp_path, kit, timeout, again):
     def match(seconds):
         duel = within(kit, seconds)
         return Match(duel.a, duel.b)
@@ -109,8 +109,8 @@ def test_trees_that_were_late_are_compared_again_under_a_wider_limit(tmp_path, k
     name, workers = match(60.0).what["id"], SimpleNamespace(folder=tmp_path, supervise=late)
     with Store.open(tmp_path / "results", write=True) as store:
         run = kit.begin(store)
-        found = Comparisons(store, run, None, Progress())._match(match(60.0), workers)
-        store.record_parity(run, match(60.0).what, *found)
+        result = Comparisons(store, run, None, Progress())._match(match(60.0), workers)
+        store.record_parity(run, match(60.0).what, *result)
         known = known_matches(store, [match(timeout)], retry_failed=False)
         assert known_matches(store, [match(timeout)], retry_failed=True) == {}
     assert known == ({} if again else {name: Status.TIMEOUT})

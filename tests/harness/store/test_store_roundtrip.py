@@ -1,4 +1,4 @@
-"""What goes into a store comes out again, whatever it is."""
+"""Tests that everything stored is read back equal."""
 
 import itertools
 import json
@@ -90,17 +90,17 @@ def store(tmp_path_factory):
 
 
 @given(OUTCOMES)
-def test_an_outcome_comes_back_as_it_was(store, outcome):
+def test_outcome_is_read_back_equal(store, outcome):
     run = store.begin_run("any", {}, "", {}, [])
     recorded = store.record(run, outcome)
-    ((found, reused),) = store.outcomes(run)
-    assert repr(found) == repr(outcome) == repr(recorded)  # in which NaN equals NaN
+    ((result, reused),) = store.outcomes(run)
+    assert repr(result) == repr(outcome) == repr(recorded)  # in which NaN equals NaN
     assert not reused
     assert store.known([outcome.trial.id]) == {outcome.trial.id: outcome.status}
 
 
 @given(st.lists(BLOCKS, max_size=3).map(tuple), FAILURES, FACTS, st.sampled_from(Status))
-def test_a_duel_comes_back_as_it_was(store, kit, blocks, failure, facts, status):
+def test_duel_is_read_back_equal(store, kit, blocks, failure, facts, status):
     sides = kit.duel_outcome().duel
     duel = DuelOutcome(Duel(sides.a, sides.b, f"{next(SERIAL)}"), status, blocks, failure, facts)
     run = store.begin_run("any", {}, "", {}, [])
@@ -110,37 +110,37 @@ def test_a_duel_comes_back_as_it_was(store, kit, blocks, failure, facts, status)
 
 
 @given(JSONS)
-def test_any_json_comes_back_as_it_was(value):
+def test_any_json_is_read_back_equal(value):
     written = rows.dumps(value)
     json.loads(written, parse_constant=pytest.fail)  # strict JSON: called for NaN and infinity
     assert repr(rows.loads(written)) == repr(value)
 
 
-def test_no_other_program_meets_a_number_that_json_lacks():
+def test_nonfinite_numbers_are_stored_as_valid_json():
     assert rows.dumps({"a": [float("nan"), float("-inf")]}) == (
         '{"a":[{"$float":"nan"},{"$float":"-inf"}]}'
     )
 
 
-def test_text_that_is_no_unicode_is_kept_as_its_escape(store, kit):
+def test_invalid_unicode_is_stored_escaped(store, kit):
     run = kit.begin(store)
     odd = kit.outcome(1, Status.FAILED, failure=Failure("E", "byte \udc80", ""), of=kit.trial(9001))
     store.record(run, odd)
-    ((found, _),) = store.outcomes(run)
-    assert found.failure.message == "byte \\udc80"
+    ((result, _),) = store.outcomes(run)
+    assert result.failure.message == "byte \\udc80"
 
 
-def test_names_of_ten_kilobytes_are_only_names(store, kit):
+def test_ten_kilobyte_names_are_stored(store, kit):
     long = "<script>=cmd()|../../x\0\x1b[31m" * 400
     run = store.begin_run(long, {long: long}, long, {long: long}, [])
     store.record(run, kit.outcome(of=kit.trial(9002, algorithm=long, dataset=long, cell=long)))
-    ((found, _),) = store.outcomes(run)
-    assert (found.trial.algorithm, found.trial.dataset) == (long, long)
+    ((result, _),) = store.outcomes(run)
+    assert (result.trial.algorithm, result.trial.dataset) == (long, long)
     assert store.run(run)["name"] == long
-    assert store.history(long) == [(found, run)]
+    assert store.history(long) == [(result, run)]
 
 
-def test_arrays_come_back_and_their_files_are_taken_over(store, kit):
+def test_arrays_are_read_back_and_their_files_moved(store, kit):
     run = kit.begin(store)
     work = store.workdir(run)
     arrays = {"output": np.linspace(0, 1, 7), "classes": np.array(["a", "ü"])}
@@ -148,8 +148,8 @@ def test_arrays_come_back_and_their_files_are_taken_over(store, kit):
     (work / "o.outcome.json").write_text("{}")
     outcome = kit.outcome(of=kit.trial(9003), arrays={"../../x": "p.npz"})
     recorded = store.record(run, outcome, source=work / "o.outcome.json")
-    found = store.artifact(recorded.arrays["../../x"])
-    assert {name: value.tolist() for name, value in found.items()} == {
+    result = store.artifact(recorded.arrays["../../x"])
+    assert {name: value.tolist() for name, value in result.items()} == {
         name: value.tolist() for name, value in arrays.items()
     }
     assert list(work.iterdir()) == []
@@ -157,7 +157,7 @@ def test_arrays_come_back_and_their_files_are_taken_over(store, kit):
     assert stored == recorded
 
 
-def test_equal_arrays_are_kept_once(store, kit):
+def test_equal_arrays_are_stored_once(store, kit):
     run = kit.begin(store)
     before = store.counts()["artifacts"]
     for number in (9004, 9005):
@@ -167,7 +167,7 @@ def test_equal_arrays_are_kept_once(store, kit):
     assert store.counts()["artifacts"] == before + 1
 
 
-def test_a_file_outside_the_work_folder_is_copied_and_left(store, kit, tmp_path):
+def test_file_outside_the_work_folder_is_copied_and_kept(store, kit, tmp_path):
     write_arrays(tmp_path / "mine.npz", {"x": np.arange(3)})
     path = str(tmp_path / "mine.npz")
     recorded = store.record(
@@ -177,7 +177,7 @@ def test_a_file_outside_the_work_folder_is_copied_and_left(store, kit, tmp_path)
     assert store.artifact(recorded.arrays["predictions"])["x"].tolist() == [0, 1, 2]
 
 
-def test_an_array_file_that_is_missing_a_link_or_relative_stores_nothing(store, kit, tmp_path):
+def test_missing_linked_or_relative_array_file_stores_nothing(store, kit, tmp_path):
     run = kit.begin(store)
     (tmp_path / "link").symlink_to("/dev/zero")
     for path in (
@@ -191,7 +191,7 @@ def test_an_array_file_that_is_missing_a_link_or_relative_stores_nothing(store, 
     assert store.outcomes(run) == []
 
 
-def test_a_number_that_no_column_holds_stores_nothing(store, kit):
+def test_number_that_no_column_holds_stores_nothing(store, kit):
     run = kit.begin(store)
     for peak in (2**63, 1.5):
         with pytest.raises(StoreError):
@@ -214,7 +214,7 @@ def test_many_outcomes_are_stored_all_or_none(store, kit):
     assert len(store.outcomes(run)) == 5
 
 
-def test_an_unknown_run_is_told_with_a_neighbour(store, kit):
+def test_unknown_run_is_reported_with_a_similar_name(store, kit):
     run = kit.begin(store)
     assert store.run(run)["id"] == store.run("latest")["id"] == run
     with pytest.raises(ConfigError, match=r"unknown run .* did you mean '20"):

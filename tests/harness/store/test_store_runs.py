@@ -1,4 +1,4 @@
-"""Runs, membership, reuse, history and what a reader is told of them."""
+"""Tests of runs: membership, reuse, history and messages to a reader."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ def store(tmp_path):
         yield store
 
 
-def test_a_run_is_told_from_its_beginning_to_its_end(store, kit):
+def test_run_is_recorded_from_beginning_to_end(store, kit):
     run = kit.begin(store)
     begun = store.run(run)
     assert (begun["name"], begun["status"], begun["config_hash"]) == ("quick", "running", "c0ffee")
@@ -31,7 +31,7 @@ def test_a_run_is_told_from_its_beginning_to_its_end(store, kit):
     assert [(e["kind"], e["data"]) for e in store.events(run)] == [("warning", {"load": 3.5})]
 
 
-def test_latest_is_the_last_begun_even_where_the_clock_went_back(store, kit, monkeypatch):
+def test_latest_run_is_the_last_begun_even_if_the_clock_went_back(store, kit, monkeypatch):
     first = kit.begin(store)
     monkeypatch.setattr(write, "datetime", Earlier)
     second = kit.begin(store)
@@ -46,7 +46,7 @@ class Earlier(datetime):
         return datetime(2001, 1, 1, tzinfo=UTC)
 
 
-def test_a_run_goes_by_any_clear_part_of_its_id(store, kit, monkeypatch):
+def test_run_is_found_by_any_unambiguous_part_of_its_id(store, kit, monkeypatch):
     ends = iter(["aaaa", "aaaa", "abbb"])
     monkeypatch.setattr(write.secrets, "token_hex", lambda _: next(ends))
     first, second = kit.begin(store), kit.begin(store)  # an id that is taken is drawn again
@@ -58,7 +58,7 @@ def test_a_run_goes_by_any_clear_part_of_its_id(store, kit, monkeypatch):
         store.run("")
 
 
-def test_a_store_without_runs_says_so(store):
+def test_store_without_runs_is_reported(store):
     for ask in (store.run, store.outcomes, store.duels, store.pending, store.events):
         with pytest.raises(ConfigError, match="no runs"):
             ask()
@@ -75,13 +75,13 @@ def test_outcomes_keep_the_order_of_the_plan(store, kit):
     assert store.pending(run) == trials
     for i in (2, 3):
         store.record(run, kit.outcome(i))
-    store.record(run, kit.outcome(7))  # one that nobody planned comes last
+    store.record(run, kit.outcome(7))  # unplanned ones come last
     assert [o.trial.seed for o, _ in store.outcomes(run)] == [3, 2, 7]
     assert store.pending(run) == [kit.trial(1)]
     assert store.counts(run) == {"done": 3, "planned": 4, "reused": 0}
 
 
-def test_a_known_outcome_is_reused_and_counts(store, kit):
+def test_known_outcome_is_reused_and_counts(store, kit):
     first = kit.begin(store)
     for i in range(3):
         store.record(first, kit.outcome(i))
@@ -98,7 +98,7 @@ def test_a_known_outcome_is_reused_and_counts(store, kit):
     assert store.counts()["outcomes"] == 4
 
 
-def test_a_duel_is_reused(store, kit):
+def test_duel_is_reused(store, kit):
     first = kit.begin(store)
     store.record_duel(first, kit.duel_outcome(1))
     store.record_duel(first, kit.duel_outcome(2, Status.CRASHED))
@@ -115,7 +115,7 @@ def test_a_duel_is_reused(store, kit):
         store.attach_duels(second, ids[2])
 
 
-def test_a_failure_is_known_unless_it_is_to_be_retried(store, kit):
+def test_failure_is_known_unless_it_is_to_be_retried(store, kit):
     run = kit.begin(store)
     for i, status in enumerate(Status):
         store.record(run, kit.outcome(i, status))
@@ -124,14 +124,14 @@ def test_a_failure_is_known_unless_it_is_to_be_retried(store, kit):
     assert set(store.known(ids, retry_failed=True).values()) == {Status.DONE, Status.SKIPPED}
 
 
-def test_the_newest_attempt_counts_and_the_older_stay_in_history(store, kit):
+def test_newest_attempt_counts_and_older_ones_stay_in_history(store, kit):
     first, second = kit.begin(store), kit.begin(store)
     store.record(first, kit.outcome(1, Status.TIMEOUT))
     store.record(second, kit.outcome(1))
     other = kit.trial(1, id="0" * 16)
     store.record(second, kit.outcome(1, Status.CRASHED, of=other))
-    told = [(o.trial.id, o.status, run) for o, run in store.history(kit.trial(1).cell)]
-    assert told == [
+    messages = [(o.trial.id, o.status, run) for o, run in store.history(kit.trial(1).cell)]
+    assert messages == [
         (kit.trial(1).id, Status.TIMEOUT, first),
         (kit.trial(1).id, Status.DONE, second),
         (other.id, Status.CRASHED, second),
@@ -143,7 +143,7 @@ def test_the_newest_attempt_counts_and_the_older_stay_in_history(store, kit):
     assert store.known([kit.trial(1).id]) == {kit.trial(1).id: Status.FAILED}
 
 
-def test_an_outcome_whose_arrays_are_gone_is_not_known(full, kit):
+def test_outcome_without_its_arrays_is_not_known(full, kit):
     with Store.open(full) as store:
         outcomes = [o for o, _ in store.outcomes() if o.status is Status.DONE]
         ids = [o.trial.id for o in outcomes]
@@ -152,7 +152,7 @@ def test_an_outcome_whose_arrays_are_gone_is_not_known(full, kit):
         assert len(store.known(ids)) == 1
 
 
-def test_reuse_of_what_was_never_measured_is_refused(store, kit):
+def test_reuse_of_missing_results_is_refused(store, kit):
     run = kit.begin(store)
     store.plan_trials(run, [kit.trial(1), kit.trial(2)])
     store.record(run, kit.outcome(1))
@@ -170,7 +170,7 @@ def test_trials_are_found_by_the_start_of_either_id(store, kit):
     assert store.find("%") == store.find("_") == store.find("g") == []
 
 
-def test_an_estimate_knows_what_trials_took(store, kit):
+def test_estimate_uses_durations_of_stored_trials(store, kit):
     run = kit.begin(store)
     for i in range(3):
         slow = [kit.Sample("fit", float(i), 0.0), kit.Sample("predict", 0.5, 0.0)]
@@ -180,7 +180,7 @@ def test_an_estimate_knows_what_trials_took(store, kit):
     assert store.typical_seconds() == {("bagging", "wine"): 1.5}
 
 
-def test_a_reader_writes_nothing(full, kit):
+def test_reader_writes_nothing(full, kit):
     assert Store.exists(full)
     assert not Store.exists(full.parent)
     with Store.open(full) as store:

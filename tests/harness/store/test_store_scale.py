@@ -1,4 +1,4 @@
-"""A million outcomes: stored, and asked about, with the time that each takes."""
+"""Storing and querying a million outcomes, with the time of each step."""
 
 import dataclasses
 import os
@@ -14,13 +14,13 @@ EACH = 100_000
 
 @pytest.fixture
 def timed():
-    """Call something, say how long it took, and return what it returned."""
+    """Call a function, print its duration, and return its result."""
 
     def call(what, function):
         start = time.perf_counter()
-        found = function()
+        result = function()
         print(f"\n{what}: {time.perf_counter() - start:.3f} s", end="")  # noqa: T201
-        return found
+        return result
 
     return call
 
@@ -34,7 +34,7 @@ def outcomes_of(kit, run):
 
 
 @pytest.mark.slow
-def test_a_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
+def test_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
     with timed("open a new store", lambda: Store.open(tmp_path, write=True)) as store:
         for run in range(RUNS):
             name = kit.begin(store)
@@ -55,9 +55,9 @@ def test_a_million_outcomes_are_stored_and_found(tmp_path, kit, timed):
     with timed("open for reading", lambda: Store.open(tmp_path)) as store:
         known = timed(f"known of {len(ids)} ids", lambda: store.known(ids))
         assert len(known) == len(ids)
-        found = timed("outcomes of a run of 2003", store.outcomes)
-        assert len(found) == 2003
-        assert sum(reused for _, reused in found) == 2000
+        result = timed("outcomes of a run of 2003", store.outcomes)
+        assert len(result) == 2003
+        assert sum(reused for _, reused in result) == 2000
         assert len(timed("runs", store.runs)) == RUNS + 1
         counts = timed("counts of a run of 100000", lambda: store.counts(store.runs()[-1]["id"]))
         assert counts == {"done": EACH, "planned": EACH, "reused": 0}
@@ -71,7 +71,7 @@ def plan(store, kit, run):
     store.plan_trials(run, [kit.trial(number) for number in range(0, 20_000, 10)])
 
 
-def test_a_thousand_outcomes_are_stored_and_found_in_batches(tmp_path, kit, monkeypatch):
+def test_thousand_outcomes_are_stored_and_found_in_batches(tmp_path, kit, monkeypatch):
     monkeypatch.setattr("harness.store.fetch.BATCH", 7)
     with Store.open(tmp_path, write=True) as store:
         run = kit.begin(store)

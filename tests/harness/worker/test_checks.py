@@ -19,9 +19,9 @@ def test_finite_values_pass_unchanged(values):
 @given(arrays.arrays(np.float32, (7, 3), elements=st.floats(0.125, 1.0, width=32)))
 def test_probabilities_in_float32_pass_as_float64(values):
     values /= values.sum(axis=1, keepdims=True)
-    found = checked(values, THREE, 7)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, values)
+    result = checked(values, THREE, 7)
+    assert result.dtype == np.float64
+    np.testing.assert_array_equal(result, values)
 
 
 EVEN = np.full((4, 3), 1 / 3)
@@ -43,12 +43,12 @@ EVEN = np.full((4, 3), 1 / 3)
         (EVEN - [[0.5, 0.0, -0.5]], THREE, "probabilities from -0.166"),
     ],
 )
-def test_a_broken_contract_is_told(output, spec, message):
+def test_broken_contract_is_reported(output, spec, message):
     with pytest.raises(PredictionError, match=message):
         checked(output, spec, 4)
 
 
 @given(st.one_of(st.none(), st.text(), st.floats(), st.lists(st.lists(st.integers()))))
-def test_nothing_that_a_plugin_returns_raises_anything_else(output):
+def test_invalid_plugin_results_raise_contract_errors_only(output):
     with pytest.raises(PredictionError):
         checked(output, THREE, 4)

@@ -1,4 +1,4 @@
-"""What a worker says about its training targets."""
+"""Tests of the facts of training targets that a worker reports."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def test_class_frequencies_are_weighted_and_name_every_class():
     assert weighted == {"train_prior": [0.2, 0.6, 0.0, 0.2]}
 
 
-def test_the_mean_is_weighted():
+def test_mean_is_weighted():
     spec = Spec(Task.REGRESSION)
     assert targets(spec, np.array([1.0, 3.0]), None) == {"train_mean": 2.0}
     assert targets(spec, np.array([1.0, 3.0]), np.array([3.0, 1.0])) == {

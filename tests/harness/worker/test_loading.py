@@ -13,27 +13,27 @@ from harness.worker.loading import builtin_data, import_libraries, is_file, load
     ("plugin", "expected"),
     [("algorithms.forest", False), ("mine.py", True), ("/x/plugin", True), ("a/b.py", True)],
 )
-def test_a_plugin_is_a_file_or_a_module(plugin, expected):
+def test_plugin_is_a_file_or_a_module(plugin, expected):
     assert is_file(plugin) is expected
 
 
-def test_a_plugin_that_is_named_twice_is_loaded_once():
+def test_plugin_named_twice_is_loaded_once():
     registry = load_plugins(str(PLUGIN), [str(PLUGIN), "harness.data.providers.cards"])
     assert registry.names("algorithm") == ["misbehave"]
     assert "tiny" in registry.names("dataset")
 
 
-def test_a_worker_loads_only_those_built_ins_that_bring_data():
+def test_worker_loads_only_built_in_plugins_with_data():
     for name in builtin_data():
         assert hasattr(import_module(name), "register_datasets"), name
 
 
-def test_a_plugin_file_that_is_not_there_is_named():
+def test_missing_plugin_file_is_named():
     with pytest.raises(PluginError, match=r"no plugin file .*absent\.py"):
         load_plugins("absent.py")
 
 
-def test_a_lightgbm_worker_imports_no_rival_and_no_compiler():
+def test_lightgbm_worker_imports_no_other_library_and_no_compiler():
     code = """if True:
         import sys
         from harness.worker.loading import import_libraries, load_plugins
@@ -50,14 +50,14 @@ def test_a_lightgbm_worker_imports_no_rival_and_no_compiler():
     assert {"xgboost", "catboost", "numba", "lightgbm"} & set(modules) == {"lightgbm"}
 
 
-def test_libraries_are_imported_by_the_name_of_their_distribution(monkeypatch):
+def test_libraries_are_imported_by_distribution_name(monkeypatch):
     imported = []
     monkeypatch.setattr("importlib.import_module", imported.append)
     import_libraries(("scikit-learn", "numpy", "threadpoolctl", "no-such-distribution"))
     assert imported == ["sklearn", "numpy"]
 
 
-def test_a_worker_that_holds_a_table_has_imported_what_splits_it():
+def test_worker_with_a_table_has_imported_the_splitting_library():
     code = (
         "import sys; from harness.worker.state import WorkerState; b = WorkerState();"
         "b.hello('algorithms.reference.catboost', [], 'catboost.plain', 1);"

@@ -1,4 +1,4 @@
-"""The worker's side of the protocol, in this process."""
+"""Tests of the worker's side of the protocol, in this process."""
 
 import io
 import json
@@ -18,7 +18,7 @@ def ask(state, do, **fields):
     return json.loads(json.dumps(answer({"v": PROTOCOL, "n": 1, "do": do, **fields}, commands)))
 
 
-def test_every_request_is_answered_whatever_it_is():
+def test_every_request_gets_a_reply():
     for request in ({}, {"do": "nonsense"}, {"do": "hello"}, {"do": "fit", "x": 1}, {"v": 99}):
         reply = answer(
             {"n": 4, **request}, {"hello": WorkerState().hello, "fit": WorkerState().fit}
@@ -26,7 +26,7 @@ def test_every_request_is_answered_whatever_it_is():
         assert (reply["ok"], reply["n"], reply["v"]) == (False, 4, PROTOCOL)
 
 
-def test_another_version_of_the_protocol_is_refused():
+def test_another_protocol_version_is_refused():
     reply = answer({"v": 99, "do": "fit"}, {"fit": dict})
     assert "source trees do not belong together" in reply["failure"]["message"]
 
@@ -44,20 +44,20 @@ def test_another_version_of_the_protocol_is_refused():
         ("warm", {}, "hello"),
     ],
 )
-def test_a_request_out_of_order_says_what_comes_first(do, fields, first):
+def test_request_out_of_order_names_the_required_step(do, fields, first):
     reply = ask(WorkerState(), do, **fields)
     assert reply["failure"]["kind"] == "HarnessError"
     assert f"`{first}`" in reply["failure"]["message"]
 
 
-def test_an_algorithm_that_the_plugin_does_not_have_is_refused():
+def test_algorithm_missing_in_the_plugin_is_refused():
     reply = ask(
         WorkerState(), "hello", plugin=str(PLUGIN), plugins=[], algorithm="misbehav", threads=1
     )
     assert "did you mean 'misbehave'?" in reply["failure"]["message"]
 
 
-def test_serve_answers_line_by_line_until_there_are_no_more():
+def test_serve_replies_line_by_line_until_the_end():
     requests = [{"v": PROTOCOL, "n": n, "do": "fit"} for n in range(3)]
     replies = io.BytesIO()
     serve(io.BytesIO(b"".join(json.dumps(r).encode() + b"\n" for r in requests)), replies)
@@ -65,7 +65,7 @@ def test_serve_answers_line_by_line_until_there_are_no_more():
     assert [json.loads(line)["n"] for line in lines] == [0, 1, 2]
 
 
-def test_exceptions_are_told_briefly_and_in_plain_characters():
+def test_exceptions_are_reported_briefly_in_plain_characters():
     ours = told(DataError("the file is empty"))
     assert (ours.kind, ours.message, ours.detail) == ("DataError", "the file is empty", "")
     theirs = told(ValueError("\ud800" + "x" * 100_000))
@@ -76,7 +76,7 @@ def test_exceptions_are_told_briefly_and_in_plain_characters():
     assert told(MemoryError()).kind == "MemoryError"
 
 
-def test_the_worker_imports_no_library_before_it_is_told_which(tmp_path):
+def test_worker_imports_no_library_before_it_knows_the_plugin(tmp_path):
     import subprocess
 
     code = "import harness.worker.loop, sys; print(*sys.modules)"

@@ -1,4 +1,4 @@
-"""The search of a tuned trial: inside ``fit``, on the training rows alone, honest in its choice."""
+"""Tests of the hyperparameter search of a tuned trial: inside ``fit``, on training rows only."""
 
 import math
 
@@ -24,7 +24,7 @@ def tree(spec):
 
 
 class Recording(DummyRegressor):
-    """Keeps the first column, a row number, of whatever it is shown."""
+    """An adapter that records the first column, a row number, of its input."""
 
     def fit(self, X, y, sample_weight=None):
         SEEN.append(np.asarray(X)[:, 0].copy())
@@ -52,8 +52,8 @@ def wavy(n=300, seed=0):
     return X, np.sin(X[:, 0]) + rng.normal(0, 0.3, n)
 
 
-def test_the_outer_test_rows_never_reach_the_inner_search():
-    """Rows carry their number: what the search is shown is held against the split's own rows."""
+def test_outer_test_rows_never_reach_the_inner_search():
+    """Rows carry their number: the rows seen by the search are compared with the split."""
     n = 120
     table = Table(pd.DataFrame({"row": np.arange(float(n)), "x": 0.0}), np.arange(float(n)))
     trial = Trial(
@@ -79,7 +79,7 @@ def test_the_outer_test_rows_never_reach_the_inner_search():
         assert set(fit) | set(score) == set(rows.train)
 
 
-def test_the_better_configuration_wins_and_is_trained_on_all_rows():
+def test_better_configuration_wins_and_is_trained_on_all_rows():
     X, y = wavy()
     adapter = fitted(tuned(tree, [{}, {"max_depth": 3}, {"max_depth": 1}]), X, y)
     assert adapter.chosen == 1
@@ -89,7 +89,7 @@ def test_the_better_configuration_wins_and_is_trained_on_all_rows():
     np.testing.assert_array_equal(adapter.predict_one(X[:1]), expected.predict(X[:1]))
 
 
-def test_losses_are_those_of_plain_cross_validation():
+def test_losses_equal_plain_cross_validation():
     X, y = wavy()
     adapter = fitted(tuned(tree, [{"max_depth": 2}], folds=4, seed=5), X, y)
     part = inner_folds(y, 4, adapter.spec)
@@ -104,7 +104,7 @@ def test_losses_are_those_of_plain_cross_validation():
     assert adapter.losses == [pytest.approx(expected, rel=1e-12)]
 
 
-def test_weights_count_in_training_and_in_the_choice():
+def test_weights_count_in_training_and_selection():
     X, y = wavy()
     y[:150] = 5.0
     weight = np.where(np.arange(300) < 150, 1e-9, 1.0)
@@ -115,7 +115,7 @@ def test_weights_count_in_training_and_in_the_choice():
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, csr_matrix])
-def test_every_form_of_the_rows_is_parted(form):
+def test_every_form_of_rows_is_split(form):
     X, y = wavy()
     labels = (y > 0).astype(np.int64)
     spec = {"task": Task.BINARY, "n_classes": 2}
@@ -126,33 +126,33 @@ def test_every_form_of_the_rows_is_parted(form):
     assert adapter.predict(form(X)).shape == (300, 2)
 
 
-def test_a_configuration_that_cannot_be_trained_loses_and_is_counted():
+def test_configuration_that_cannot_be_trained_loses_and_is_counted():
     X, y = wavy()
     adapter = fitted(tuned(tree, [{"max_depth": -5}, {"max_depth": 2}]), X, y)
     assert adapter.chosen == 1
     assert adapter.facts()["losses"][0] is None
 
 
-def test_where_none_can_be_trained_the_first_error_is_raised():
+def test_first_error_is_raised_if_none_can_be_trained():
     X, y = wavy()
     with pytest.raises(ValueError, match="max_depth"):
         fitted(tuned(tree, [{"max_depth": -5}, {"criterion": "no"}]), X, y)
 
 
 class Lost(DummyRegressor):
-    """Learns without an error, and predicts no number."""
+    """An adapter that trains without an error and predicts NaN."""
 
     def predict(self, X):
         return np.full(len(X), math.nan)
 
 
-def test_where_no_loss_is_finite_that_is_the_error():
+def test_nonfinite_losses_only_are_an_error():
     X, y = wavy()
     with pytest.raises(ValueError, match="no configuration of the search has a finite loss"):
         fitted(tuned(lambda spec: Lost(**spec.params), [{}, {"strategy": "median"}]), X, y)
 
 
-def test_a_second_fit_searches_anew_and_agrees():
+def test_second_fit_searches_again_and_agrees():
     X, y = wavy()
     adapter = tuned(tree, [{}, {"max_depth": 3}])
     native = adapter.prepare(X, y, None)
@@ -162,7 +162,7 @@ def test_a_second_fit_searches_anew_and_agrees():
     assert adapter.losses == first
 
 
-def test_the_chosen_ones_own_methods_are_its_own():
+def test_methods_of_the_chosen_model_are_available():
     X, y = wavy()
     adapter = tuned(tree, [{"max_depth": 3}])
     assert not hasattr(adapter, "export_trees")
@@ -176,7 +176,7 @@ def test_plain_params_get_the_plain_adapter():
     assert type(build_adapter(algorithm, Spec(Task.REGRESSION, {}))).__name__ == "EstimatorAdapter"
 
 
-def test_inner_folds_spread_each_class_evenly():
+def test_inner_folds_are_stratified():
     y = np.repeat([0, 1, 2], [90, 9, 3])
     part = inner_folds(y, 3, Spec(Task.MULTICLASS, n_classes=3))
     for k in range(3):

@@ -1,4 +1,4 @@
-"""Stages, members and variations of a trial in hand, of every form of table."""
+"""Tests of stages, members and variations of a loaded trial, for every form of table."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ from harness.worker.variations import vary
 N, D = 12, 4
 
 
-def hand(X=None, categorical=(), weight=None, **adapter):
+def loaded_trial(X=None, categorical=(), weight=None, **adapter):
     X = np.arange(N * D, dtype=float).reshape(N, D) if X is None else X
     return SimpleNamespace(
         train=(X, np.arange(N, dtype=float), weight),
@@ -29,61 +29,61 @@ def hand(X=None, categorical=(), weight=None, **adapter):
     )
 
 
-def test_many_stages_are_thinned_out_and_the_last_stays():
+def test_many_stages_are_thinned_and_the_last_is_kept():
     def staged(X):
         for i in range(250):
             yield np.full(X.shape[0], float(i))
 
-    found = stages.staged(hand(staged=staged, weight=np.ones(N)))
-    assert len(found["stage"]) == stages.MOST_STAGES
-    assert found["stage"][[0, -1]].tolist() == [1, 250]
-    np.testing.assert_array_equal(found["output"][:, 0], found["stage"] - 1.0)
-    assert found["output"].shape == (100, 3)
-    assert found["train_output"].shape == (100, N)
-    assert found["train_weight"].tolist() == [1.0] * N
-    assert found["clock_stage"].size == found["clock_seconds"].size == 0
+    result = stages.staged(loaded_trial(staged=staged, weight=np.ones(N)))
+    assert len(result["stage"]) == stages.MOST_STAGES
+    assert result["stage"][[0, -1]].tolist() == [1, 250]
+    np.testing.assert_array_equal(result["output"][:, 0], result["stage"] - 1.0)
+    assert result["output"].shape == (100, 3)
+    assert result["train_output"].shape == (100, N)
+    assert result["train_weight"].tolist() == [1.0] * N
+    assert result["clock_stage"].size == result["clock_seconds"].size == 0
 
 
-def test_what_an_estimator_lacks_is_said():
+def test_missing_estimator_methods_are_reported():
     def staged(X):
         raise AttributeError("'Forest' object has no attribute 'staged_predict'")
         yield
 
     with pytest.raises(HarnessError, match="it has no staged predictions"):
-        stages.staged(hand(staged=staged))
+        stages.staged(loaded_trial(staged=staged))
     with pytest.raises(HarnessError, match="no staged predictions"):
-        stages.staged(hand())
+        stages.staged(loaded_trial())
     with pytest.raises(HarnessError, match="has no stages"):
-        stages.staged(hand(staged=lambda X: iter(())))
+        stages.staged(loaded_trial(staged=lambda X: iter(())))
 
 
-def test_another_attribute_error_is_not_hidden():
+def test_other_attribute_errors_are_not_hidden():
     def staged(X):
         raise AttributeError("no attribute 'booster'")
         yield
 
     with pytest.raises(AttributeError, match="booster"):
-        stages.staged(hand(staged=staged))
+        stages.staged(loaded_trial(staged=staged))
 
 
 def test_members_need_trees():
     with pytest.raises(HarnessError, match="no export_trees"):
-        stages.members(hand())
+        stages.members(loaded_trial())
 
     def export_trees():
         raise InapplicableError("it is a single tree")
 
     with pytest.raises(InapplicableError):
-        stages.members(hand(export_trees=export_trees))
+        stages.members(loaded_trial(export_trees=export_trees))
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (7, 5), (1000, 5), (6, 5)])
-def test_rows_are_kept_evenly(n, most):
-    found = stages.evenly(n, most)
-    assert len(found) == len(set(found.tolist())) == min(n, most)
-    assert found[0] == 0
-    assert found[-1] == n - 1
-    assert np.ptp(np.diff(found)) <= 1 if len(found) > 1 else True
+def test_rows_are_sampled_evenly(n, most):
+    result = stages.evenly(n, most)
+    assert len(result) == len(set(result.tolist())) == min(n, most)
+    assert result[0] == 0
+    assert result[-1] == n - 1
+    assert np.ptp(np.diff(result)) <= 1 if len(result) > 1 else True
 
 
 FORMS = {
@@ -100,7 +100,7 @@ def dense(X):
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_reordered_together(form):
     before = np.arange(N * D, dtype=float).reshape(N, D)
-    one = hand(FORMS[form](before), weight=np.arange(N) * 2.0)
+    one = loaded_trial(FORMS[form](before), weight=np.arange(N) * 2.0)
     vary(one, order=1)
     X, y, weight = one.train
     assert sorted(y) == list(range(N))
@@ -111,9 +111,9 @@ def test_rows_are_reordered_together(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_share_of_rows_and_columns_is_kept(form):
+def test_share_of_rows_and_columns_is_kept(form):
     before = np.arange(N * D, dtype=float).reshape(N, D)
-    one = hand(FORMS[form](before), categorical=(0, 1, 3))
+    one = loaded_trial(FORMS[form](before), categorical=(0, 1, 3))
     vary(one, rows=0.5, columns=0.5)
     X, y, weight = one.train
     assert (X.shape, len(y), weight) == ((6, 2), 6, None)
@@ -123,8 +123,8 @@ def test_a_share_of_rows_and_columns_is_kept(form):
     assert one.columns == ("a", "d")
 
 
-def test_a_tiny_share_leaves_something():
-    one = hand()
+def test_tiny_share_keeps_at_least_one():
+    one = loaded_trial()
     vary(one, rows=0.001, columns=0.001)
     assert one.train[0].shape == (2, 1)
     vary(one)

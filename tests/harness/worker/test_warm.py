@@ -23,7 +23,7 @@ from harness.worker.warm_up import (
 
 
 class Recorder:
-    """An adapter that notes what it was given."""
+    """An adapter that records its inputs."""
 
     seen: ClassVar = []
 
@@ -49,7 +49,7 @@ def algorithm(**accepts):
     return Algorithm("recorder", Recorder, ALL_TASKS, accepts=Accepts(**accepts))
 
 
-def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
+def test_each_task_and_accepted_form_is_run(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     every = algorithm(missing=True, categorical=True, sparse=True)
     assert exercise(every, [{}], 1)[0] == []
@@ -61,7 +61,7 @@ def test_each_task_and_each_form_that_is_accepted_is_run(monkeypatch):
     assert {s[3] for s in Recorder.seen if s[0] in CLASSIFICATION} == {2, 3}
 
 
-def test_only_what_is_accepted_is_tried():
+def test_only_accepted_forms_are_tried():
     kinds = [X for X, _, _ in forms(algorithm(weights=False), ["categorical", "sparse"])]
     plain, with_indicators = kinds
     assert not np.isnan(plain).any()
@@ -74,7 +74,7 @@ def test_only_what_is_accepted_is_tried():
     assert [frame["c0"].nunique() for frame in frames] == [300, 3]  # more than bins, and few
 
 
-class Crowded(Recorder):
+class OneBinPerCategory(Recorder):
     """An adapter that needs a bin for each category."""
 
     def prepare(self, X, y, weight):
@@ -83,14 +83,14 @@ class Crowded(Recorder):
         return super().prepare(X, y, weight)
 
 
-def test_who_refuses_many_categories_is_still_run_on_few_and_noted_for_nothing(monkeypatch):
+def test_refusal_of_many_categories_runs_few_and_adds_no_note(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
-    crowded = replace(algorithm(categorical=True), adapter=Crowded)
+    crowded = replace(algorithm(categorical=True), adapter=OneBinPerCategory)
     assert exercise(crowded, [{}], 1, ["categorical"])[0] == []
     assert [seen[1] for seen in Recorder.seen].count("DataFrame") == len(ALL_TASKS)
 
 
-def test_what_fails_is_a_note_for_each_set_of_params():
+def test_failure_is_a_note_for_each_set_of_params():
     plain = SimpleNamespace(
         params={},
         tasks={Task.BINARY},
@@ -102,35 +102,35 @@ def test_what_fails_is_a_note_for_each_set_of_params():
     assert notes == ["binary with {'fail': 1}: ValueError: no such kernel"]
 
 
-def test_functions_that_are_compiled_are_counted_and_those_of_the_cache_are_not(monkeypatch):
+def test_compiled_functions_are_counted_and_cached_ones_are_not(monkeypatch):
     import numba
 
     inner = numba.njit(lambda x: 2 * x)
     compiled = numba.njit(lambda x: inner(x) + 0)
-    with watched_compiling() as found:
-        assert (found.functions, found.cpu) == (0, 0.0)
+    with watched_compiling() as result:
+        assert (result.functions, result.cpu) == (0, 0.0)
         assert [compiled(1), compiled(2), compiled(0.5)] == [2, 4, 1.0]
-        assert found.functions == 4  # both for integers and for floats
-        assert found.cpu > 0.0
+        assert result.functions == 4  # both for integers and for floats
+        assert result.cpu > 0.0
     monkeypatch.delitem(sys.modules, "numba")
-    with watched_compiling() as found:
+    with watched_compiling() as result:
         assert numba.njit(lambda x: 3 * x)(1) == 3
-        assert (found.functions, found.cpu) == (0, 0.0)
+        assert (result.functions, result.cpu) == (0, 0.0)
 
 
-def test_the_time_of_a_function_that_another_compiles_counts_once(monkeypatch):
+def test_compile_time_of_a_nested_function_counts_once(monkeypatch):
     clock = iter([10.0, 11.0, 15.0, 20.0, 21.0])
     monkeypatch.setattr("harness.worker.warm_up.time.process_time", lambda: next(clock))
-    found = Compiling()
-    found.start()
-    found.start()
-    found.end()
-    found.end()
-    assert (found.functions, found.cpu) == (2, 5.0)  # from 10 to 15
+    result = Compiling()
+    result.start()
+    result.start()
+    result.end()
+    result.end()
+    assert (result.functions, result.cpu) == (2, 5.0)  # from 10 to 15
 
 
 class Compiler(Recorder):
-    """An adapter whose first fit compiles something, and takes its time."""
+    """An adapter whose first fit compiles slowly."""
 
     def fit(self, native):
         import numba
@@ -140,21 +140,21 @@ class Compiler(Recorder):
             assert numba.njit(lambda x: x + 1)(1) == 2
 
 
-def test_all_is_run_and_the_first_call_is_timed_and_what_it_compiles_counted(monkeypatch):
+def test_everything_runs_and_the_first_call_is_timed_and_its_compilations_counted(monkeypatch):
     import numba  # noqa: F401 - what is not there before is not watched
 
     monkeypatch.setattr(Recorder, "seen", [])
     slow = replace(algorithm(), adapter=Compiler)
-    found = compile_all(slow, [{}, {"depth": 2}], 1, [])
-    assert found["functions"] == 1
-    assert 0.0 < found["compiling"] < found["first"]
-    assert found["first"] >= 0.02
-    assert found["notes"] == []
+    result = compile_all(slow, [{}, {"depth": 2}], 1, [])
+    assert result["functions"] == 1
+    assert 0.0 < result["compiling"] < result["first"]
+    assert result["first"] >= 0.02
+    assert result["notes"] == []
     alone = len(list(forms(algorithm(), []))) * len(algorithm().tasks)
     assert len(Recorder.seen) == 2 * alone
 
 
-class Careful(Recorder):
+class RefusesOtherColumns(Recorder):
     """An adapter that refuses categories in columns that it was not given."""
 
     def prepare(self, X, y, weight):
@@ -167,21 +167,23 @@ class Careful(Recorder):
     ("categorical", "sparse", "kinds"),
     [((), False, ["ndarray"]), ((4, 7), False, ["DataFrame"] * 2), ((), True, ["sparse"])],
 )
-def test_a_first_call_has_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
+def test_first_call_uses_a_table_like_that_of_the_trial(monkeypatch, categorical, sparse, kinds):
     monkeypatch.setattr(Recorder, "seen", [])
-    careful = replace(algorithm(categorical=True, sparse=True), adapter=Careful)
+    careful = replace(algorithm(categorical=True, sparse=True), adapter=RefusesOtherColumns)
     call_once(careful, Spec(Task.BINARY, n_classes=2, categorical=categorical), sparse=sparse)
     assert [seen[1] for seen in Recorder.seen] == kinds
 
 
-def test_the_first_calls_of_sparse_rows_are_sparse(monkeypatch):
+def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     compiled = replace(algorithm(sparse=True), libraries=("numba",))
     X, rows = csr_matrix(np.eye(3)), Rows(np.arange(3), np.arange(3), (), 0)
     train = X, np.zeros(3), None
-    hand = PreparedTrial(None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled)
-    hand.rehearse()
+    prepared_trial = PreparedTrial(
+        None, Spec(Task.REGRESSION), train, X, rows, (), algorithm=compiled
+    )
+    prepared_trial.rehearse()
     state = WorkerState()
     state._algorithm = compiled
-    state._first_call(hand)
+    state._first_call(prepared_trial)
     assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]

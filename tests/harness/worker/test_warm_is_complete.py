@@ -1,4 +1,4 @@
-"""After the kernels of an algorithm are compiled beforehand, its trials compile nothing."""
+"""Tests that trials compile nothing after the kernels of an algorithm are compiled beforehand."""
 
 import json
 import os
@@ -30,7 +30,7 @@ REAL = ["titanic", "nursery", "agaricus_libsvm", "medical_insurance", "horse_col
 
 
 def missed(algorithm, datasets):
-    """Return the kernels that trials needed and that were not compiled before them."""
+    """Return the kernels that trials needed and that were not compiled before."""
     done = subprocess.run(
         [sys.executable, str(SCRIPT), algorithm, *datasets],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Votes, margins, strength and correlation against definitions written out, and scikit-learn."""
+"""Tests of votes, margins, strength and correlation, against definitions and scikit-learn."""
 
 import itertools
 
@@ -37,21 +37,21 @@ def forest():
     return RandomForestClassifier(8, max_depth=2, random_state=0).fit(X[::2], y[::2]), X, y
 
 
-def test_a_member_says_what_the_estimator_says(forest):
+def test_members_predict_like_the_estimator(forest):
     model, X, _ = forest
     votes = members.member_predictions(export(model), X)
     each = [m.predict(X.astype(np.float32)) for m in model.estimators_]
     np.testing.assert_array_equal(votes, each)
 
 
-def test_members_of_a_regression_say_values():
+def test_members_of_a_regression_predict_values():
     X, y = load_diabetes(return_X_y=True)
     model = BaggingRegressor(n_estimators=4, random_state=0).fit(X, y)
     values = members.member_predictions(export(model), X)
     np.testing.assert_allclose(values.mean(axis=0), model.predict(X), rtol=1e-12)
 
 
-def test_steps_of_a_sum_and_single_trees_are_no_members():
+def test_boosting_steps_and_single_trees_are_no_members():
     X, y = load_diabetes(return_X_y=True)
     boosted = GradientBoostingRegressor(n_estimators=2).fit(X, y)
     with pytest.raises(InapplicableError, match="steps of a sum"):
@@ -61,40 +61,40 @@ def test_steps_of_a_sum_and_single_trees_are_no_members():
         members.member_predictions(alone, X)
 
 
-def test_margins_of_adaboost_are_its_decision_function():
+def test_adaboost_margins_equal_decision_function():
     X, y = load_breast_cancer(return_X_y=True)
     model = AdaBoostClassifier(n_estimators=15, random_state=0).fit(X[::2], y[::2])
     trees = export(model)
     votes = members.member_predictions(trees, X)
-    found = margins.margins(votes, trees.weight, y, 2)
+    result = margins.margins(votes, trees.weight, y, 2)
     signed = model.decision_function(X) * (2 * y - 1)
-    np.testing.assert_allclose(2 * found, signed, atol=1e-12)  # it counts both classes
-    told = margins.distribution(found)
-    assert told.wrong == pytest.approx(np.mean(model.predict(X) != y), abs=1e-12)
-    assert (told.below[0], told.below[-1]) == (np.mean(found <= -1), 1)
+    np.testing.assert_allclose(2 * result, signed, atol=1e-12)  # it counts both classes
+    message = margins.distribution(result)
+    assert message.wrong == pytest.approx(np.mean(model.predict(X) != y), abs=1e-12)
+    assert (message.below[0], message.below[-1]) == (np.mean(result <= -1), 1)
 
 
 @given(vote_tables(), st.data())
-def test_a_margin_is_what_its_formula_says(table, data):
+def test_margin_equals_its_formula(table, data):
     votes, y = table
     weight = data.draw(arrays(np.float64, len(votes), elements=st.floats(0.125, 4)))
-    found = margins.margins(votes, weight, y, 3)
+    result = margins.margins(votes, weight, y, 3)
     for i in range(len(y)):
         got = [sum(w for w, v in zip(weight, votes[:, i], strict=True) if v == k) for k in range(3)]
         rest = max(got[k] for k in range(3) if k != y[i])
-        assert found[i] == pytest.approx((got[y[i]] - rest) / weight.sum(), abs=1e-12)
-    assert np.all(np.abs(found) <= 1 + 1e-12)
+        assert result[i] == pytest.approx((got[y[i]] - rest) / weight.sum(), abs=1e-12)
+    assert np.all(np.abs(result) <= 1 + 1e-12)
 
 
-def test_members_that_weigh_nothing_say_so():
+def test_zero_weight_members_are_reported():
     with pytest.raises(InapplicableError, match="weigh nothing"):
         margins.margins(np.zeros((2, 3), int), np.zeros(2), np.zeros(3, int), 2)
 
 
 @given(vote_tables())
-def test_strength_and_correlation_are_breimans(table):
+def test_strength_and_correlation_equal_breiman(table):
     votes, y = table
-    found = strength.of_votes(votes, y, 3)
+    result = strength.of_votes(votes, y, 3)
     n = votes.shape[1]
     share = np.array([[np.mean(votes[:, i] == k) for k in range(3)] for i in range(n)])
     rival, mr = [], []
@@ -107,15 +107,15 @@ def test_strength_and_correlation_are_breimans(table):
     )
     pairs = [np.cov(a, b, bias=True)[0, 1] for a, b in itertools.permutations(raw, 2)]
     spread = np.mean([np.std(row) for row in raw])
-    assert found.strength == pytest.approx(np.mean(mr), abs=1e-12)
+    assert result.strength == pytest.approx(np.mean(mr), abs=1e-12)
     expected = np.mean(pairs) / spread**2 if spread > 1e-9 else 0
-    assert found.correlation == pytest.approx(expected, abs=1e-9)
-    assert found.error == pytest.approx(np.mean(np.array(mr) < -1e-12))
-    assert found.member_error == np.mean(votes != y)
+    assert result.correlation == pytest.approx(expected, abs=1e-9)
+    assert result.error == pytest.approx(np.mean(np.array(mr) < -1e-12))
+    assert result.member_error == np.mean(votes != y)
 
 
 @given(arrays(np.float64, (5, 7), elements=st.floats(-10, 10)))
-def test_the_variance_of_means_is_measured_as_said(values):
+def test_variance_of_means_is_measured(values):
     law = strength.variance_law(values)
     assert law.m == (1, 2, 4, 5)
     two = [np.var(values[i : i + 2].mean(axis=0)) for i in (0, 2)]
@@ -125,7 +125,7 @@ def test_the_variance_of_means_is_measured_as_said(values):
     assert law.formula[0] == pytest.approx(law.variance, abs=1e-12)
 
 
-def test_the_formula_holds_where_members_are_alike_and_not_where_they_are_not():
+def test_formula_holds_for_exchangeable_members_only():
     rng = np.random.default_rng(0)
     shared, own = rng.normal(size=20_000), rng.normal(size=(16, 20_000))
     alike = strength.variance_law(0.6 * shared + 0.8 * own)
@@ -135,18 +135,18 @@ def test_the_formula_holds_where_members_are_alike_and_not_where_they_are_not():
     assert unequal.deviation > 0.05
 
 
-def test_copies_share_everything_and_strangers_nothing():
+def test_copies_correlate_fully_and_independent_members_not():
     rng = np.random.default_rng(1)
     y = rng.normal(size=5000)
     copies = strength.of_values(np.tile(y + rng.normal(size=5000), (4, 1)), y)
     assert copies.correlation == pytest.approx(1)
     assert copies.error == pytest.approx(copies.member_error)
-    strangers = strength.of_values(y + rng.normal(size=(40, 5000)), y)
-    assert abs(strangers.correlation) < 0.01
-    assert strangers.error == pytest.approx(strangers.member_error / 40, rel=0.1)
+    independent = strength.of_values(y + rng.normal(size=(40, 5000)), y)
+    assert abs(independent.correlation) < 0.01
+    assert independent.error == pytest.approx(independent.member_error / 40, rel=0.1)
 
 
-def test_the_mean_correlation_is_that_of_all_pairs():
+def test_mean_correlation_covers_all_pairs():
     values = np.random.default_rng(2).normal(size=(6, 50)) + np.arange(50)
     pairs = np.corrcoef(values)[np.triu_indices(6, 1)]
     assert strength.mean_correlation(values) == pytest.approx(pairs.mean(), abs=1e-12)
@@ -155,15 +155,15 @@ def test_the_mean_correlation_is_that_of_all_pairs():
     assert strength.mean_correlation(np.zeros((3, 5))) == 0
 
 
-def test_one_member_shares_nothing_with_itself():
+def test_one_member_has_no_correlation():
     with pytest.raises(InapplicableError, match="two members"):
         strength.of_values(np.zeros((1, 5)), np.zeros(5))
 
 
-def test_the_words_name_the_bound(forest):
+def test_sentence_names_the_bound(forest):
     model, X, y = forest
-    found = strength.of_votes(members.member_predictions(export(model), X), y, 3)
-    s = found.strength
-    assert found.bound == pytest.approx(found.correlation * (1 - s**2) / s**2)
-    assert found.error <= found.bound
-    assert f"strength {s:.3f}" in found.sentence
+    result = strength.of_votes(members.member_predictions(export(model), X), y, 3)
+    s = result.strength
+    assert result.bound == pytest.approx(result.correlation * (1 - s**2) / s**2)
+    assert result.error <= result.bound
+    assert f"strength {s:.3f}" in result.sentence

@@ -1,4 +1,4 @@
-"""Slopes of training time, and what growth they are called."""
+"""Tests of slopes of training time and the names of growth rates."""
 
 import numpy as np
 import pytest
@@ -17,16 +17,16 @@ def noisy(truth, sd=0.03, seed=1):
     return truth * np.exp(np.random.default_rng(seed).normal(0, sd, len(truth)))
 
 
-def test_the_interval_is_that_of_ordinary_least_squares():
+def test_interval_equals_ordinary_least_squares():
     seconds = noisy(3e-6 * SIZES**1.1)
-    found = scaling.fit("rows", SIZES, seconds)
+    fitted = scaling.fit("rows", SIZES, seconds)
     ols = sm.OLS(np.log(seconds), sm.add_constant(np.log(SIZES))).fit()
     low, high = ols.conf_int(0.05)[1]
-    assert (found.slope.low, found.slope.value, found.slope.high) == pytest.approx(
+    assert (fitted.slope.low, fitted.slope.value, fitted.slope.high) == pytest.approx(
         (low, ols.params[1], high), abs=1e-9
     )
-    assert found.intercept == pytest.approx(ols.params[0], abs=1e-9)
-    assert found.residual == pytest.approx(np.sqrt(ols.mse_resid), abs=1e-9)
+    assert fitted.intercept == pytest.approx(ols.params[0], abs=1e-9)
+    assert fitted.residual == pytest.approx(np.sqrt(ols.mse_resid), abs=1e-9)
 
 
 @given(
@@ -34,11 +34,11 @@ def test_the_interval_is_that_of_ordinary_least_squares():
     st.floats(1e-6, 1e3),
     st.lists(st.integers(1, 10**6), min_size=2, max_size=8, unique=True),
 )
-def test_an_exact_power_is_found(power, factor, sizes):
+def test_exact_power_is_found(power, factor, sizes):
     x = np.array(sizes, float)
-    found = scaling.fit("columns", x, factor * x**power)
-    assert found.slope.value == pytest.approx(power, abs=1e-6)
-    assert found.residual < 1e-6
+    fitted = scaling.fit("columns", x, factor * x**power)
+    assert fitted.slope.value == pytest.approx(power, abs=1e-6)
+    assert fitted.residual < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_an_exact_power_is_found(power, factor, sizes):
         (SIZES**0.5 * 1e-3, "less than linear"),
     ],
 )
-def test_growth_is_told_apart_where_the_noise_allows(seconds, growth):
+def test_growth_rates_are_distinguished_if_noise_allows(seconds, growth):
     assert scaling.fit("rows", SIZES, noisy(seconds, 0.005)).growth == growth
 
 
-def test_where_noise_hides_the_difference_it_is_said():
-    found = scaling.fit("rows", SIZES, noisy(SIZES**1.1 * 1e-6, 0.3))
-    assert found.growth == "linear or n log n, undecided"
+def test_indistinguishable_growth_rates_are_reported():
+    fitted = scaling.fit("rows", SIZES, noisy(SIZES**1.1 * 1e-6, 0.3))
+    assert fitted.growth == "linear or n log n, undecided"
 
 
-def test_an_interval_covers_the_planted_slope():
+def test_interval_covers_the_simulated_slope():
     covered = 0
     for seed in range(400):
         slope = scaling.fit("rows", SIZES, noisy(SIZES**1.3, 0.1, seed)).slope
@@ -68,7 +68,7 @@ def test_an_interval_covers_the_planted_slope():
     assert low <= covered <= high
 
 
-def test_n_log_n_has_the_slope_that_it_has():
+def test_n_log_n_has_its_slope():
     x = np.array([10.0, 100.0, 1000.0])
     fitted = np.polyfit(np.log(x), np.log(x * np.log(x)), 1)[0]
     assert scaling.linearithmic_slope(x) == pytest.approx(fitted, abs=1e-12)
@@ -84,7 +84,7 @@ def test_n_log_n_has_the_slope_that_it_has():
         (0.1, 0.3, "threads do harm"),
     ],
 )
-def test_threads_have_words_of_their_own(low, high, growth):
+def test_threads_have_their_own_sentence(low, high, growth):
     assert scaling.growth("threads", Interval(low, (low + high) / 2, high), None) == growth
 
 
@@ -102,14 +102,14 @@ def test_growth_along_other_axes(low, high, growth):
 
 
 def test_two_calls_have_a_slope_without_an_interval():
-    found = scaling.fit("threads", [1, 2], [1.0, 0.5])
-    assert found.slope.value == pytest.approx(-1)
-    assert np.isinf(found.slope.low)
-    assert found.growth == "undecided"
-    assert "too few calls" in found.sentence
+    fitted = scaling.fit("threads", [1, 2], [1.0, 0.5])
+    assert fitted.slope.value == pytest.approx(-1)
+    assert np.isinf(fitted.slope.low)
+    assert fitted.growth == "undecided"
+    assert "too few calls" in fitted.sentence
 
 
 @pytest.mark.parametrize(("x", "seconds"), [([5, 5], [1, 2]), ([1, 0], [1, 2]), ([1, 2], [0, 1])])
-def test_what_has_no_slope_says_so(x, seconds):
+def test_missing_slope_is_reported(x, seconds):
     with pytest.raises(InapplicableError):
         scaling.fit("rows", x, seconds)

@@ -1,4 +1,4 @@
-"""Lines through the launches of duels that differ in size alone."""
+"""Tests of scaling lines through duels that differ only in size."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ def by_algorithm(duels):
     return {(line.algorithm, line.axis): line for line in lines_of(duels)}
 
 
-def test_duels_of_several_sizes_make_a_line_of_each_side():
+def test_duels_of_several_sizes_make_a_line_for_each_side():
     lines = by_algorithm([duel(1000), duel(2000, launches=3)])
     assert lines.keys() == {("ours", "rows"), ("theirs", "rows")}
     ours = lines["ours", "rows"]
@@ -23,19 +23,19 @@ def test_duels_of_several_sizes_make_a_line_of_each_side():
     assert (ours.dataset, ours.duels) == ("cloud", ("duel1000-1", "duel2000-1"))
 
 
-def test_threads_make_a_line_of_their_own():
+def test_threads_make_their_own_line():
     lines = by_algorithm([duel(1000), duel(1000, threads=2, factor=0.5)])
     assert lines.keys() == {("ours", "threads"), ("theirs", "threads")}
     assert lines["ours", "threads"].x == (1, 1, 2, 2)
 
 
-def test_what_differs_otherwise_too_is_no_line():
+def test_duels_that_differ_otherwise_too_make_no_line():
     assert lines_of([duel(1000), duel(2000, threads=2)]) == []
     assert lines_of([duel(1000, noise=1), duel(2000, noise=2)]) == []
     assert lines_of([duel(1000)]) == []
 
 
-def test_a_failed_duel_and_one_without_facts_do_not_count():
+def test_failed_duels_and_duels_without_facts_do_not_count():
     failed = replace(duel(2000), status=Status.FAILED)
     silent = replace(duel(4000), facts={})
     assert lines_of([duel(1000), failed, silent]) == []

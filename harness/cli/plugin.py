@@ -85,11 +85,11 @@ def check(
         registry.entry(kind, name)
     answer: dict[str, list[Finding]] = {}
     for each in [kind] if kind else kinds_of(registry, name):
-        answer[each] = list(_found(registry, each, name, plugins, timeout, told=not as_json))
+        answer[each] = list(_found(registry, each, name, plugins, timeout, printed=not as_json))
         counts = Counter(one.state for one in answer[each])
         kept = counts["ok"] + counts["noted"]
-        counted = f"{kept} kept, {counts['failed']} broken, {counts['skipped']} do not apply"
-        say(f"the {each} {name}: {counted}")
+        summary = f"{kept} passed, {counts['failed']} failed, {counts['skipped']} do not apply"
+        say(f"the {each} {name}: {summary}")
     if as_json:
         print_json({"name": name, "findings": answer})
     return int(any(one.state == "failed" for found in answer.values() for one in found))
@@ -102,7 +102,7 @@ def _found(
     plugins: tuple[Path, ...],
     timeout: float,
     *,
-    told: bool,
+    printed: bool,
 ) -> Iterator[Finding]:
     """Yield the results, and print each as it arrives."""
     from harness.conformance.claims import check_claims
@@ -113,7 +113,7 @@ def _found(
         coming = chain(coming, check_claims(registry, name, plugins))
     for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
         found = list(alike)
-        if told:
+        if printed:
             _print_finding(found)
         yield from found
 

@@ -1,4 +1,4 @@
-"""The environment of a base that wants other libraries: what makes it, and what it is made of."""
+"""Environment of a base that needs other libraries: its contents and its identity."""
 
 import hashlib
 import subprocess
@@ -252,13 +252,13 @@ def site(tmp_path, monkeypatch):
 
 def test_a_checkout_is_installed_from_where_it_lies():
     source = running_harness()
-    assert (source.asked, source.files) == (("--editable", str(ROOT)), {})
-    assert source.wanted == module.wanted_libraries(ROOT)
+    assert (source.packages, source.files) == (("--editable", str(ROOT)), {})
+    assert source.libraries == module.libraries_digest(ROOT)
 
 
 def test_an_installed_harness_is_copied_and_never_asked_for_by_name(site):
     source = running_harness(site)
-    assert source.asked == ("filelock>=3",)
+    assert source.packages == ("filelock>=3",)
     info = "tree_harness-0.1.0.dist-info"
     assert set(source.files) == {*FILES, f"{info}/METADATA", f"{info}/RECORD"}
     assert source.files[FILES[0]] == site / FILES[0]
@@ -269,14 +269,14 @@ def test_a_harness_that_nobody_installed_leaves_the_gate_undecided(site, tmp_pat
         running_harness(tmp_path)  # the distribution is another one's
     assert caught.value.exit_code == 6
     (site / "tree_harness-0.1.0.dist-info/RECORD").unlink()
-    with pytest.raises(BaseError, match="no installer has listed its files"):
+    with pytest.raises(BaseError, match="no list of its files exists"):
         running_harness(site)
 
     def absent(_):
         raise PackageNotFoundError
 
     monkeypatch.setattr(module, "distribution", absent)
-    with pytest.raises(BaseError, match="it is no checkout"):
+    with pytest.raises(BaseError, match="it is not a checkout"):
         running_harness(site)
 
 

@@ -111,15 +111,15 @@ class Staging(Clean):
 
 
 WRITERS = {
-    Imputing: "X of training, with missing values, was written to",
-    FillingFrames: "X of predict, with missing and categorical values, was written to",
-    Recoding: "X of training, with categorical values, was written to",
-    Scaling: "X of predict, with sparse values, was written to",
-    Pruning: "X of training, with sparse values, was written to",
-    Weighing: "weight was written to",
-    Centring: "y was written to",
-    OneByOne: "X of predict_one was written to",
-    Staging: "X of staged was written to",
+    Imputing: "X of training, with missing values, was modified",
+    FillingFrames: "X of predict, with missing and categorical values, was modified",
+    Recoding: "X of training, with categorical values, was modified",
+    Scaling: "X of predict, with sparse values, was modified",
+    Pruning: "X of training, with sparse values, was modified",
+    Weighing: "weight was modified",
+    Centring: "y was modified",
+    OneByOne: "X of predict_one was modified",
+    Staging: "X of staged was modified",
 }
 
 

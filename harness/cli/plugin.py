@@ -40,7 +40,7 @@ def command() -> None:
     "--into",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="The folder in which the package's folder is made (default: here).",
+    help="Parent folder of the new package's folder (default: the current one).",
 )
 def new(*, name: str, kind: str, into: Path) -> None:
     """Write a new plugin package NAME that installs, works and has passing tests.
@@ -85,17 +85,19 @@ def check(
         registry.entry(kind, name)
     answer: dict[str, list[Finding]] = {}
     for each in [kind] if kind else kinds_of(registry, name):
-        answer[each] = list(_found(registry, each, name, plugins, timeout, printed=not as_json))
+        answer[each] = list(
+            _run_checks(registry, each, name, plugins, timeout, printed=not as_json)
+        )
         counts = Counter(one.state for one in answer[each])
-        kept = counts["ok"] + counts["noted"]
-        summary = f"{kept} passed, {counts['failed']} failed, {counts['skipped']} do not apply"
+        passed = counts["ok"] + counts["noted"]
+        summary = f"{passed} passed, {counts['failed']} failed, {counts['skipped']} do not apply"
         say(f"the {each} {name}: {summary}")
     if as_json:
         print_json({"name": name, "findings": answer})
     return int(any(one.state == "failed" for found in answer.values() for one in found))
 
 
-def _found(
+def _run_checks(
     registry: Registry,
     kind: str,
     name: str,
@@ -108,10 +110,10 @@ def _found(
     from harness.conformance.claims import check_claims
     from harness.conformance.supervised import check_supervised
 
-    coming: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
+    findings: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
     if kind == "algorithm":
-        coming = chain(coming, check_claims(registry, name, plugins))
-    for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
+        findings = chain(findings, check_claims(registry, name, plugins))
+    for _, alike in groupby(findings, key=lambda one: (one.check, one.state, one.message)):
         found = list(alike)
         if printed:
             _print_finding(found)

@@ -23,7 +23,7 @@ LARGE = 500  # rows from which algorithms may sort, bundle and predict with othe
 ALIKE = 0.5  # share of common files from which two plugins are compiled in sequence
 
 
-def compile_and_tell(
+def compile_and_report(
     jobs: Iterable[Job],
     supervisor: Supervisor,
     registry: Registry,

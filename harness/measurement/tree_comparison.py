@@ -19,7 +19,7 @@ from harness.core.errors import DataError, HarnessError
 from harness.core.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.core.outcome_files import outcome_path
 from harness.core.progress import Progress
-from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.compiling import KIND, compile_and_report
 from harness.execution.supervisor import Supervisor
 from harness.planning.reuse import Pins, may_end_otherwise, of_other_bytes
 from harness.planning.tree_comparisons import Match
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class NoTreesError(HarnessError):
-    """Raised if one side has no trees to compare; the status says whether that is a failure."""
+    """Error for a side without trees to compare; the status says whether that is a failure."""
 
     def __init__(self, reason: str, status: Status) -> None:
         super().__init__(reason)
@@ -123,7 +123,7 @@ class Comparisons:
         else:
             with Supervisor(folder) as supervisor:
                 note = partial(self.store.event, self.run_id, KIND)
-                compile_and_tell(jobs, supervisor, self.registry, self.progress, note)
+                compile_and_report(jobs, supervisor, self.registry, self.progress, note)
                 yield supervisor
         shutil.rmtree(folder, ignore_errors=True)
 

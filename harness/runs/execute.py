@@ -15,7 +15,7 @@ from harness.core import machine
 from harness.core.model import FAILURES, JSON, Duel, DuelOutcome, Job, Outcome, Status
 from harness.core.outcome_files import outcome_path
 from harness.core.progress import Progress
-from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.compiling import KIND, compile_and_report
 from harness.execution.supervisor import Supervisor
 from harness.measurement.duel import OverdueError, run_duel
 from harness.measurement.tree_comparison import Comparisons, jobs_of
@@ -126,7 +126,7 @@ class Execution:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
             ready = [*jobs, *sides, *jobs_of(unknown)]
             note = partial(self.store.event, self.run_id, KIND)
-            compile_and_tell(ready, supervisor, self.registry, self.progress, note)
+            compile_and_report(ready, supervisor, self.registry, self.progress, note)
             self._run(jobs, supervisor)
             self._compare(unknown, supervisor)
             self._run_duels(duels, supervisor)
@@ -168,7 +168,7 @@ class Execution:
                 note(event)
             if compiled is None:
                 with clock.paused():
-                    compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
+                    compile_and_report(plan.jobs, supervisor, self.registry, self.progress, note)
             for jobs in rounds[: self.options.most_rounds or len(rounds)]:
                 began = time.monotonic()
                 known_count = bool(self.options.most_rounds)  # an earlier run finished this number

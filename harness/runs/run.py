@@ -252,8 +252,8 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
             checks = RunChecks(store, run_id, registry, progress)
             checks.check_tables(request.extra)
             tally = execution.carry_out(plan, matches)
-            asked, fresh = experiment.diagnostics, request.fresh
-            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
+            diagnostics, fresh = experiment.diagnostics, request.fresh
+            Diagnosis(store, run_id, registry, progress, diagnostics, fresh).carry_out(plan)
             if request.extra:
                 checks.check_results()
             status = "done"
@@ -297,8 +297,8 @@ def _run_within_budget(
             event = budget.event_of(fitted, done, len(rounds), clock)
             store.event(run_id, budget.KIND, event)
             progress.message(event["words"])
-            asked, fresh = request.experiment.diagnostics, request.fresh
-            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
+            diagnostics, fresh = request.experiment.diagnostics, request.fresh
+            Diagnosis(store, run_id, registry, progress, diagnostics, fresh).carry_out(plan)
             status = "done"
         finally:
             store.finish_run(run_id, status)

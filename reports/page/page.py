@@ -261,7 +261,7 @@ class Page:
         cells = self.view.cells
         return {cell.algorithm for cell in cells}, {cell.dataset for cell in cells}
 
-    def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
+    def duels_again(self, duels: Iterable[DuelOutcome]) -> str:
         """Return one command a line that repeats duels, or "" if none can be exact."""
         return duels_again(self.view.run, (outcome.duel.id for outcome in duels))
 

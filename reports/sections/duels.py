@@ -55,7 +55,7 @@ def _fought(page: Page) -> Table:
         Column("Spin settings"),
         Column("How it ended", wide=True),
     ]
-    rows, again = [_row(duel) for duel in duels], page.fight_again(duels)
+    rows, again = [_row(duel) for duel in duels], page.duels_again(duels)
     return Table(columns, rows, "Setup of each duel", "duels", again=again)
 
 

@@ -176,7 +176,7 @@ def _numba(facts: Any) -> Iterator[tuple[str, int]]:
 def _repeat(page: Page) -> list[Block]:
     run = page.of_run("id") or "latest"
     commands = [
-        page.again() or page.fight_again(page.view.duels),
+        page.again() or page.duels_again(page.view.duels),
         page.command("report", run),
         page.command("export", run, "--format", "csv"),
     ]

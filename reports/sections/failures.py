@@ -129,7 +129,7 @@ def _duels(page: Page) -> list[Block]:
 
 def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
     """Return the output of a duel and the command that repeats it, if any."""
-    text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
+    text, again = outcome.failure.detail if outcome.failure else "", page.duels_again([outcome])
     blocks: list[Block] = []
     if text:
         blocks.append(Verbatim(_end(text), f"Output of duel {outcome.duel.id}"))

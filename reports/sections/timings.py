@@ -49,7 +49,7 @@ def build(page: Page) -> Fragment | None:
         finding=f"{caption}.",
         table=_table(fought),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
-        again=page.fight_again(fought),
+        again=page.duels_again(fought),
         points=_points(drawn),
     )
     summary = f"The calls of {plural(len(drawn), 'duel')}, one by one"

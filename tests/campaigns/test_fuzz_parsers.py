@@ -105,7 +105,7 @@ def read_reply(content, folder):
     os.write(channel.write_end, content[:60_000])
     channel.release()
     try:
-        while channel.hear():
+        while channel.receive():
             with contextlib.suppress(GarbledError):
                 found = channel.reply()
                 assert found is None or isinstance(found["ok"], bool)

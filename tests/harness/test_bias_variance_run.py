@@ -95,4 +95,4 @@ def test_classes_are_parted_by_their_main_prediction(view):
 def test_folds_cannot_be_parted_and_it_says_so(registry, tmp_path):
     found = run(registry, tmp_path, algorithms=["crowd"], datasets=["square"])
     (told,) = found.diagnostics
-    assert told.reason == "it takes repeated training sets: [splits] training_sets"
+    assert told.reason == "it needs repeated training sets: [splits] training_sets"

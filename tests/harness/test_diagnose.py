@@ -76,7 +76,7 @@ def test_every_question_is_answered(told):
         "agreement": 1,
     }
     reasons = [d.reason for d in told.values() if d.reason]
-    assert reasons == ["it has no depth to choose"] * 2
+    assert reasons == ["it has no parameter for the depth to vary"] * 2
     assert all(d.sentence for d in told.values() if not d.reason)
 
 
@@ -112,7 +112,7 @@ def test_sizes_are_those_that_were_trained_on(told):
 def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
     plan = plan_request(request_of(tmp_path), registry)
     deep = replace(registry.algorithm("crowd"), capacity={"depth": Argument("levels")})
-    evidence = SimpleNamespace(asked=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
+    evidence = SimpleNamespace(config=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
     fits = answers._fits("depth", plan.jobs[0].trials[0], evidence, None)
     assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 

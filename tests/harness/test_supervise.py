@@ -443,5 +443,5 @@ def test_an_algorithm_that_hangs_while_it_compiles_is_ended(tmp_path):
     with Supervisor(tmp_path / "work", start_timeout=4.0) as supervisor:
         hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
         [hung] = compile_kernels([job(hang, timeout=1.0)], supervisor, Registry())
-    assert "no end of 'warm' within 4 s" in hung.notes[0]
+    assert "request 'warm' not done within 4 s" in hung.notes[0]
     wait_until(lambda: not any(map(running, pids_in(tmp_path / "pids"))))

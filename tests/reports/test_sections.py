@@ -99,7 +99,7 @@ def test_commands_are_quoted_for_a_shell(page) -> None:
 def test_results_that_lie_elsewhere_are_named(typical) -> None:
     page = Page(replace(typical, run={**typical.run, "results": "my runs"}))
     assert page.again().endswith(" --fresh --results 'my runs'")
-    assert page.fight_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
+    assert page.duels_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
 
 
 def test_rows_that_both_train_and_test_are_told_once_a_split(typical) -> None:
@@ -286,7 +286,7 @@ def test_a_mean_that_lacks_a_split_which_others_have_ranks_last(typical) -> None
 
 def test_every_failure_has_its_reason_its_text_and_its_command(page) -> None:
     text = text_of(failures.build(page).blocks)
-    assert "no end of 'fit' within 60 s" in text
+    assert "request 'fit' not done within 60 s" in text
     assert "Traceback (most recent call last)" in text
     first = next(o for o in page.failed if o.trial.dataset == "wine")
     assert f"--trial {first.trial.id} --fresh" in text

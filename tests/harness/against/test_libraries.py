@@ -320,7 +320,7 @@ def test_a_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatc
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     found = {version: wheel(tmp_path / "index", version) for version in ("0.1.0", "0.2.0")}
     (site / "tree_harness-0.1.0.dist-info/METADATA").write_text(METADATA.partition("Requires")[0])
-    source = replace(running_harness(site), asked=("tree-harness",))  # as a project may
+    source = replace(running_harness(site), packages=("tree-harness",))  # as a project may
     monkeypatch.setattr(module, "running_harness", lambda: source)
     wanted = tree(tmp_path / "wanted", lock=f"tree-harness==0.2.0 --hash=sha256:{found['0.2.0']}\n")
     python = own_python(wanted, print, stranger=True)
@@ -330,6 +330,6 @@ def test_a_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatc
     )
     done = subprocess.run([python, "-I", "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout == "# harness/__init__.py\nNone\n"
-    newer = replace(source, asked=("tree-harness>=0.2",))
+    newer = replace(source, packages=("tree-harness>=0.2",))
     with pytest.raises(BaseError, match="cannot be installed"):
         module._install(wanted, Path(python), newer)

@@ -111,9 +111,7 @@ def _fits(
         return [(value, replace(trial, threads=value), {}) for value in fitting]
     argument = evidence.algorithm(subject).capacity.get(axis)
     if argument is None or argument.match == "impossible":
-        raise InapplicableError(
-            f"it has no parameter for the {CAPACITIES[axis]} to vary"
-        )
+        raise InapplicableError(f"it has no parameter for the {CAPACITIES[axis]} to vary")
     convert = argument.convert or (lambda value: value)
     params = [{**trial.params, argument.name: convert(value)} for value in values]
     return [(v, replace(trial, params=p), {}) for v, p in zip(values, params, strict=True)]

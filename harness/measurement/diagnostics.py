@@ -161,7 +161,7 @@ class Diagnosis:
         return kept
 
     def _answer_all(self, todo: Sequence[Question]) -> None:
-        known = {} if self.fresh else answered(self.store.noted(KIND))
+        known = {} if self.fresh else answered(self.store.event_data(KIND))
         self.outcomes = {o.trial.id: o for o, _ in self.store.outcomes(self.run_id)}
         self.progress.stage("diagnostics", len(todo))
         with Supervisor(self.store.workdir(self.run_id)) as self.supervisor:

@@ -274,7 +274,7 @@ def _run_within_budget(
     with Store.open(
         request.results, write=True, wait=request.wait, on_wait=progress.message
     ) as store:
-        known = [] if request.fresh else store.noted(budget.KIND)
+        known = [] if request.fresh else store.event_data(budget.KIND)
         may = not request.named_algorithms
         budgeting = budget.Budgeting(plan_of, registry, progress, clock, known, may)
         fitted = budgeting.fit(request.experiment, plan)

@@ -125,7 +125,7 @@ def test_a_failure_says_how_to_retry_it(store):
 
 def test_a_trial_that_never_began_runs_again(store):
     measure(store, status=Status.FAILED, facts={"failed_in": "start"})
-    assert explain(store, CELL)[-1] == "it never began, so it runs again"
+    assert explain(store, CELL)[-1] == "it never started, so it runs again"
 
 
 def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
@@ -150,9 +150,9 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
         ),
         ({"measurement": 2}, "trials are measured in a new way (version 1 → 2)"),
         ({"machine": "m2"}, "measured on another machine (none; this is m2)"),
-        ({"plugin": "mine"}, "another plugin offers the algorithm (algorithms.bagging → mine)"),
+        ({"plugin": "mine"}, "another plugin registers the algorithm (algorithms.bagging → mine)"),
         ({"weather": "rain"}, "weather changed (none → rain)"),
-        ({}, "the way ids are made changed"),
+        ({}, "ids are computed differently"),
     ],
 )
 def test_each_change_is_said_in_words(store, now, said):
@@ -171,7 +171,7 @@ def test_several_changes_are_all_said_against_the_newest_measurement(store):
         changed(code="c" * 16, versions={"numba": "0.69.0", "numpy": "2.4.1"}), id="3" * 16
     )
     assert explain(store, "", dataclasses.replace(wanted, timed=True))[3:] == [
-        "a timed trial is wanted",
+        "a timed trial is needed now",
         f"the code of algorithms.bagging changed (digest {'b' * 12} → {'c' * 12})",
         "numba 0.68.0 → 0.69.0",
         "numpy 2.4.0 → 2.4.1",

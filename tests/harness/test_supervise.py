@@ -19,7 +19,7 @@ from harness.core.model import Limits, Status
 from harness.core.outcome_files import read_outcome
 from harness.execution.compiling import compile_kernels
 from harness.execution.supervisor import Supervisor
-from harness.planning.reuse import may_end_otherwise
+from harness.planning.reuse import may_succeed_now
 from harness.plugins.registry import Registry
 
 
@@ -210,9 +210,9 @@ def test_a_time_out_on_a_loaded_machine_is_named_and_run_again(supervisor, monke
     [outcome] = run(supervisor, {"fit": "sleep", "seconds": 60.0}, timeout=1.5)
     assert outcome.status is Status.TIMEOUT
     assert "other programs used 1.9 of 2 processors" in outcome.failure.message
-    assert may_end_otherwise(outcome.status, outcome.facts, Limits(timeout=1.5))
+    assert may_succeed_now(outcome.status, outcome.facts, Limits(timeout=1.5))
     idle = {**outcome.facts, "machine_load": {**facts, "loaded": False}}
-    assert not may_end_otherwise(outcome.status, idle, Limits(timeout=1.5))
+    assert not may_succeed_now(outcome.status, idle, Limits(timeout=1.5))
 
 
 def test_more_memory_than_the_cap_ends_the_trial(supervisor):

@@ -22,7 +22,7 @@ from harness.executors.dask import connected, run_dask, run_duels_dask
 from harness.executors.dask_cluster import workers as _dask_crew
 from harness.executors.dask_cluster.membership import ClusterError
 from harness.executors.dask_cluster.workers import DaskWorkers, given_up, parts_of
-from harness.planning.reuse import may_end_otherwise
+from harness.planning.reuse import may_succeed_now
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -137,7 +137,7 @@ def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
     (lost,) = ended
     assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
     assert lost.facts["dask"]["lost"] == ["a"] * 3
-    assert may_end_otherwise(lost.status, lost.facts, job().limits)
+    assert may_succeed_now(lost.status, lost.facts, job().limits)
     (left,) = crew.waiting
     assert [errand.lost for errand in left] == [[], []]
 

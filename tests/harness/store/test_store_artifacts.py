@@ -21,7 +21,7 @@ def kept(tmp_path):
 
 def taken(kept, tmp_path, content):
     (tmp_path / "source").write_bytes(content)
-    return kept.take({"any": tmp_path / "source"})["any"]
+    return kept.add_files({"any": tmp_path / "source"})["any"]
 
 
 def test_arrays_of_every_plain_kind_come_back(kept, tmp_path):
@@ -35,7 +35,7 @@ def test_arrays_of_every_plain_kind_come_back(kept, tmp_path):
         "record": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
     }
     write_arrays(tmp_path / "all.npz", arrays)
-    found = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
+    found = kept.load(kept.add_files({"all": tmp_path / "all.npz"})["all"].sha256)
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array)
@@ -49,7 +49,7 @@ def test_a_changed_file_is_not_believed_and_is_healed_when_taken_again(kept, tmp
     with pytest.raises(StoreError, match="were changed since; remove the file and run"):
         kept.load(stored.sha256)
     assert not kept.holds(stored)
-    kept.take({"one": tmp_path / "source", "same": tmp_path / "source"})
+    kept.add_files({"one": tmp_path / "source", "same": tmp_path / "source"})
     assert kept.holds(stored)
     assert list(kept.files()) == [path]
 

@@ -71,7 +71,7 @@ def check_readable(path: Path) -> None:
         if not path.exists():
             raise DataError(f"no file {path}; check the path")
         if not path.is_file():
-            raise DataError(f"{path} is no regular file")
+            raise DataError(f"{path} is not a regular file")
         if path.stat().st_size == 0:
             raise DataError(f"{path} is empty (0 bytes)")
     except (OSError, ValueError) as error:

@@ -88,7 +88,7 @@ def test_a_duel_is_known_stale_or_failed(store):
     stored("f1", Status.CRASHED, Failure("crash", "it fell"))
     assert explain_duel(store, "f1")[1].startswith("failed last time (crashed: it fell), timed")
     stored("e2", Status.DONE)
-    with pytest.raises(ConfigError, match="any of 2 duels"):
+    with pytest.raises(ConfigError, match="matches 2 duels"):
         explain_duel(store, "e")
 
 
@@ -199,7 +199,7 @@ def test_a_name_that_is_unknown_or_not_clear_is_an_error(store):
     for name in ("9", ""):
         with pytest.raises(ConfigError, match="starts with"):
             explain(store, name)
-    with pytest.raises(ConfigError, match="may be any of 2 cells"):
+    with pytest.raises(ConfigError, match="matches 2 cells"):
         explain(store, "1111")
 
 

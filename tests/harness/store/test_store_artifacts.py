@@ -74,7 +74,7 @@ def test_a_link_or_a_pipe_is_not_followed(kept, tmp_path):
         kept.load(stored.sha256)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(StoreError, match="no regular file"):
+    with pytest.raises(StoreError, match="not a regular file"):
         kept.load(stored.sha256)
 
 
@@ -101,7 +101,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(kept, tmp_path, monkeypatch):
     many = archive({f"{i}.npy": b"" for i in range(artifacts.MAX_ARRAYS + 1)})
     with pytest.raises(StoreError, match="unpacks to more than"):
         kept.load(taken(kept, tmp_path, many).sha256)
-    with pytest.raises(StoreError, match="no regular file of at most"):
+    with pytest.raises(StoreError, match="not a regular file of at most"):
         taken(kept, tmp_path, b"0" * 10_000_001)
 
 

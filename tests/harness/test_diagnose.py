@@ -177,7 +177,7 @@ def test_what_cannot_be_answered_says_why(whole, registry):
     result = run_experiment(request, registry, Progress())
     with Store.open(request.results) as store:
         events = [e["data"] for e in store.events(result.run_id) if e["kind"] == KIND]
-    why = "a slope takes at least two sizes; threads were timed at 0"
+    why = "a slope needs at least two sizes; threads were timed at 0"
     assert [(e["reason"], e["found"]) for e in events] == [(why, {})] * 2
 
 

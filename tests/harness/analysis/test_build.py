@@ -229,7 +229,7 @@ def test_labels_without_probabilities_are_pointed_at(world, registry):
         world.add(trial("ours", "blobs", fold), arrays, dict(outcome.facts))
     found = of(world.view(registry), "ours", "theirs", "blobs")
     assert found.verdict == "worse"
-    assert any(note.startswith("ours gives no probabilities") for note in found.notes)
+    assert any(note.startswith("ours returns only the probabilities") for note in found.notes)
     assert not any("theirs gives" in note for note in found.notes)
 
 
@@ -243,7 +243,7 @@ def test_given_and_holdout_splits(world, registry):
             world.add(made, arrays)
     view = world.view(registry)
     given = of(view, "ours", "theirs", "given")
-    assert "names its own test rows" in given.advice
+    assert "has fixed test rows" in given.advice
     assert of(view, "ours", "theirs", "holdout").splits == 2
 
 

@@ -378,7 +378,7 @@ def test_an_engine_on_bins_is_not_blamed_for_thresholds_it_may_not_have():
     _, first = headline(side, other, training)
     assert (first.path, first.cause) == ("R", "rule")
     assert "(B) did not take the better split" in first.sentence
-    assert first.sentence.endswith("which its bins may not offer.")
+    assert first.sentence.endswith("which may lie between its bins.")
 
 
 def test_another_criterion_makes_each_side_right_by_its_own_sums():
@@ -478,4 +478,4 @@ def test_leaves_that_are_off_by_little_are_not_called_so_many_times_as_large():
     off = 1.0 + 4e-6 * np.random.default_rng(0).uniform(0.5, 1.0, side.ensemble.value.shape)
     found, first = headline(side, edited(side, value=side.ensemble.value * off), training)
     assert (found.agreement, first.what, first.scale) == ("structure", "leaf value", None)
-    assert "of it apart" in first.sentence
+    assert "relative difference" in first.sentence

@@ -70,7 +70,7 @@ def test_three_folds_of_a_tiny_set_are_never_equal():
     undecided = [v.advice for v in found if v.verdict == "inconclusive"]
     assert len(undecided) > 50  # the others are the false alarms that 95 % allows
     assert all(re.search(r"should decide|test rows a split \(it has 10\)", a) for a in undecided)
-    assert sum(a.startswith("repeats cannot decide this set") for a in undecided) > 30
+    assert sum(a.startswith("repeats cannot decide this dataset") for a in undecided) > 30
 
 
 def test_false_verdicts_are_as_rare_as_their_levels_say():
@@ -169,11 +169,11 @@ def test_a_difference_that_is_one_number_up_to_rounding_has_no_width():
 def test_one_split_is_no_evidence():
     found = judge(evidence([0.3]))
     assert found.verdict == "inconclusive"
-    assert "ask for 5 or more" in found.advice
+    assert "use 5 or more" in found.advice
     assert found.difference.high == math.inf
     assert found.posterior is None
     given = judge(evidence([0.3], repeat=0))
-    assert "names its own test rows" in given.advice
+    assert "has fixed test rows" in given.advice
     identical = judge(evidence([0.0], identical=True))
     assert identical.verdict == "inconclusive"
     assert identical.notes == ("identical predictions on its one split",)

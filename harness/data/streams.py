@@ -225,6 +225,6 @@ def check_sha256(path: Path, expected: str) -> None:
     found = sha256_of(path)
     if found != expected:
         raise DataError(
-            f"{path} has SHA-256 {found[:16]}…, not {expected[:16]}… as it must; "
-            "the file was changed or is damaged: bring it again"
+            f"{path} has SHA-256 {found[:16]}…, not the expected {expected[:16]}…; "
+            "the file was changed or is damaged: get it again"
         )

@@ -161,7 +161,7 @@ def test_mistakes_are_told_in_one_line(options, frame):
     [
         ((np.zeros((3, 2)), np.zeros(4)), r"X has 3 rows; y has the shape \(4,\)"),
         ((np.zeros(3), np.zeros(3)), "two dimensions"),
-        ((1, 2, 3), "not as 3 things"),
+        ((1, 2, 3), "not as 3 values"),
         (pd.DataFrame({"a": [{1: 2}, {}], "y": [1, 2]}), "Parquet|nested"),
     ],
 )

@@ -169,13 +169,13 @@ def test_an_address_that_leads_elsewhere_is_refused(tmp_path, served, path):
     told = json.loads(served[f"{API}/7"])
     told["data_set_description"]["url"] = f"https://openml.org{path}"
     served[f"{API}/7"] = json.dumps(told).encode()
-    with pytest.raises(DataError, match="odd address"):
+    with pytest.raises(DataError, match="invalid address"):
         table_of(dataset_of())
 
 
 def test_a_number_that_openml_does_not_have_is_told(served):
     served.pop(f"{API}/7")
-    with pytest.raises(DataError, match="OpenML knows nothing of number 7: Unknown dataset"):
+    with pytest.raises(DataError, match="OpenML has no dataset 7: Unknown dataset"):
         table_of(dataset_of())
 
 

@@ -183,10 +183,10 @@ class Execution:
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return done
 
-    def tell_unanswered(self, plan: Plan) -> None:
+    def print_missing_references(self, plan: Plan) -> None:
         """Print a note for algorithms of the plan whose reference is not registered."""
         chosen = (plan.declared or {}).get("algorithms", {})
-        for name, message in self.registry.unanswered().items():
+        for name, message in self.registry.missing_references().items():
             if name in chosen:
                 self.progress.message(f"note: {message}")
 
@@ -229,7 +229,7 @@ class Execution:
             self.tally.add(noun, status, reused=True)
 
     def _run(self, jobs: list[Job], supervisor: Supervisor, stage: str = "trials") -> None:
-        in_rounds = stage != "trials"  # a split that has begun is finished
+        in_rounds = stage != "trials"  # a started split is finished
         if not jobs or (self._late() and not in_rounds):
             return
         self.progress.stage(stage, sum(len(job.trials) for job in jobs))
@@ -272,10 +272,10 @@ class Execution:
             self.progress.duel_started(duel)
             return run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
 
-        fight = self.registry.entry("executor", self.options.executor).value.fight
+        run_all = self.registry.entry("executor", self.options.executor).value.fight
         options = dict(self.options.executor_options)
         try:
-            for outcome in fight(duels, here, options) if fight else map(here, duels):
+            for outcome in run_all(duels, here, options) if run_all else map(here, duels):
                 self.store.record_duel(self.run_id, outcome)
                 self.tally.add("duel", outcome.status)
                 self.progress.duel(outcome)

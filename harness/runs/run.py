@@ -188,7 +188,7 @@ def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Ma
     """Return the tree comparisons of a request with its plan."""
     if not request.only:
         return matches_of(request.experiment.parity, plan)
-    # the selected part may lack datasets that the globs match
+    # the globs may match datasets that are not in the selected part
     whole = _whole_plan(request, registry)
     return request.only.matches(matches_of(request.experiment.parity, whole))
 
@@ -248,7 +248,7 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
         status: RunStatus = "interrupted"
         try:
             execution = Execution(store, run_id, registry, progress, request.options)
-            execution.tell_unanswered(plan)
+            execution.print_missing_references(plan)
             checks = RunChecks(store, run_id, registry, progress)
             checks.check_tables(request.extra)
             tally = execution.carry_out(plan, matches)
@@ -291,7 +291,7 @@ def _run_within_budget(
         try:
             options = replace(request.options, most_rounds=fitted.most_rounds)
             execution = Execution(store, run_id, registry, progress, options)
-            execution.tell_unanswered(plan)
+            execution.print_missing_references(plan)
             rounds = budget.rounds_of(plan)
             done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
             event = budget.event_of(fitted, done, len(rounds), clock)

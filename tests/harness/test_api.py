@@ -141,7 +141,7 @@ def test_parity_on_names_and_tables(options):
     assert found.reaches("L3")
     assert found.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
     assert "the same bits from raw data" in found._repr_html_()
-    with pytest.raises(ConfigError, match="answers to no reference"):
+    with pytest.raises(ConfigError, match="has no reference"):
         harness.parity("fails", **options)
 
 
@@ -152,7 +152,7 @@ def test_mistakes_are_told_in_one_line(options, frame):
         harness.duel("mean", "prior", "irs", **options)
     with pytest.raises(DataError, match="needs a target"):
         harness.run(data=frame, **options)
-    with pytest.raises(ConfigError, match="target and task belong to data"):
+    with pytest.raises(ConfigError, match="target and task need your own data"):
         harness.run(target="income", **options)
 
 

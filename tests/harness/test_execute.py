@@ -37,7 +37,7 @@ def test_more_threads_than_can_run_are_told_where_trials_run_here(executor, line
     progress = SimpleNamespace(message=told.append)
     Execution(None, "r", None, progress, Options(executor))._warn_threads(plan)
     assert len(told) == lines
-    assert all("4,096 threads are asked for" in line for line in told)
+    assert all("4,096 threads are requested" in line for line in told)
     Execution(None, "r", None, progress, Options())._warn_threads(Plan())
     assert len(told) == lines
 

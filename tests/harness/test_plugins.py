@@ -202,8 +202,10 @@ def test_a_reference_that_nobody_registers_is_told(tmp_path):
             register(Algorithm("lost", print, ALL_TASKS, reference="their"))
         """,
     )
-    found = load(path).unanswered()
-    assert found == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
+    found = load(path).missing_references()
+    assert found == {
+        "lost": "lost has as reference the unknown algorithm 'their': did you mean 'theirs'?"
+    }
 
 
 def test_our_own_packages_load_without_a_broken_plugin():
@@ -235,7 +237,7 @@ def test_a_plugin_for_this_api_is_loaded_and_one_for_another_is_refused(tmp_path
     good = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__}\n"
     assert load(plugin(tmp_path, good)).names("metric") == ["loss"]
     other = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__ + 1}\n"
-    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, and .* has 1"):
+    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, but .* has 1"):
         load(plugin(tmp_path, other))
 
 

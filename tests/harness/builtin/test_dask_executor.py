@@ -130,7 +130,7 @@ def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
     crew, _ = crew_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
     for _ in range(_dask_crew.ATTEMPTS):
-        crew.hand_out(["a"], alone=False)
+        crew.submit_next(["a"], alone=False)
         (future,) = crew.running
         ended += crew.give_up_lost([])
         assert future.is_cancelled
@@ -145,9 +145,9 @@ def test_what_loses_every_worker_costs_itself_alone_and_is_tried_again():
 def test_a_result_that_never_comes_is_asked_of_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
-    crew.hand_out(["a"], alone=False)
+    crew.submit_next(["a"], alone=False)
     assert crew.take_done([]) == []
-    crew.hand_out(["b"], alone=False)
+    crew.submit_next(["b"], alone=False)
     assert handed == ["a", "b"]
     assert crew.assigned["b"][0].lost == ["a"]
 
@@ -157,32 +157,32 @@ def test_a_worker_whose_result_never_came_rests_until_it_is_seen_to_be_gone(monk
     """Else one that was killed would cost a trial all its attempts before the scheduler knows."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     crew, handed = crew_with(parts_of(job({}, {})), ("a", "one"))
-    crew.hand_out(["a"], alone=alone)
+    crew.submit_next(["a"], alone=alone)
     assert crew.take_done([]) == []
     for _ in range(_dask_crew.ATTEMPTS):
         crew.wake(["a"])
-        crew.hand_out(["a"], alone=alone)
+        crew.submit_next(["a"], alone=alone)
     assert handed == ["a"]
     crew.wake([])  # gone
-    crew.hand_out(["a"], alone=alone)  # a new one, at the same address
+    crew.submit_next(["a"], alone=alone)  # a new one, at the same address
     assert handed == ["a", "a"]
     assert crew.take_done([]) == []
     crew.resting = dict.fromkeys(crew.resting, 0.0)  # their time is over
     crew.wake(["a"])  # still there: it was slow
-    crew.hand_out(["a"], alone=alone)
+    crew.submit_next(["a"], alone=alone)
     assert handed == ["a"] * 3
 
 
 def test_what_is_timed_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     crew, handed = crew_with(parts, ("b", "one"), ("c", "two"))
-    crew.hand_out(["b"], alone=True)
+    crew.submit_next(["b"], alone=True)
     crew.membership.known["a"] = crew.membership.known[
         "b"
     ]  # came later, and is the first of its host now
-    crew.hand_out(["a", "b"], alone=True)
+    crew.submit_next(["a", "b"], alone=True)
     assert handed == ["b"]
-    crew.hand_out(["a", "b", "c"], alone=True)
+    crew.submit_next(["a", "b", "c"], alone=True)
     assert handed == ["b", "c"]
 
 
@@ -207,7 +207,7 @@ def test_duels_that_no_worker_may_fight_are_fought_here(cluster, monkeypatch):
     options = {"scheduler": cluster.scheduler_address}
     assert list(run_duels_dask([wanted], here, options)) == ["fought"]
     monkeypatch.undo()
-    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    lost = given_up(_dask_crew.WorkItem(wanted, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     assert list(run_duels_dask([wanted], here, options)) == ["fought"]
     assert said == [wanted] * 3
@@ -222,7 +222,7 @@ def test_a_duel_whose_workers_were_lost_has_this_host_alone(cluster, monkeypatch
         yield
         held.pop()
 
-    lost = given_up(_dask_crew.Errand(wanted, ["x"] * 3))
+    lost = given_up(_dask_crew.WorkItem(wanted, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
@@ -245,7 +245,7 @@ def test_a_scheduler_that_dies_is_told_in_words(monkeypatch):
         )
         assert next(found).status is Status.DONE
         own.close()
-        with pytest.raises(ClusterError, match=r"has gone.*run again"):
+        with pytest.raises(ClusterError, match=r"is lost.*run again"):
             list(found)
 
 

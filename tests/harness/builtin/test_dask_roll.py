@@ -21,8 +21,8 @@ from harness.executors.dask_cluster import membership, process_facts
 from harness.executors.dask_cluster.membership import (
     ClusterError,
     Membership,
-    is_there,
-    refuse_unlike,
+    check_versions,
+    has_answered,
 )
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -123,29 +123,29 @@ def test_a_worker_that_cannot_be_reached_is_asked_later(cluster_that_says, monke
 def test_those_like_this_machine_are_waited_for_but_not_for_ever(cluster_that_says, monkeypatch):
     monkeypatch.setattr(membership, "ANSWERING", 0.5)
     other = {**facts(), "machine": "another"}
-    assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
-    assert Membership(cluster_that_says(a=[other]), ()).like() == []
-    assert Membership(cluster_that_says(a=[other], b=[]), ()).like() == []
+    assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).same_hardware() == ["b"]
+    assert Membership(cluster_that_says(a=[other]), ()).same_hardware() == []
+    assert Membership(cluster_that_says(a=[other], b=[]), ()).same_hardware() == []
     gone = SimpleNamespace(nthreads=lambda: (_ for _ in ()).throw(OSError()))
     with pytest.raises(ClusterError, match="has gone"):
-        Membership(gone, ()).like()
+        Membership(gone, ()).same_hardware()
 
 
 def test_a_worker_that_cannot_run_trials_is_told():
-    assert not is_there("a", ConnectionResetError())
+    assert not has_answered("a", ConnectionResetError())
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
-        is_there("a", ModuleNotFoundError("No module named 'harness'"))
+        has_answered("a", ModuleNotFoundError("No module named 'harness'"))
 
 
 def test_every_difference_of_versions_is_listed():
     own = {"versions": {"numpy": "2.4", "numba": "0.68"}}
     answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": own}
     with pytest.raises(ConfigError) as told:
-        refuse_unlike(own, answers)
+        check_versions(own, answers)
     assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(told.value)
     assert "numba is missing at tcp://a" in str(told.value)
     assert "tcp://b" not in str(told.value)
-    refuse_unlike(own, {"tcp://b": own})
+    check_versions(own, {"tcp://b": own})
 
 
 def test_all_workers_that_differ_are_told_at_once(cluster_that_says, monkeypatch):

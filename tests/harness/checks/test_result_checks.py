@@ -274,7 +274,7 @@ def test_too_few_splits_are_found() -> None:
     models = Model("a", [0.40, 0.44, 0.42]), TUNED_ON_THREE
     assert found(*models, splits=3)["RUN013"].evidence["splits"] == 3
     one = found(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
-    assert one.sentence.startswith("one split cannot tell")
+    assert one.sentence.startswith("one split cannot distinguish")
 
 
 TUNED_ON_THREE = Model("tuned", [0.41, 0.42, 0.43], params=TUNED.params, capacity=BOOSTER,

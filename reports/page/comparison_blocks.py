@@ -30,8 +30,8 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
         seconds_blocks = [Paragraph(RAW), _seconds(raw, prefix)]
         blocks.append(Details("Raw seconds of both runs", seconds_blocks))
     ids = (str(run.get("id", "")) for run in (found.old, found.new))
-    if told_again := command(found.new, "compare", *ids):
-        blocks.append(Verbatim(told_again, "Command that compares them"))
+    if compare_command := command(found.new, "compare", *ids):
+        blocks.append(Verbatim(compare_command, "Command that compares them"))
     return blocks
 
 

@@ -286,9 +286,9 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     return pairs or ["defaults"] * bool(varied)
 
 
-def _part(wanted: Iterable[str], known: set[str]) -> list[str]:
+def _part(chosen: Iterable[str], known: set[str]) -> list[str]:
     """Return names in order; empty if they are all names."""
-    names = list(dict.fromkeys(wanted))
+    names = list(dict.fromkeys(chosen))
     return names if known - set(names) else []
 
 

@@ -215,8 +215,8 @@ def comparison_sentence(comparison: RunComparison) -> str:
     parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
     parts += [f"{plural(len(c.turns), 'cell')} with another outcome"] if c.turns else []
     for word in ("slower", "faster"):
-        apart = sum(r.verdict == word for r in c.ratios)
-        parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
+        changed = sum(r.verdict == word for r in c.ratios)
+        parts += [f"{plural(changed, 'ratio')} of duels {word} now"] if changed else []
     other = sum(r.old != r.new for r in c.rungs)
     parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
     return spaced(f"{'; '.join(parts)}. Scores: {listing(tally) or 'none to compare'}.")

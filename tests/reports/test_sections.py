@@ -364,14 +364,14 @@ def test_phases_are_medians_over_the_datasets(page) -> None:
 
 def test_the_environment_tells_versions_threads_and_commands(page) -> None:
     text = text_of(environment.build(page).blocks)
-    for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as asked", "A CPU @ 2 GHz"):
+    for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as requested", "A CPU @ 2 GHz"):
         assert word in text
     assert f"python -m harness run --again {page.of_run('id')} --fresh" in text
     assert "environment-environments" not in text, "one usual environment is not worth words"
 
 
 @pytest.mark.parametrize(
-    ("pools", "word"), [(4, "more than asked"), (1, "as asked"), (None, "as asked")]
+    ("pools", "word"), [(4, "more than requested"), (1, "as requested"), (None, "as requested")]
 )
 def test_threads_beyond_those_asked_for_are_told(typical, pools, word) -> None:
     facts = {"pools": [{"internal_api": "openmp", "num_threads": pools}] if pools else []}

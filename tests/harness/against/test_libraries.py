@@ -127,7 +127,7 @@ def test_all_that_an_environment_is_made_from_is_in_its_name(tmp_path, monkeypat
         environment_name(one, source),
         environment_name(one, None),
         environment_name(one, Source(("scipy",))),
-        environment_name(one, Source(("numpy",), wanted="more")),
+        environment_name(one, Source(("numpy",), libraries="more")),
         environment_name(tree(tmp_path / "two", more=REACHED), source),
         environment_name(tree(tmp_path / "three", lock="numpy==2.4\n"), source),
     ]

@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeRegressor
 
 from harness import Accepts, Algorithm, Task
-from harness.conformance.inputs import no_mutation, taken
+from harness.conformance.inputs import native_kinds, no_mutation
 from harness.conformance.subject import Subject
 
 EVERYTHING = Accepts(missing=True, categorical=True, sparse=True)
@@ -144,11 +144,11 @@ def test_a_table_that_never_reaches_it_is_not_tried(writer):
 
 
 def test_the_tables_are_those_that_it_says_it_takes():
-    assert taken(Accepts()) == [{}]
-    assert taken(Accepts(missing=True)) == [{}, {"missing": True}]
-    assert taken(Accepts(categorical=True, sparse=True)) == [
+    assert native_kinds(Accepts()) == [{}]
+    assert native_kinds(Accepts(missing=True)) == [{}, {"missing": True}]
+    assert native_kinds(Accepts(categorical=True, sparse=True)) == [
         {},
         {"categorical": True},
         {"sparse": True},
     ]
-    assert {"missing": True, "categorical": True} in taken(EVERYTHING)
+    assert {"missing": True, "categorical": True} in native_kinds(EVERYTHING)

@@ -113,16 +113,16 @@ def _run_checks(
     findings: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
     if kind == "algorithm":
         findings = chain(findings, check_claims(registry, name, plugins))
-    for _, alike in groupby(findings, key=lambda one: (one.check, one.state, one.message)):
-        found = list(alike)
+    for _, same in groupby(findings, key=lambda one: (one.check, one.state, one.message)):
+        found = list(same)
         if printed:
             _print_finding(found)
         yield from found
 
 
-def _print_finding(alike: list[Finding]) -> None:
+def _print_finding(same: list[Finding]) -> None:
     """Print the result of a check, one line for all tasks with the same result."""
-    first = alike[0]
-    where = f" ({', '.join(one.task for one in alike)})" if first.task else ""
+    first = same[0]
+    where = f" ({', '.join(one.task for one in same)})" if first.task else ""
     why = f": {printable(first.message, MOST)}" if first.message else ""
     click.echo(f"{MARKS[first.state]:<7}{first.check}{where}{why}")

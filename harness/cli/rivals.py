@@ -100,8 +100,8 @@ def _notes(one: Fastest) -> list[str]:
 
 def _inside(views: Sequence[RunView]) -> Iterator[str]:
     """Yield the workloads on which training is one phase, as one side bins inside ``fit``."""
-    apart = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
+    separate = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
     for one in fastest_rivals(views, "train"):
-        if (one.workload, one.algorithm) not in apart:
+        if (one.workload, one.algorithm) not in separate:
             pair = f"{one.algorithm} or {one.rival}"
             yield f"{one.workload}: {pair} bins inside fit, so the two are shown together only"

@@ -328,10 +328,10 @@ def words_of(event: JSON) -> str:
     if not parts and not event["left_out"]:
         return f"Everything fitted into the time budget of {budget}."
     text = " and ".join(parts) or f"all {planned} splits were run"
-    said = f"To fit into the time budget of {budget}, {text}." if parts else ""
+    sentence = f"To fit into the time budget of {budget}, {text}." if parts else ""
     for name, why in event["left_out"].items():
-        said += f" {name} was left out: {why}."
-    return said.strip()
+        sentence += f" {name} was left out: {why}."
+    return sentence.strip()
 
 
 @dataclass

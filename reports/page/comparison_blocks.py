@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.analysis.compare import RunComparison, Seconds
 from reports.blocks.blocks import Block, Details, Paragraph, Verbatim
 from reports.blocks.tables import Cell, Column, Row, Table
-from reports.page.printed import APART, RAW, by_verdict, comparison_sentence
+from reports.page.printed import RATIO_NOTE, RAW, by_verdict, comparison_sentence
 from reports.text.commands import command
 from reports.text.format import bounds, digits, ratio, seconds, short, signed
 from reports.text.inline import Badge, Code
@@ -21,7 +21,7 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
     if found.changes:
         blocks.append(_scores(found, prefix))
     if found.ratios:
-        blocks += [_ratios(found, prefix), Paragraph(APART, role="note")]
+        blocks += [_ratios(found, prefix), Paragraph(RATIO_NOTE, role="note")]
     if found.rungs:
         blocks.append(_rungs(found, prefix))
     if found.turns:

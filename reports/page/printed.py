@@ -33,7 +33,7 @@ RAW = (
     "decides which is faster."
 )
 
-APART = (
+RATIO_NOTE = (
     "A ratio is the reference's time over ours, from the calls of one run. A pair is "
     "faster or slower now where the intervals of both runs do not overlap."
 )
@@ -233,7 +233,7 @@ def comparison_markdown(comparison: RunComparison) -> str:
     if rows := rung_rows(comparison):
         parts += [markdown_table(RUNG_HEADER, rows)]
     if rows := ratio_rows(comparison):
-        parts += [markdown_table(RATIO_HEADER, rows), APART]
+        parts += [markdown_table(RATIO_HEADER, rows), RATIO_NOTE]
     if rows := seconds_rows(comparison):
         parts += [markdown_table(SECONDS_HEADER, rows), RAW]
     return "\n\n".join(parts) + "\n"
@@ -258,7 +258,7 @@ def comparison_tables(
     found = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
         ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
-        (APART, (RATIO_HEADER, ratio_rows(comparison))),
+        (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
         ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]

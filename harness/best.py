@@ -81,12 +81,12 @@ def _job_of(best: Best, registry: Registry, plugins: Sequence[str]) -> tuple[Job
     request = request_of(dict(best.view.run))
     files = tuple(dict.fromkeys([*request.plugin_files, *plugins]))
     plan = plan_request(replace(request, plugin_files=files), registry)
-    wanted = best.standing
+    standing = best.standing
     for job in plan.jobs:
         for trial in job.trials:
-            same = trial.dataset == best.answer.dataset and trial.algorithm == wanted.algorithm
-            if same and canonical(trial.params) == canonical(wanted.params):
+            same = trial.dataset == best.answer.dataset and trial.algorithm == standing.algorithm
+            if same and canonical(trial.params) == canonical(standing.params):
                 return job, trial
     raise ConfigError(
-        f"{wanted.algorithm} with these params is not planned by the current code: run it again"
+        f"{standing.algorithm} with these params is not planned by the current code: run it again"
     )

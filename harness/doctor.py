@@ -116,8 +116,8 @@ def kernel_cache() -> Check:
 
 def timing(found: JSON) -> Iterator[Check]:
     """Check sources of timing noise: CPU clock, virtual machine, other load."""
-    governor = found["governor"] or "not told"
-    slow = governor not in ("performance", "not told")
+    governor = found["governor"] or "unknown"
+    slow = governor not in ("performance", "unknown")
     advice = "cpupower frequency-set --governor performance" if slow else ""
     yield Check("cpu governor", "warn" if slow else "ok", governor, advice)
     if found["turbo"] is not None:

@@ -42,7 +42,7 @@ class Lines(Progress):
         self.began = self.last = time.monotonic()
         say(f"{name}: {total}")
 
-    def step(self, label: str) -> None:  # noqa: ARG002 - a line is not told of each step
+    def step(self, label: str) -> None:  # noqa: ARG002 - single steps are not printed
         """Count a step, and print the progress every few seconds."""
         self.done += 1
         now = time.monotonic()

@@ -141,13 +141,13 @@ def gates(results: Path, run: str, registry: Registry, given: Sequence[Gate] = (
         If there are none.
     """
     seen = view(results, run, registry)
-    wanted = list(given) or gates_of(seen.run["config"])
-    if not wanted:
+    chosen = list(given) or gates_of(seen.run["config"])
+    if not chosen:
         raise ConfigError(
             f"run {seen.run['id']} has no gates; name a file with [[gate]] tables: "
             "`harness gate FILE`"
         )
-    decisions = decide_gates(wanted, seen)
+    decisions = decide_gates(chosen, seen)
     return Gates(str(seen.run["id"]), decisions, state_of(decisions))
 
 
@@ -160,7 +160,7 @@ class Gates:
     state: State
 
     def exit_code(self, undecided: str | None = None) -> int:
-        """Return 0, 1 (a gate fails) or 6 (one is undecided; ``pass`` and ``fail`` settle it)."""
+        """Return 0, 1 (a gate fails) or 6 (one is undecided, and ``undecided`` is None)."""
         state = undecided if self.state == "undecided" and undecided else self.state
         return {"pass": 0, "fail": 1, "undecided": 6}[state]
 
@@ -197,7 +197,9 @@ def compare(
         return compare_runs(store, *runs, registry, metrics, tolerances)
 
 
-def told(comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]) -> Any:
+def format_comparison(
+    comparison: RunComparison, form: Literal["json", "markdown", "sentence", "tables"]
+) -> Any:
     """Return a comparison in one of the printed forms; see ``reports.comparison_…``."""
     return writer(f"comparison-{form}")(comparison)
 

@@ -1,18 +1,17 @@
-"""The checks of a plugin as pytest tests: for the tests of your own package.
+"""Conformance checks of a plugin as pytest tests, for the tests of a plugin package.
 
-A test file of two lines holds all that a plugin registers to the contract::
+A test file of two lines checks everything that a plugin registers::
 
     from harness.testing import conformance
 
     test_conformance = conformance("my_package.plugin")
 
-Each check is a test of its own, named by what is checked, its task and the promise; one that does
-not apply is skipped with its reason. Of an algorithm that claims rungs the last tests hold each of
-them against what it reaches. All run in the process of pytest; `harness plugin check` runs them in
-one of its own, which may crash.
+Each check is one test, named after the checked object, its task and the rule. A check that does not
+apply is skipped with a reason. If an algorithm claims parity levels, one test for each level
+compares it with the reached level. All tests run in the process of pytest; `harness plugin check`
+runs the checks in a separate process, which may crash.
 
-Where nothing shall be written at all, pytest collects the same tests by a setting, see
-`harness.pytest_plugin`.
+A pytest setting collects the same tests without a test file; see `harness.pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ KINDS = tuple(kind for kind, _ in HOOKS.values())
 
 @dataclass(frozen=True)
 class Case:
-    """One test: a promise, what is held to it, and the function that tries it."""
+    """One test: its name, the checked rule and the function that runs the check."""
 
-    name: str  # of the test
-    promise: str
+    name: str  # name of the test
+    promise: str  # the checked rule, as a sentence
     try_it: Callable[[], list[Finding]]
 
     def run(self) -> None:
-        """Run it as a test: skip where it does not apply, fail with its sentence."""
+        """Run the check as a test; skip the test if the check does not apply."""
         _judge(self.try_it())
 
 
@@ -57,18 +56,19 @@ def conformance(
     only: Collection[str] = (),
     kinds: Collection[str] = KINDS,
 ) -> Callable[..., None]:
-    """Return a pytest test that holds all that a plugin registers to the contract.
+    """Return a pytest test that checks everything a plugin registers.
 
     Parameters
     ----------
     plugin
-        A module name, the path of a plugin file, or a registry of what is to be checked.
+        Module name, path of a plugin file, or registry with the objects to check.
     leave_out
-        Promises to leave out, by name.
+        Names of rules that are not checked.
     only
-        Promises to which the test is confined; none: all.
+        Names of the only rules that are checked; empty for all.
     kinds
-        Of what is checked: ``algorithm``, ``dataset``, ``metric``, ``section``, ``executor``.
+        Kinds of the checked objects: ``algorithm``, ``dataset``, ``metric``, ``section``,
+        ``executor``.
     """
     import pytest
 
@@ -87,19 +87,19 @@ def conformance(
 
 
 def every_case(plugin: str | Registry, kinds: Collection[str] = KINDS) -> Iterator[Case]:
-    """Yield the tests of all that a plugin registers, kind by kind; parameters as above."""
+    """Yield the tests of everything a plugin registers, one kind after the other."""
     registry = _load(plugin) if isinstance(plugin, str) else plugin
     for kind in (kind for kind in KINDS if kind in kinds):
         for name in registry.names(kind):
             for check, subject in cases(registry, name, kind):
                 yield Case(_id(check, subject), check.name, _trial(check, subject))
             for mode in registry.algorithm(name).rungs if kind == "algorithm" else ():
-                told = f"{name}-{mode}-{CHECK.replace(' ', '_')}"
-                yield Case(told, CHECK, _claim(registry, name, mode))
+                test_name = f"{name}-{mode}-{CHECK.replace(' ', '_')}"
+                yield Case(test_name, CHECK, _claim(registry, name, mode))
 
 
 def run_check(check: Check, subject: Subject | Held) -> None:
-    """Run one check as a test: skip where it does not apply, fail with its sentence."""
+    """Run one check as a test; skip the test if the check does not apply."""
     _judge([check.run(subject)])
 
 
@@ -108,25 +108,25 @@ def _trial(check: Check, subject: Subject | Held) -> Callable[[], list[Finding]]
 
 
 def _claim(registry: Registry, name: str, mode: str) -> Callable[[], list[Finding]]:
-    """Return what grows the trees of an algorithm and of its reference, each in a worker."""
+    """Return a function that checks a claimed parity level; it trains in workers."""
 
-    def grow() -> list[Finding]:
-        mine = registry.entry("algorithm", name).plugin
-        files = [Path(mine)] if Path(mine).suffix == ".py" else []
+    def check() -> list[Finding]:
+        plugin = registry.entry("algorithm", name).plugin
+        files = [Path(plugin)] if Path(plugin).suffix == ".py" else []
         known = load_registry(files)
-        if name not in known.names("algorithm"):  # a module that no distribution offers
-            known = load_registry(modules=[*own_modules(), mine])
+        if name not in known.names("algorithm"):  # a module without an entry point
+            known = load_registry(modules=[*own_modules(), plugin])
         return list(check_claim(known, name, mode, files))
 
-    return grow
+    return check
 
 
 def _judge(found: list[Finding]) -> None:
     import pytest
 
-    broken = [f"{one.task}: {one.message}" if one.task else one.message for one in found
-              if one.state == "failed"]  # fmt: skip
-    assert not broken, "; ".join(broken)
+    failures = [f"{one.task}: {one.message}" if one.task else one.message for one in found
+                if one.state == "failed"]  # fmt: skip
+    assert not failures, "; ".join(failures)
     if all(one.state == "skipped" for one in found):
         pytest.skip("; ".join(one.message for one in found))
 

@@ -93,8 +93,8 @@ def friedman(losses: np.ndarray) -> Friedman:
         return Friedman(ranks, 0.0, 1.0, datasets)
     chi2 = float(friedmanchisquare(*losses.T).statistic)
     denominator = datasets * (k - 1) - chi2
-    # If every dataset ranks the algorithms alike, the denominator is 0 and F is infinite; even then
-    # p cannot be less than the share of rankings that agree that well.
+    # If every dataset ranks the algorithms in the same order, the denominator is 0 and F is
+    # infinite; even then p cannot be less than the share of rankings that agree that well.
     statistic = (datasets - 1) * chi2 / denominator if denominator > 1e-9 * chi2 else math.inf
     least = math.exp((1.0 - datasets) * math.lgamma(k + 1))  # 1 / k! for each further dataset
     p = max(least, float(f.sf(statistic, k - 1, (k - 1) * (datasets - 1))))
@@ -161,7 +161,7 @@ def win_tie_loss(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, in
 
 
 def improvability(losses: np.ndarray) -> np.ndarray:
-    """Return how far each algorithm's loss could fall to that of the best one: 1 - best/loss.
+    """Return the share by which each loss could fall to the best one: 1 - best/loss.
 
     The mean over datasets, in [0, 1] for losses ≥ 0; a loss of 0 cannot be improved.
 

@@ -31,7 +31,7 @@ class Field:
     datasets: tuple[str, ...]
     losses: np.ndarray
     gaps: np.ndarray
-    left_out: tuple[str, ...]  # algorithms that lack a dataset
+    left_out: tuple[str, ...]  # algorithms without a loss on each of the datasets
 
     def shares(self) -> np.ndarray:
         """Return the losses as shares of each dataset's gap, for the datasets that have one."""

@@ -1,4 +1,4 @@
-"""Compare two stored runs cell by cell: what became better, worse, or failed.
+"""Compare two stored runs cell by cell: scores, times and statuses.
 
 A cell id is the same in both runs whatever the code, versions or machine. A change of scores is
 therefore paired over identical splits and judged like a pair of algorithms, in the direction of
@@ -97,8 +97,8 @@ def compare_runs(
     """
     runs = [store.run(name) for name in (old, new)]
     kept = tolerances or {}
-    asked = {*metrics, *kept}
-    _check_metrics(asked, registry)
+    selected = {*metrics, *kept}
+    _check_metrics(selected, registry)
     by_cell = [{o.trial.cell: o for o, _ in store.outcomes(run["id"])} for run in runs]
     both = [cell for cell in by_cell[1] if cell in by_cell[0]]
     same = [cell for cell in both if _data(by_cell[0][cell]) == _data(by_cell[1][cell])]
@@ -114,7 +114,7 @@ def compare_runs(
         only_old=len(by_cell[0]) - len(both),
         only_new=len(by_cell[1]) - len(both),
         other_data=len(both) - len(same),
-        changes=tuple(change for a, b in pairs for change in judged.of(a, b, asked)),
+        changes=tuple(change for a, b in pairs for change in judged.of(a, b, selected)),
         seconds=tuple(row for a, b in pairs for row in _seconds(a, b)),
         turns=tuple(_turns(by_cell[0], by_cell[1], same)),
         ratios=ratio_changes(*(_ratios(store, run["id"]) for run in runs)),
@@ -164,13 +164,13 @@ class _Changes:
         for cell in cells:
             self.by_dataset[cell.dataset].append(cell)
 
-    def of(self, old: Cell, new: Cell, asked: set[str]) -> Iterator[Accuracy]:
-        """Yield the change of the primary metric, and of the metrics in ``asked``."""
+    def of(self, old: Cell, new: Cell, selected: set[str]) -> Iterator[Accuracy]:
+        """Yield the change of the primary metric, and of the metrics in ``selected``."""
         if all(o.status is Status.SKIPPED for o in (*old.outcomes, *new.outcomes)):
             return
         primary = self.scorer.primary(Task(new.task))
         for metric in self.scorer.metrics(Task(new.task)):
-            if metric is primary or metric.name in asked:
+            if metric is primary or metric.name in selected:
                 yield self._judged(old, new, metric)
 
     def _judged(self, old: Cell, new: Cell, metric: Metric) -> Accuracy:

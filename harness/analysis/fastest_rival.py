@@ -106,7 +106,7 @@ def workload_name(view: RunView, dataset: str, datasets: Iterable[str]) -> str:
 
 
 def _part(whole: Fastest, trained: Speed, phase: str, speeds: Iterable[Speed]) -> list[Fastest]:
-    """Return one part of training against the rival of the whole; empty if it is no part."""
+    """Return one part of training against the rival of the whole; empty if it is not separate."""
     parts = {
         speed.phase: speed
         for speed in speeds

@@ -103,7 +103,7 @@ def _decide_accuracy(verdict: Accuracy, limit: float) -> tuple[State, str]:
 
 
 def _unreadable(verdict: Accuracy) -> str:
-    """Return why the intervals of a verdict cannot be used; empty if they can."""
+    """Return the reason why the intervals of a verdict cannot be used; empty if they can."""
     if verdict.inner is None or not math.isfinite(verdict.inner.low):
         return verdict.advice or "too few splits for an interval"
     if verdict.error == 0 and verdict.verdict == "inconclusive":
@@ -137,7 +137,7 @@ def _memory(gate: Gate, view: RunView) -> Iterator[Decision]:
 def decide_ratio(ratio: Interval, unit: str, least: float, floor: float) -> tuple[State, str]:
     """Return whether a ratio is at least ``least``, with the reason if it is undecided."""
     if unit == "block":
-        return "undecided", "too few launches for a gate: ask for 8 with duels.launches"
+        return "undecided", "too few launches for a gate: set duels.launches to 8 or more"
     if not math.isfinite(ratio.high):
         return "undecided", ratio.note
     if ratio.low >= least and ratio.value >= least * (1 + floor):
@@ -192,20 +192,20 @@ def _least(gate: Gate) -> float:
 
 
 def _rung(gate: Gate, view: RunView) -> Iterator[Decision]:
-    wanted = str(gate.limit)
+    required = str(gate.limit)
     for parity in view.parity:
         if _about(gate, parity):
             reason = "; ".join(
                 filter(None, [f"reaches {parity.rung or 'no parity level'}", parity.reason])
             )
-            yield _decision(gate, parity, _decide_parity(parity, wanted), reason, wanted)
+            yield _decision(gate, parity, _decide_parity(parity, required), reason, required)
 
 
-def _decide_parity(parity: Parity, wanted: str) -> State:
+def _decide_parity(parity: Parity, required: str) -> State:
     """Return whether a parity level is reached; undecided if nothing was compared."""
-    if parity.rung in RUNGS and RUNGS.index(parity.rung) >= RUNGS.index(wanted):
+    if parity.rung in RUNGS and RUNGS.index(parity.rung) >= RUNGS.index(required):
         return "pass"
-    if wanted == "L0":
+    if required == "L0":
         return "fail" if parity.verdict == "worse" else "undecided"
     return "undecided" if parity.comparison is None else "fail"
 

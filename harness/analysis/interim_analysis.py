@@ -17,14 +17,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.analysis.run_view import Interval
-from harness.analysis.speed import LOOK_LEVEL, TRAIN, ratio_of, train_blocks
+from harness.analysis.speed import INTERIM_LEVEL, TRAIN, ratio_of, train_blocks
 from harness.core.model import Block, Duel, StopRule
 
 INTERIM_LAUNCHES = (8, 12, 16, 24)
 
 
 def stop_reason(duel: Duel, blocks: Sequence[Block]) -> str:
-    """Return why a duel ends after the given blocks; empty if it goes on.
+    """Return the reason why a duel ends after the given blocks; empty if it continues.
 
     Parameters
     ----------
@@ -36,23 +36,23 @@ def stop_reason(duel: Duel, blocks: Sequence[Block]) -> str:
     rule, done = duel.stop, len({block.launch for block in blocks})
     if rule is None or done not in rule.looks:
         return ""
-    reached, lacking = [], []
+    reached, undecided = [], []
     for phase in (rule.phase, *rule.also):
         one = replace(rule, phase=phase)
         ratio = interim_interval(one, blocks)
         answers = [*precision_reached(one, ratio), *claim_decided(one, ratio)]
         reached += answers
-        lacking += [] if answers else [missing(one, ratio)]
-    if not lacking:
+        undecided += [] if answers else [undecided_targets(one, ratio)]
+    if not undecided:
         return f"stopped after {done} launches: {'; '.join(reached)}"
     last = done == rule.looks[-1]
-    return f"not reached in {done} launches: {'; '.join(lacking)}" if last else ""
+    return f"not reached in {done} launches: {'; '.join(undecided)}" if last else ""
 
 
 def interim_interval(rule: StopRule, blocks: Sequence[Block]) -> Interval:
     """Return the interval of the rule's phase."""
     chosen = train_blocks(blocks) if rule.phase == TRAIN else phase_blocks(rule.phase, blocks)
-    return ratio_of(chosen, LOOK_LEVEL)[0]
+    return ratio_of(chosen, INTERIM_LEVEL)[0]
 
 
 def phase_blocks(phase: str, blocks: Iterable[Block]) -> list[Block]:
@@ -82,13 +82,13 @@ def claim_decided(rule: StopRule, ratio: Interval) -> list[str]:
     return [f"the claim that {rule.phase} is ×{rule.claim:g} or more {word}"]
 
 
-def missing(rule: StopRule, ratio: Interval) -> str:
-    """Return what the last interim analysis leaves undecided."""
+def undecided_targets(rule: StopRule, ratio: Interval) -> str:
+    """Describe the targets that the last interim analysis leaves undecided."""
     open_points = []
     if rule.precision:
         open_points.append(
             f"{rule.phase} ±{rule.precision:.2%} (its interval is ±{half_width(ratio):.2%})"
         )
     if rule.claim:
-        open_points.append(f"the claim that {rule.phase} is ×{rule.claim:g} or more is open")
+        open_points.append(f"the claim that {rule.phase} is ×{rule.claim:g} or more is undecided")
     return "; ".join(open_points)

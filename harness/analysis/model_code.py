@@ -20,7 +20,10 @@ READERS = {
     "jsonl": "pd.read_json({path}, lines=True)",
     "xlsx": "pd.read_excel({path})",
 }
-WATCHED = ("early_stopping_rounds", "validation_fraction")  # these use rows held out by the harness
+EARLY_STOPPING = (
+    "early_stopping_rounds",
+    "validation_fraction",
+)  # use rows held out by the harness
 
 
 def code_of(view: RunView, answer: Answer) -> str:
@@ -36,10 +39,10 @@ def code_of(view: RunView, answer: Answer) -> str:
         return ""
     module, _, name = path.rpartition(".")
     params = without_class_weight(_params(view, standing))
-    watched = [key for key in WATCHED if key in params and not module.startswith("sklearn")]
-    params = {key: value for key, value in params.items() if key not in watched}
+    stopping = [key for key in EARLY_STOPPING if key in params and not module.startswith("sklearn")]
+    params = {key: value for key, value in params.items() if key not in stopping}
     body = _Code(module, name, params, standing, answer, _facts(view, answer.dataset))
-    return body.text(_file(view, answer.dataset), watched=bool(watched))
+    return body.text(_file(view, answer.dataset), stops_early=bool(stopping))
 
 
 def _params(view: RunView, standing: Standing) -> Mapping[str, Any]:
@@ -70,7 +73,7 @@ def _file(view: RunView, dataset: str) -> Mapping[str, Any]:
 
 
 class _Code:
-    """Builds the parts of the code."""
+    """Builder of the parts of the code."""
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class _Code:
         self.is_native, self.imputes = base == "native", bool(imputed)
         self.balanced = is_balanced(standing.params)
 
-    def text(self, file: Mapping[str, Any], *, watched: bool) -> str:
+    def text(self, file: Mapping[str, Any], *, stops_early: bool) -> str:
         """Return the code."""
         imports = ["import joblib", "import pandas as pd", f"from {self.module} import {self.name}"]
         lines = self._reading(file)
@@ -97,7 +100,7 @@ class _Code:
         y = "y"
         if self.library == "xgboost" and self.is_class:
             imports.append("from sklearn.preprocessing import LabelEncoder")
-            lines += ["labels = LabelEncoder().fit(y)  # labels.inverse_transform gives them back"]
+            lines += ["labels = LabelEncoder().fit(y)  # labels.inverse_transform reverts this"]
             y = "labels.transform(y)"
         if self.is_native:
             lines += self._native_categories()
@@ -112,8 +115,8 @@ class _Code:
             step = "" if self.is_native else f"{self.name.lower()}__"
             weight = f'{step}sample_weight=compute_sample_weight("balanced", y)'
             fit = f"model.fit(X, {y}, {weight})"
-        if watched:
-            lines.append("# the comparison stopped early on held-out rows: give fit an eval_set")
+        if stops_early:
+            lines.append("# the comparison stopped early on held-out rows: pass an eval_set to fit")
         lines += [fit, 'joblib.dump(model, "model.joblib")', ""]
         lines.append('# later: joblib.load("model.joblib").predict(new_rows)')
         return "\n".join([*sorted(imports, key=_import_order), "", *lines])
@@ -130,10 +133,10 @@ class _Code:
         path = repr(Path(str(file.get("path", "data.csv"))).name)
         if options or reading.get("more_missing"):
             options += f", na_values={list(reading.get('more_missing', ()))!r}"
-        gone = [reading.get(k) for k in ("weight", "group", "order") if reading.get(k)]
-        gone += list(reading.get("drop", ()))
+        dropped = [reading.get(k) for k in ("weight", "group", "order") if reading.get(k)]
+        dropped += list(reading.get("drop", ()))
         lines = [f"data = {reader.format(path=path, options=options)}", f"y = data.pop({target!r})"]
-        lines.append(f"X = data.drop(columns={gone!r})" if gone else "X = data")
+        lines.append(f"X = data.drop(columns={dropped!r})" if dropped else "X = data")
         return lines
 
     def _constructor(self) -> str:

@@ -18,7 +18,7 @@ from harness.core.model import Metric, Outcome, Split, Status, Task
 
 Pair = tuple[str, str]
 Place = tuple[str, int]  # split label and seed: the unit of pairing
-LABELS = "gives no probabilities but 0 and 1: its log loss is 34.5 for each error; see brier"
+LABELS = "returns only the probabilities 0 and 1: its log loss is 34.5 for each error; see brier"
 
 
 def declared_pairs(declared: Mapping[str, Any], cells: Iterable[Cell]) -> list[Pair]:
@@ -33,8 +33,8 @@ def declared_pairs(declared: Mapping[str, Any], cells: Iterable[Cell]) -> list[P
         for name, facts in algorithms.items()
         if facts.get("origin") == "scratch"
     ]
-    wanted = [*answers, *(tuple(pair) for pair in declared.get("pairs", ()))]
-    complete = [(a, b) for a, b in wanted if a in present and b in present]
+    every = [*answers, *(tuple(pair) for pair in declared.get("pairs", ()))]
+    complete = [(a, b) for a, b in every if a in present and b in present]
     return list(dict.fromkeys(complete))
 
 

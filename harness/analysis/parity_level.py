@@ -35,6 +35,6 @@ def lowest(rungs: Iterable[str]) -> str:
     return max(rungs, key=RUNGS.index)
 
 
-def reaches(reached_level: str, wanted: str) -> bool:
+def reaches(reached_level: str, required: str) -> bool:
     """Return whether a parity level is at least as high as another."""
-    return RUNGS.index(reached_level) <= RUNGS.index(wanted)
+    return RUNGS.index(reached_level) <= RUNGS.index(required)

@@ -12,7 +12,7 @@ from harness.analysis.run_view import Accuracy, Parity
 from harness.core.ids import canonical
 from harness.core.model import JSON, Status
 
-Stored = tuple[JSON, Status, JSON]  # what was compared, its status, the result
+Stored = tuple[JSON, Status, JSON]  # description, status and result of a comparison
 
 
 def parities(
@@ -66,10 +66,10 @@ def _parity(
 def _verdict(what: JSON, accuracy: Sequence[Accuracy]) -> str:
     """Return the accuracy verdict of the same two sides, or ""."""
     a, b = what["sides"]
-    wanted = (a["algorithm"], b["algorithm"], what["dataset"], what["preparation"])
+    key = (a["algorithm"], b["algorithm"], what["dataset"], what["preparation"])
     params = [canonical(side["params"]) for side in (a, b)]
     for judged in accuracy:
         names = (judged.algorithm, judged.reference, judged.dataset, judged.preparation)
-        if names == wanted and [canonical(p) for p in judged.params] == params:
+        if names == key and [canonical(p) for p in judged.params] == params:
             return judged.verdict
     return ""

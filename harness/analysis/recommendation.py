@@ -4,7 +4,7 @@ The rule. Of the algorithms that have a score on every split, the one of the lea
 best. Another one is recommended in its place only if all of this holds:
 
 1. its mean loss is at most 1 % above the least;
-2. the 95 % interval of the difference, paired over the splits, holds 0;
+2. the 95 % interval of the difference, paired over the splits, contains 0;
 3. it trains in half of the time or less.
 
 Of several such algorithms the fastest to train is recommended. The loss is the primary metric of
@@ -154,7 +154,7 @@ def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
     for cell in cells:
         key = cell.algorithm, json.dumps(cell.params, sort_keys=True, default=str)
         known = kept.get(key)
-        if known is None or _foreign(cell) < _foreign(known):
+        if known is None or _native_rank(cell) < _native_rank(known):
             kept[key] = cell
     tracks = {cell.tracks for cell in kept.values()}
     by_name: dict[str, list[Cell]] = defaultdict(list)
@@ -166,7 +166,7 @@ def _named(cells: Sequence[Cell]) -> list[tuple[str, Cell]]:
     ]
 
 
-def _foreign(cell: Cell) -> int:
+def _native_rank(cell: Cell) -> int:
     base = cell.preparation.partition("+")[0]
     return ["native", "ordinal", "onehot", base].index(base)
 
@@ -345,10 +345,10 @@ def _row(answer: Answer, s: Standing) -> list[str]:
 def basis(answer: Answer) -> str:
     """Return one sentence on the basis of the leaderboard."""
     trained = f"{answer.splits} split{'s' if answer.splits != 1 else ''}"
-    said = f"Mean of {trained}, each trained on about {answer.train_rows:,} rows"
-    said += "; brackets are 95 % intervals" if answer.splits > 1 else ""
-    said += "; times are of single runs, one thread each."
-    return f"{said} {answer.budget}".strip()
+    text = f"Mean of {trained}, each trained on about {answer.train_rows:,} rows"
+    text += "; brackets are 95 % intervals" if answer.splits > 1 else ""
+    text += "; times are of single runs, one thread each."
+    return f"{text} {answer.budget}".strip()
 
 
 def recommendation(answer: Answer) -> str:
@@ -371,7 +371,7 @@ def recommendation(answer: Answer) -> str:
 
 
 def caution(answer: Answer) -> str:
-    """Return the sentence on what could change the recommendation."""
+    """Return the sentence on reasons that could change the recommendation."""
     reasons = []
     others = [name for name in (answer.best, *answer.alike) if name != answer.recommended]
     if answer.problems:

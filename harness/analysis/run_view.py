@@ -146,7 +146,7 @@ class FirstUse:
 
 @dataclass(frozen=True)
 class RunView:
-    """Everything that a report may show. ``predictions(outcome)`` loads arrays on demand."""
+    """All data of a report. ``predictions(outcome)`` loads the arrays of one outcome."""
 
     run: Mapping[str, Any]  # id, name, config, started, ended, machine, environments, status
     cells: tuple[Cell, ...]

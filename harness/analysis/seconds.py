@@ -53,11 +53,11 @@ def left_out(machines: Mapping[str, int]) -> str:
     first, *others = [*machines.items()] or [("", 0)]
     if not others:
         return ""
-    kept = f"machine {first[0]}" if first[0] else "a machine that was not written down"
+    kept = f"machine {first[0]}" if first[0] else "an unrecorded machine"
     trials = sum(n for _, n in others)
     return (
         f"Times are those of {first[1]:,} trials on {kept}; {trials:,} on "
-        f"{len(others)} other kind{'s' if len(others) > 1 else ''} of machine are left out of them."
+        f"{len(others)} other kind{'s' if len(others) > 1 else ''} of machine are left out."
     )
 
 

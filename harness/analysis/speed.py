@@ -1,4 +1,4 @@
-"""Speed ratios with intervals from the blocks of duels, noise floor, and notes on doubts.
+"""Speed ratios of duels: intervals from their blocks, noise floor, and notes on reliability.
 
 Drift cancels inside a block (ABBA or ABA), so a block is one log ratio: the mean of log(wall of B)
 minus the mean of log(wall of A). Blocks of one launch share its memory layout and
@@ -25,7 +25,7 @@ from harness.core.ids import digest
 from harness.core.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 
 LEVEL = 0.95
-LOOK_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.interim_analysis`
+INTERIM_LEVEL = 0.98  # of a duel that may end early; see `harness.analysis.interim_analysis`
 TRAIN = "train"  # native form and fit together, the time that a user waits
 WAITING = 0.8  # a call with less CPU time than this share of its wall time has waited
 OTHERS = 0.5  # threads that may run on average while both sides rest
@@ -66,7 +66,7 @@ def _speed(
     memory: tuple[float | None, Interval | None],
     doubts: tuple[str, ...],
 ) -> Speed:
-    ratio, unit, notes = ratio_of(blocks, LOOK_LEVEL if duel.stop else LEVEL)
+    ratio, unit, notes = ratio_of(blocks, INTERIM_LEVEL if duel.stop else LEVEL)
     return Speed(
         algorithm=duel.a.trials[0].algorithm,
         reference=duel.b.trials[0].algorithm,
@@ -230,13 +230,13 @@ def waited_share(samples: Iterable[Sample]) -> float:
 
 def is_self_duel(duel: Duel) -> bool:
     """Return whether both sides are the same: an A/A duel, whose true ratio is 1."""
-    return _contestant(duel.a) == _contestant(duel.b)
+    return _side_key(duel.a) == _side_key(duel.b)
 
 
-def _contestant(job: Job) -> tuple[object, ...]:
+def _side_key(job: Job) -> tuple[object, ...]:
     trial = job.trials[0]
-    what = (job.algorithm, dict(trial.params), trial.preparation, job.dataset, job.threads)
-    return (*what, trial.split, trial.seed, job.environment.python, job.environment.root)
+    key = (job.algorithm, dict(trial.params), trial.preparation, job.dataset, job.threads)
+    return (*key, trial.split, trial.seed, job.environment.python, job.environment.root)
 
 
 def noise_floors(outcomes: Iterable[DuelOutcome]) -> dict[tuple[str, str], float]:

@@ -209,7 +209,7 @@ def transformed(interval: Interval, f: Callable[[float], float]) -> Interval:
 
 def unbounded(value: float, n: int, level: float, needed: int) -> Interval:
     """Return an estimate without bounds, with a note on the number of units needed."""
-    note = f"n = {n}: an interval at {level:.0%} takes at least {needed}"
+    note = f"n = {n}: an interval at {level:.0%} needs at least {needed}"
     return Interval(-math.inf, value, math.inf, level=1.0, n=n, note=note)
 
 

@@ -1,10 +1,10 @@
 """Counts of datasets on which a pair is equivalent, better, worse or undecided, after Holm.
 
-If nothing differs, one dataset in twenty still looks *better* or *worse*: over thirty datasets such
-a false alarm is to be expected. Therefore *better* and *worse* are kept only if p is below 5 %
+If nothing differs, one dataset in twenty is still called *better* or *worse*: over thirty datasets
+such a false alarm is to be expected. Therefore *better* and *worse* are kept only if p is below 5 %
 after Holm's adjustment over the pair's datasets; otherwise they count as *inconclusive*.
 *Equivalent* follows from the interval and is kept. Each rival is adjusted separately, so that a
-further rival in the run hides nothing.
+further rival in the run does not change the other counts.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def count_verdicts(accuracy: Iterable[Accuracy]) -> tuple[VerdictCounts, ...]:
     for one in accuracy:
         if one.dataset:
             pairs[one.algorithm, one.reference, one.track].append(one)
-    apart = (group for same in pairs.values() for group in _variants(same))
-    return tuple(_counted(group) for group in apart)
+    groups = (group for same in pairs.values() for group in _variants(same))
+    return tuple(_counted(group) for group in groups)
 
 
 def difference_p(judged: Accuracy) -> float:

@@ -1,4 +1,4 @@
-"""The accuracy verdict of a pair: equivalent, better, worse, or inconclusive with advice.
+"""Accuracy verdict of a pair: equivalent, better, worse, or inconclusive with advice.
 
 The difference is the reference's loss minus ours, so positive is better, paired over identical
 splits. The margin is a declared share of the gap between the constant model's loss and the best
@@ -48,7 +48,7 @@ class Evidence:
     repeat: int  # splits that one more repeat adds; 0 if repeats are impossible
     gap: float  # loss of the constant model - best loss; 0 or less if nothing was learned
     identical: bool = False  # all predictions of the pair agree
-    margin: float | None = None  # in units of the loss, if it is no share of the gap
+    margin: float | None = None  # in units of the loss, if it is not a share of the gap
 
 
 @dataclass
@@ -132,8 +132,8 @@ def ruled(pair: Accuracy, ruling: Ruling) -> Accuracy:
 def _single(evidence: Evidence) -> Ruling:
     notes = ["identical predictions on its one split"] if evidence.identical else []
     if evidence.repeat:
-        return Ruling("inconclusive", "one split has no variance: ask for 5 or more", notes)
-    advice = "one split has no variance, and this set names its own test rows: only k-fold decides"
+        return Ruling("inconclusive", "one split has no variance: use 5 or more", notes)
+    advice = "one split has no variance, and this dataset has fixed test rows: only k-fold decides"
     return Ruling("inconclusive", advice, notes)
 
 
@@ -158,14 +158,14 @@ def _without_spread(difference: np.ndarray, margin: float) -> Ruling:
         note = f"the same difference on all {n} splits: judged by its sign"
         return Ruling("better" if value > 0 else "worse", notes=[note])
     advice = "all splits give the same difference, so there is no variance to judge by; "
-    return Ruling("inconclusive", advice + "it takes other splits, or a finer metric")
+    return Ruling("inconclusive", advice + "use other splits or a finer metric")
 
 
 # ------------------------------------------------------------------ advice
 
 
 def advise(difference: np.ndarray, evidence: Evidence, margin: float) -> str:
-    """Return what would decide an inconclusive pair, if difference and spread stay the same."""
+    """Return advice that decides an inconclusive pair if difference and spread stay the same."""
     mean, spread = abs(float(difference.mean())), float(difference.std(ddof=1))
     repeats = repeats_needed(mean, spread, len(difference), evidence, margin)
     if repeats is not None:
@@ -186,7 +186,7 @@ def advise(difference: np.ndarray, evidence: Evidence, margin: float) -> str:
         ways.append(f"about {rows:,} test rows a split (it has {evidence.test_rows:,.0f})")
     if evidence.gap > mean + halves[0]:
         ways.append(f"a margin of {(mean + halves[0]) / evidence.gap:.2g} of the gap")
-    return f"repeats cannot decide this set: it needs {' or '.join(ways) or 'another metric'}"
+    return f"repeats cannot decide this dataset: it needs {' or '.join(ways) or 'another metric'}"
 
 
 def repeats_needed(
@@ -207,6 +207,6 @@ def repeats_needed(
 
 
 def round_up(number: float) -> int:
-    """Return a number rounded up to two digits, because an estimate should not look exact."""
+    """Return a number rounded up to two digits, because an estimate is not exact."""
     step: int = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step

@@ -131,11 +131,11 @@ def find_few_splits(run: RunScores) -> Iterator[Report]:
         splits = f"{behind.n} split{'s' if behind.n != 1 else ''}"
         yield Report(
             Severity.NOTE,
-            f"{splits} are too few to tell {scores.best.name} ({scores.metric} "
-            f"{scores.best.loss:.4g}) and {second.name} ({second.loss:.4g}) apart; "
+            f"{splits} are too few to distinguish {scores.best.name} ({scores.metric} "
+            f"{scores.best.loss:.4g}) and {second.name} ({second.loss:.4g}); "
             "--set splits.repeats=3 gives three times as many"
             if behind.n != 1
-            else f"one split cannot tell {scores.best.name} and {second.name} apart; use more "
+            else f"one split cannot distinguish {scores.best.name} and {second.name}; use more "
             "folds",
             {"best": scores.best.name, "second": second.name, "splits": behind.n},
             scores.dataset,

@@ -38,7 +38,7 @@ def find(sample: TableSample) -> Iterator[Report]:
     most = f", most of all in {listed(names)}" if names else ""
     yield Report(
         Severity.WARNING,
-        f"the test rows differ from the training rows{most}: a small model tells them apart "
+        f"the test rows differ from the training rows{most}: a small model distinguishes them "
         f"(area under the ROC curve {area:.2f}; 0.50 is no difference), so scores on them measure "
         "how well models extrapolate",
         {"area": round(area, 4), "shifts": {name: round(shifts[name], 4) for name in names}},

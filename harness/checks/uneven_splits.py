@@ -24,8 +24,8 @@ def find(run: RunScores) -> Iterator[Report]:
             yield Report(
                 Severity.WARNING,
                 f"on the split {split} the {scores.metric} of almost every model is much {word} "
-                f"({factor:.2g} times the usual), so its test rows are unlike the others: look for "
-                "groups, order or a leak in the data",
+                f"({factor:.2g} times the usual), so its test rows differ from the others: check "
+                "the data for groups, order or a leak",
                 {"split": split, "factor": factor},
                 scores.dataset,
             )

@@ -87,11 +87,11 @@ def harness() -> None:
 
 def main() -> int:
     """Run the command line and return its exit code, as the README lists them."""
-    heed_signals()
+    handle_signals()
     stdout = sys.stdout
     try:
         return int(harness.main(prog_name="harness", standalone_mode=False) or 0)
-    except BaseException as error:  # noqa: BLE001 - the last line of defence: a bug is exit code 70
+    except BaseException as error:  # noqa: BLE001 - any other exception is a bug: exit code 70
         if isinstance(error, BrokenPipeError) or sys.stdout is not stdout:
             # The reader of stdout has closed the pipe (click then wraps stdout, and exits). This
             # prevents an error message of the interpreter at exit.
@@ -103,7 +103,7 @@ def main() -> int:
         return code
 
 
-def heed_signals() -> None:
+def handle_signals() -> None:
     """Handle ``kill`` and a closed terminal like Ctrl-C: save, and print how to continue."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # not under nohup or inside another program

@@ -60,15 +60,15 @@ def command(
     registry = load_registry(plugins)
     found = reporting.compare(results, (old, new), registry, metrics, kept)
     if as_json:
-        print_json(reporting.told(found, "json"))
+        print_json(reporting.format_comparison(found, "json"))
     elif markdown:
-        click.echo(reporting.told(found, "markdown"), nl=False)
+        click.echo(reporting.format_comparison(found, "markdown"), nl=False)
     else:
-        for title, table in reporting.told(found, "tables"):
+        for title, table in reporting.format_comparison(found, "tables"):
             if title:
                 say(title)
             print_table(*table)
-    say(reporting.told(found, "sentence"))
+    say(reporting.format_comparison(found, "sentence"))
     return 0 if found.matched else 4
 
 

@@ -112,14 +112,14 @@ def _again(duel: str, given: dict[str, Any]) -> DuelResult:
     from harness.runs.rerun import duel_again
 
     sole_option("again", ("plugins", "results", "fresh", "as_json"))
-    asked = {name: given[name] for name in ("plugins", "results", "fresh")}
+    options = {name: given[name] for name in ("plugins", "results", "fresh")}
     with closing(new_progress()) as progress:
-        end, registry = duel_again(duel, **asked, progress=progress)
+        end, registry = duel_again(duel, **options, progress=progress)
     return DuelResult(end.run_id, given["results"], registry, end.outcome, tuple(end.speeds))
 
 
 def _rows(result: DuelResult) -> dict[str, int]:
-    """Return the numbers of training and predicted rows; empty if the duel did not begin."""
+    """Return the numbers of training and predicted rows; empty if the duel did not start."""
     facts = result.outcome.facts.get("a", {})
     return {key: facts[key] for key in ("train_rows", "test_rows") if key in facts}
 

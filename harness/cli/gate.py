@@ -73,7 +73,7 @@ OF_AGAINST = {
 @click.option(
     "--budget",
     metavar="35m",
-    help="With --against: time limit in total; what has not begun by then is undecided.",
+    help="With --against: time limit in total; comparisons not started by then are undecided.",
 )
 @undecided_option
 @click.option(
@@ -106,11 +106,11 @@ def command(**given: Any) -> int:
 def _stored(given: dict[str, Any]) -> int:
     from harness import reporting
 
-    wanted = []
-    if given["file"] is not None and not (wanted := load_gates(given["file"])):
+    chosen = []
+    if given["file"] is not None and not (chosen := load_gates(given["file"])):
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
-    found = reporting.gates(given["results"], given["run"] or "latest", registry, wanted)
+    found = reporting.gates(given["results"], given["run"] or "latest", registry, chosen)
     _print_gates(given, found, found.markdown(), found.to_json())
     say(found.sentence())
     return found.exit_code(given["undecided"])
@@ -124,7 +124,7 @@ def _against(given: dict[str, Any]) -> int:
 
     if given["run"] is not None:
         raise click.UsageError("--run reads a stored run; --against makes one")
-    asked = GateRequest(
+    request = GateRequest(
         given["against"],
         experiment=load_experiment(str(given["file"])) if given["file"] else None,
         algorithms=given["algorithms"],
@@ -138,7 +138,7 @@ def _against(given: dict[str, Any]) -> int:
     )
     progress = new_progress()
     try:
-        answer = compare_with_revision(asked, load_registry(given["plugins"]), progress)
+        answer = compare_with_revision(request, load_registry(given["plugins"]), progress)
     finally:
         progress.close()
     found = gates_of(answer)

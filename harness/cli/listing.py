@@ -105,7 +105,7 @@ def _plugins(registry: Registry) -> list[dict[str, Any]]:
         for name, entry in entries.items():
             offered[entry.plugin].append(f"{kind} {name}")
     notes: dict[str, list[str]] = {}
-    for name, note in registry.unanswered().items():
+    for name, note in registry.missing_references().items():
         notes.setdefault(registry.entry("algorithm", name).plugin, []).append(note)
     fine = [
         {

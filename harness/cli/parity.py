@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     type=int,
     default=5,
     show_default=True,
-    help="Splits to grow the trees on; a parity level must be reached on each.",
+    help="Splits to build the trees on; a parity level must be reached on each.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--threads", type=int, default=1, show_default=True, help="Threads of each side.")
@@ -99,10 +99,10 @@ def _again(run: str, given: dict[str, Any]) -> ParityResult:
     sole_option("again", ("datasets", "plugins", "results", "fresh", "as_json", "require"))
     source = click.get_current_context().get_parameter_source("datasets")
     named = source is click.core.ParameterSource.COMMANDLINE
-    asked = {name: given[name] for name in ("plugins", "results", "fresh")}
+    options = {name: given[name] for name in ("plugins", "results", "fresh")}
     with closing(new_progress()) as progress:
         made, registry = parity_again(
-            run, given["datasets"] if named else (), **asked, progress=progress
+            run, given["datasets"] if named else (), **options, progress=progress
         )
     return ParityResult(made, given["results"], registry)
 

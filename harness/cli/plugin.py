@@ -40,7 +40,7 @@ def command() -> None:
     "--into",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="The folder in which the package's folder is made (default: here).",
+    help="Parent folder of the new package's folder (default: the current one).",
 )
 def new(*, name: str, kind: str, into: Path) -> None:
     """Write a new plugin package NAME that installs, works and has passing tests.
@@ -85,42 +85,44 @@ def check(
         registry.entry(kind, name)
     answer: dict[str, list[Finding]] = {}
     for each in [kind] if kind else kinds_of(registry, name):
-        answer[each] = list(_found(registry, each, name, plugins, timeout, told=not as_json))
+        answer[each] = list(
+            _run_checks(registry, each, name, plugins, timeout, printed=not as_json)
+        )
         counts = Counter(one.state for one in answer[each])
-        kept = counts["ok"] + counts["noted"]
-        counted = f"{kept} kept, {counts['failed']} broken, {counts['skipped']} do not apply"
-        say(f"the {each} {name}: {counted}")
+        passed = counts["ok"] + counts["noted"]
+        summary = f"{passed} passed, {counts['failed']} failed, {counts['skipped']} do not apply"
+        say(f"the {each} {name}: {summary}")
     if as_json:
         print_json({"name": name, "findings": answer})
     return int(any(one.state == "failed" for found in answer.values() for one in found))
 
 
-def _found(
+def _run_checks(
     registry: Registry,
     kind: str,
     name: str,
     plugins: tuple[Path, ...],
     timeout: float,
     *,
-    told: bool,
+    printed: bool,
 ) -> Iterator[Finding]:
     """Yield the results, and print each as it arrives."""
     from harness.conformance.claims import check_claims
     from harness.conformance.supervised import check_supervised
 
-    coming: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
+    findings: Iterator[Finding] = check_supervised(name, plugins, timeout, kind)
     if kind == "algorithm":
-        coming = chain(coming, check_claims(registry, name, plugins))
-    for _, alike in groupby(coming, key=lambda one: (one.check, one.state, one.message)):
-        found = list(alike)
-        if told:
+        findings = chain(findings, check_claims(registry, name, plugins))
+    for _, same in groupby(findings, key=lambda one: (one.check, one.state, one.message)):
+        found = list(same)
+        if printed:
             _print_finding(found)
         yield from found
 
 
-def _print_finding(alike: list[Finding]) -> None:
+def _print_finding(same: list[Finding]) -> None:
     """Print the result of a check, one line for all tasks with the same result."""
-    first = alike[0]
-    where = f" ({', '.join(one.task for one in alike)})" if first.task else ""
+    first = same[0]
+    where = f" ({', '.join(one.task for one in same)})" if first.task else ""
     why = f": {printable(first.message, MOST)}" if first.message else ""
     click.echo(f"{MARKS[first.state]:<7}{first.check}{where}{why}")

@@ -38,7 +38,7 @@ def print_rivals(views: Sequence[RunView]) -> None:
     """
     if not has_rivals(views):
         return
-    told: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for phase, words in PHASES.items():
         found = fastest_rivals(views, phase)
         lead = lead_of(found)
@@ -51,8 +51,8 @@ def print_rivals(views: Sequence[RunView]) -> None:
             f"geometric mean {mean.value:.2f} [{mean.low:.2f}, {mean.high:.2f}] of "
             f"{lead.workloads}; the least {worst.ratio.value:.2f}, on {worst.workload}"
         )
-        told |= dict.fromkeys(f"{one.workload}: {note}" for one in found for note in _notes(one))
-    for note in (*told, *_inside(views)):
+        notes |= dict.fromkeys(f"{one.workload}: {note}" for one in found for note in _notes(one))
+    for note in (*notes, *_inside(views)):
         say(f"note: {note}")
     _print_peaks(peaks_of(views))
 
@@ -100,8 +100,8 @@ def _notes(one: Fastest) -> list[str]:
 
 def _inside(views: Sequence[RunView]) -> Iterator[str]:
     """Yield the workloads on which training is one phase, as one side bins inside ``fit``."""
-    apart = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
+    separate = {(one.workload, one.algorithm) for one in fastest_rivals(views, "native")}
     for one in fastest_rivals(views, "train"):
-        if (one.workload, one.algorithm) not in apart:
+        if (one.workload, one.algorithm) not in separate:
             pair = f"{one.algorithm} or {one.rival}"
             yield f"{one.workload}: {pair} bins inside fit, so the two are shown together only"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.runs.request import RunOptions
     from harness.runs.rerun import RunAgain
 
-BESIDE_AGAIN = frozenset(  # options that may stand beside --again
+BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     {"algorithms", "datasets", "trial", "executor", "scheduler", "plugins", "results", "fresh"}
     | {"retry_failed", "no_wait", "dry_run", "no_report", "open_it", "undecided", "as_json"}
 )
@@ -120,7 +120,7 @@ BESIDE_AGAIN = frozenset(  # options that may stand beside --again
 @click.option(
     "--jobs",
     type=int,
-    help="Number of trials that run at the same time (default: as the cores allow).",
+    help="Number of trials that run at the same time (default: as many as the cores allow).",
 )
 @click.option("--timeout", metavar="60s", help="Time limit of a trial.")
 @click.option("--memory", metavar="4GiB", help="Memory limit of a trial.")
@@ -162,7 +162,7 @@ def command(**given: Any) -> int:
     end each algorithm is compared with its fastest rival that is as accurate, and verdicts
     are counted over the datasets.
     """
-    series = [_again(given)] if given["again"] else _asked(given)
+    series = [_again(given)] if given["again"] else _new_runs(given)
     if given["dry_run"]:
         return max(_dry_run(options, as_json=given["as_json"]) for options in series)
     results = [_run(options, given) for options in series]
@@ -176,17 +176,17 @@ def command(**given: Any) -> int:
     return first_code(*(code for _, code in results))
 
 
-def _asked(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
+def _new_runs(given: dict[str, Any]) -> list[RunOptions | RunAgain]:
     from harness.config.files import experiments_of
     from harness.runs.request import RunOptions
 
     excluded = ("dry_run", "no_report", "open_it", "undecided", "as_json", "no_wait", "experiment")
     if given["trial"]:
-        raise click.UsageError("--trial needs --again, the run that has it")
-    asked = {key: value for key, value in given.items() if key not in (*excluded, "again", "trial")}
-    asked["data"] = list(given["data"]) or None
+        raise click.UsageError("--trial needs --again RUN, the run with that trial")
+    options = {k: value for k, value in given.items() if k not in (*excluded, "again", "trial")}
+    options["data"] = list(given["data"]) or None
     return [
-        RunOptions(experiment=name, **asked, wait=not given["no_wait"])
+        RunOptions(experiment=name, **options, wait=not given["no_wait"])
         for name in (experiments_of(given["experiment"]) if given["experiment"] else [None])
     ]
 
@@ -196,10 +196,10 @@ def _again(given: dict[str, Any]) -> RunAgain:
 
     sole_option("again", BESIDE_AGAIN)
     names = ("algorithms", "datasets", "trial", "executor", "scheduler", "results", "fresh")
-    asked = {name: given[name] for name in names}
+    options = {name: given[name] for name in names}
     return RunAgain(
         given["again"],
-        **asked,
+        **options,
         retry_failed=given["retry_failed"],
         plugin_files=given["plugins"],
         wait=not given["no_wait"],

@@ -64,9 +64,9 @@ def _stored(name: str, results: Path) -> dict[str, Any]:
         for trial in store.find(name)[:1]:
             attempts = [_attempt(o, run) for o, run in store.history(trial.cell)]
             return {"kind": "trial", **to_json(trial), "attempts": attempts}
-        if fought := store.find_duels(name):
-            duel = fought[0][0].duel
-            same = [(o, run) for o, run in fought if o.duel.id == duel.id]
+        if duels := store.find_duels(name):
+            duel = duels[0][0].duel
+            same = [(o, run) for o, run in duels if o.duel.id == duel.id]
             return {"kind": "duel", **to_json(duel), "attempts": [_duel(o, r) for o, r in same]}
         ids = [run["id"] for run in store.runs()]
         if name == "latest" or any(i.startswith(name) or i.endswith(name) for i in ids):

@@ -245,7 +245,7 @@ def load_experiment(
     for key, value in settings.items():
         _set(data, key, value)
     return parse_experiment(
-        data, f"{place} with {', '.join(settings)} as asked for" if settings else place
+        data, f"{place} with {', '.join(settings)} as requested" if settings else place
     )
 
 

@@ -18,17 +18,17 @@ from harness.runs.parity import run_parity
 if TYPE_CHECKING:
     from harness.analysis.run_view import Parity
 
-CHECK = "it reaches the rung that it claims"
+CHECK = "it reaches the claimed parity level"
 DATASETS = {Task.BINARY: "breast_cancer", Task.MULTICLASS: "wine", Task.REGRESSION: "diabetes"}
 FOLDS = 2
 ACCURACY = "L0"  # needs many splits, so it is left to `harness run`
 
 
 def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> Iterator[Finding]:
-    """Compare the trees of both sides on small real data in each mode with a claim."""
+    """Check each claimed parity level: compare both algorithms' trees on small real datasets."""
     rungs = registry.algorithm(name).rungs
     if not rungs:
-        yield Finding(CHECK, "", "skipped", "it claims none")
+        yield Finding(CHECK, "", "skipped", "it claims no parity level")
     for mode in rungs:
         yield from check_claim(registry, name, mode, files)
 
@@ -36,21 +36,21 @@ def check_claims(registry: Registry, name: str, files: Sequence[Path] = ()) -> I
 def check_claim(
     registry: Registry, name: str, mode: str, files: Sequence[Path] = ()
 ) -> Iterator[Finding]:
-    """Compare the trees of both sides in one mode, and check the claimed parity level."""
+    """Check the parity level claimed for one mode."""
     algorithm = registry.algorithm(name)
     claimed = algorithm.rungs[mode]
     if algorithm.reference is None:
-        told = f"it claims {claimed} ({MEANING[claimed]}) and names no reference"
-        yield Finding(CHECK, mode, "failed", told)
+        message = f"it claims {claimed} ({MEANING[claimed]}), but names no reference"
+        yield Finding(CHECK, mode, "failed", message)
     elif claimed == ACCURACY:
-        told = f"{claimed} ({MEANING[claimed]}) is for `harness run` to judge"
-        yield Finding(CHECK, mode, "skipped", told)
+        message = f"{claimed} ({MEANING[claimed]}) is checked by `harness run` only"
+        yield Finding(CHECK, mode, "skipped", message)
     else:
-        for parity in _grow(registry, name, algorithm.reference, mode, files):
+        for parity in _compare_trees(registry, name, algorithm.reference, mode, files):
             yield _judge(parity, mode, claimed)
 
 
-def _grow(
+def _compare_trees(
     registry: Registry, name: str, reference: str, mode: str, files: Sequence[Path]
 ) -> tuple[Parity, ...]:
     algorithm = registry.algorithm(name)
@@ -64,7 +64,7 @@ def _grow(
             "splits": {"folds": FOLDS},
             "verdicts": {"pairs": [[name, reference]]},
         },
-        "the claim of a rung",
+        "the check of a claimed parity level",
     )
     with tempfile.TemporaryDirectory(prefix="harness-claims-") as folder:
         plugin_files = tuple(str(Path(f).resolve()) for f in files)
@@ -76,7 +76,7 @@ def _judge(parity: Parity, mode: str, claimed: str) -> Finding:
     where = f"{mode}, {parity.dataset}"
     if reaches(parity.rung, claimed):
         return Finding(CHECK, where, "ok", f"{parity.rung} of {claimed}")
-    told = f"it claims {claimed} ({MEANING[claimed]}) and is {MEANING[parity.rung]}"
+    message = f"it claims {claimed} ({MEANING[claimed]}), but is {MEANING[parity.rung]}"
     differences = parity.comparison.differences if parity.comparison else ()
     why = differences[0].sentence if differences else parity.reason
-    return Finding(CHECK, where, "failed", f"{told}. {why}".rstrip())
+    return Finding(CHECK, where, "failed", f"{message}. {why}".rstrip())

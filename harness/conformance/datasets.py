@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from harness.conformance.findings import demand, promise
+from harness.conformance.findings import contract_check, require
 from harness.conformance.held import Held
 from harness.core.model import Table, Task
 from harness.data.splits import default_splits, split_rows
@@ -18,29 +18,29 @@ from harness.data.splits import default_splits, split_rows
 FOLDS = 5
 
 
-@promise("the declaration is complete", kind="dataset")
+@contract_check("the declaration is complete", kind="dataset")
 def complete(held: Held) -> None:
     """Check the fields that plans and reports use without loading the rows."""
     data = held.value
-    demand(bool(data.summary), "summary is empty: `harness list datasets` shows it")
+    require(bool(data.summary), "summary is empty: `harness list datasets` shows it")
     is_digest = re.fullmatch("[0-9a-f]{64}", str(data.digest)) is not None
-    demand(is_digest, f"digest is {data.digest!r}, not the 64 hex digits of a SHA-256")
-    demand(data.rows > 0, f"rows is {data.rows}")
-    demand(data.columns > 0, f"columns is {data.columns}")
+    require(is_digest, f"digest is {data.digest!r}, not the 64 hex digits of a SHA-256")
+    require(data.rows > 0, f"rows is {data.rows}")
+    require(data.columns > 0, f"columns is {data.columns}")
     if data.task is Task.MULTICLASS:
-        demand(data.n_classes >= 3, f"n_classes is {data.n_classes}: give 3 or more")
+        require(data.n_classes >= 3, f"n_classes is {data.n_classes}: give 3 or more")
     else:
-        wanted = 2 if data.task is Task.BINARY else 0
-        demand(data.n_classes == wanted, f"n_classes is {data.n_classes}, of a {data.task} task")
+        expected = 2 if data.task is Task.BINARY else 0
+        require(data.n_classes == expected, f"n_classes is {data.n_classes} for a {data.task} task")
 
 
-@promise("the rows are what it declares", kind="dataset")
+@contract_check("the rows match the declaration", kind="dataset")
 def as_declared(held: Held) -> None:
     """Compare the table with each field of the declaration."""
     data, table = held.value, held.table
-    demand(isinstance(table, Table), f"load returns a {type(table).__name__}, not a harness.Table")
+    require(isinstance(table, Table), f"load returns a {type(table).__name__}, not a harness.Table")
     shape = (data.rows, data.columns)
-    demand(table.X.shape == shape, f"X is {table.X.shape}, and {shape} is declared")
+    require(table.X.shape == shape, f"X has shape {table.X.shape}, but {shape} is declared")
     found = {
         "sparse": issparse(table.X),
         "weighted": table.weight is not None,
@@ -51,60 +51,60 @@ def as_declared(held: Held) -> None:
     }
     for field, value in found.items():
         declared = getattr(data, field)
-        demand(value == declared, f"{field} is declared as {declared} and is {value}")
+        require(value == declared, f"{field} is declared as {declared} and is {value}")
 
 
-@promise("the target and what goes with each row are as its task wants them", kind="dataset")
+@contract_check("the target, weights and groups fit the task", kind="dataset")
 def target(held: Held) -> None:
     """Check dtype, length and values of y, weights, groups and test rows."""
     data, table = held.value, held.table
     _of_rows(table, "y", np.int64 if data.n_classes else np.float64)
-    demand(bool(np.isfinite(table.y).all()), "y has values that are not finite")
+    require(bool(np.isfinite(table.y).all()), "y has values that are not finite")
     if data.n_classes:
         codes = np.unique(table.y).tolist()
-        wanted = list(range(data.n_classes))
-        demand(codes == wanted, f"y holds the codes {codes[:9]}, not 0 to {data.n_classes - 1}")
+        expected = list(range(data.n_classes))
+        require(codes == expected, f"y holds the codes {codes[:9]}, not 0 to {data.n_classes - 1}")
         named = len(table.classes)
-        demand(named in (0, data.n_classes), f"{named} names of {data.n_classes} classes")
+        require(named in (0, data.n_classes), f"{named} class names for {data.n_classes} classes")
     for name, dtype in (("weight", np.float64), ("group", np.int64), ("test_rows", np.bool_)):
         if getattr(table, name) is not None:
             _of_rows(table, name, dtype)
     if table.weight is not None:
-        fair = bool(np.isfinite(table.weight).all() and (table.weight >= 0).all())
-        demand(fair and table.weight.sum() > 0, "weights are not finite, or negative, or all 0")
+        valid = bool(np.isfinite(table.weight).all() and (table.weight >= 0).all())
+        require(valid and table.weight.sum() > 0, "weights are not finite, or negative, or all 0")
 
 
-@promise("every load gives the same rows", kind="dataset")
+@contract_check("every load gives the same rows", kind="dataset")
 def repeatable(held: Held) -> None:
     """Load the dataset twice and compare."""
-    told = "is its random generator seeded, and by itself?"
+    hint = "does it use its own, seeded random generator?"
     same = content(held.table) == content(held.load())
-    demand(same, f"a second load gives other rows: {told}")
+    require(same, f"a second load returns other rows: {hint}")
 
 
-@promise("what is written into the rows is in no later load", kind="dataset")
-def apart(held: Held) -> None:
+@contract_check("rows changed by a caller do not appear in a later load", kind="dataset")
+def independent_loads(held: Held) -> None:
     """Overwrite the rows of one load, and load again."""
     before = content(held.table)
-    mine = held.load()
-    parts: list[Any] = [mine.y, mine.weight, mine.X.data if issparse(mine.X) else None]
+    loaded = held.load()
+    parts: list[Any] = [loaded.y, loaded.weight, loaded.X.data if issparse(loaded.X) else None]
     for part in parts:
         if part is not None and part.flags.writeable:
             part[...] = 0
-    if isinstance(mine.X, pd.DataFrame):
-        frame: Any = mine.X
+    if isinstance(loaded.X, pd.DataFrame):
+        frame: Any = loaded.X
         frame[frame.select_dtypes("number").columns] = 0
-    kept = content(held.load()) == before
-    demand(kept, "a load shows what was written into the one before: give a copy")
+    unchanged = content(held.load()) == before
+    require(unchanged, "a load returns rows that a caller changed before: return a copy")
 
 
-@promise("folds can be drawn of it", kind="dataset")
+@contract_check("it can be split into folds", kind="dataset")
 def splits(held: Held) -> None:
     """Split the dataset like an experiment."""
     data, table = held.value, held.table
     for split in default_splits(data, FOLDS, 1, 0):
         train, test = split_rows(split, table, data.task)
-        demand(len(train) > 0 and len(test) > 0, f"{split.label} has no training or no test row")
+        require(len(train) > 0 and len(test) > 0, f"{split.label} has no training or no test row")
 
 
 def content(table: Table) -> str:
@@ -134,9 +134,9 @@ def _of_rows(table: Table, name: str, dtype: type) -> None:
     values = getattr(table, name)
     is_array = isinstance(values, np.ndarray) and values.dtype == dtype
     found = f"{type(values).__name__} of {getattr(values, 'dtype', 'no dtype')}"
-    demand(is_array, f"{name} is a {found}, not an array of {dtype.__name__}")
+    require(is_array, f"{name} is a {found}, not an array of {dtype.__name__}")
     rows = (table.X.shape[0],)
-    demand(values.shape == rows, f"{name} has shape {values.shape}, not {rows}")
+    require(values.shape == rows, f"{name} has shape {values.shape}, not {rows}")
 
 
 def _missing(X: Any) -> bool:

@@ -6,13 +6,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
 from harness.conformance.subject import Subject, make_table
 from harness.core.ids import canonical
 from harness.plugins.registry import HOOKS, load_registry
 
 KINDS = [kind for kind, _ in HOOKS.values()]
-WANTED = {
+SMALL_VALUES = {
     "trees": 2,
     "rate": 0.5,
     "depth": 2,
@@ -24,52 +24,52 @@ WANTED = {
 }  # a small value of each common parameter
 
 
-@promise("the declaration is complete", per_task=False)
+@contract_check("the declaration is complete", per_task=False)
 def complete(subject: Subject) -> None:
     """Check that params are JSON, a summary is there and libraries are installed."""
     algorithm = subject.algorithm
     canonical(algorithm.params)  # raises if params are not JSON
-    demand(bool(algorithm.tasks), "tasks is empty")
-    demand(bool(algorithm.summary), "summary is empty: `harness list algorithms` shows it")
+    require(bool(algorithm.tasks), "tasks is empty")
+    require(bool(algorithm.summary), "summary is empty: `harness list algorithms` shows it")
     for library in algorithm.libraries:
         try:
             version(library)
         except PackageNotFoundError:
             raise BrokenError(f"libraries names {library}, which is not installed") from None
     for word, argument in algorithm.capacity.items():
-        told = bool(argument.name) or argument.match == "impossible"
-        demand(told, f"capacity {word!r} names no parameter and is not marked impossible")
+        named = bool(argument.name) or argument.match == "impossible"
+        require(named, f"capacity {word!r} names no parameter and is not marked impossible")
         noted = bool(argument.note) or argument.match == "exact"
-        demand(noted, f"capacity {word!r} is {argument.match} and no note says how")
+        require(noted, f"capacity {word!r} is {argument.match}, but has no note that explains it")
 
 
 def alone(subject: Any) -> None:
     """Load only this plugin, as a worker does."""
     if not subject.plugin:
-        raise NotApplicableError("it was registered by hand")
+        raise NotApplicableError("it was registered without a plugin module")
     if Path(subject.plugin).suffix == ".py":
         registry = load_registry([subject.plugin], modules=[])
     else:
         registry = load_registry(modules=[subject.plugin])
     found = registry.names(subject.kind)
-    demand(subject.name in found, f"{subject.plugin} alone registers {found}")
+    require(subject.name in found, f"{subject.plugin} loaded alone registers only {found}")
 
 
 for _kind in KINDS:
-    promise("the plugin registers it when it is loaded alone", kind=_kind, per_task=False)(alone)
+    contract_check("the plugin registers it if loaded alone", kind=_kind, per_task=False)(alone)
 
 
-@promise("capacity is said in words that it understands", per_task=False)
+@contract_check("each common parameter can be set", per_task=False)
 def capacity(subject: Subject) -> None:
     """Train with a small value of each common parameter."""
     data = make_table(subject.task)
-    asked = False
+    any_set = False
     for word, argument in subject.algorithm.capacity.items():
-        if argument.match == "impossible" or word not in WANTED:
+        if argument.match == "impossible" or word not in SMALL_VALUES:
             continue
-        asked = True
-        value = argument.convert(WANTED[word]) if argument.convert else WANTED[word]
+        any_set = True
+        value = argument.convert(SMALL_VALUES[word]) if argument.convert else SMALL_VALUES[word]
         params = {**subject.few_trees, argument.name: value}
         subject.check_output(subject.fit(data, params=params).output)
-    if not asked:
-        raise NotApplicableError("it declares no capacity")
+    if not any_set:
+        raise NotApplicableError("it declares no common parameters")

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
 from harness.conformance.subject import N_TRAIN, Subject
 from harness.core.model import Task
 from harness.plugins.adapters import EstimatorAdapter
 
 CLOSE = 1e-6  # tolerance for float32 sums
 MOST_NAMES = 4
-STUMBLES = (
+PROGRAMMING_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -48,14 +48,14 @@ def _attempt(subject: Subject, X: np.ndarray, y: np.ndarray, what: str) -> Any:
     try:
         return _fit(subject, X, y)
     except Exception as error:
-        said = str(error).strip()
-        if isinstance(error, STUMBLES) or not said:
-            told = f"{what} ends in {type(error).__name__}: {said or 'without a word'}"
-            raise BrokenError(told) from error
+        reason = str(error).strip()
+        if isinstance(error, PROGRAMMING_ERRORS) or not reason:
+            message = f"{what} raises {type(error).__name__}: {reason or 'no message'}"
+            raise BrokenError(message) from error
         return None
 
 
-@promise("one training row is enough, or refused with a reason")
+@contract_check("one training row is enough, or rejected with a reason")
 def one_row(subject: Subject) -> None:
     """Train on a table of one row."""
     X, y = _arrays(subject)
@@ -65,7 +65,7 @@ def one_row(subject: Subject) -> None:
     subject.check_output(np.asarray(adapter.predict(X[:3])), rows=3)
 
 
-@promise("one column is enough")
+@contract_check("one column is enough")
 def one_column(subject: Subject) -> None:
     """Train on a table of one column."""
     X, y = _arrays(subject)
@@ -73,7 +73,7 @@ def one_column(subject: Subject) -> None:
     subject.check_output(np.asarray(_fit(subject, first, y).predict(first)), rows=N_TRAIN)
 
 
-@promise("columns that never change predict one value, or are refused with a reason")
+@contract_check("constant columns predict one value, or are rejected with a reason")
 def constant_columns(subject: Subject) -> None:
     """Train on constant columns; all predictions must be equal."""
     X, y = _arrays(subject)
@@ -83,12 +83,12 @@ def constant_columns(subject: Subject) -> None:
         return
     output = np.asarray(adapter.predict(flat))
     subject.check_output(output, rows=N_TRAIN)
-    demand(bool((output == output[0]).all()), "equal rows are predicted differently")
+    require(bool((output == output[0]).all()), "equal rows are predicted differently")
 
 
-@promise("a constant target is learnt, or refused with a reason")
+@contract_check("a constant target is learnt, or rejected with a reason")
 def constant_target(subject: Subject) -> None:
-    """Train on one value or one class; every prediction must be it."""
+    """Train on one target value or one class, which every prediction must return."""
     X, y = _arrays(subject)
     target = np.full_like(y, 3) if not subject.n_classes else np.ones_like(y)
     adapter = _attempt(subject, X, target, "a constant target")
@@ -98,43 +98,48 @@ def constant_target(subject: Subject) -> None:
     subject.check_output(output, rows=N_TRAIN)
     found = output[:, 1] if subject.n_classes else output
     if subject.n_classes:
-        demand(bool((found > 1 / subject.n_classes).all()), "the one class is not the likeliest")
+        require(
+            bool((found > 1 / subject.n_classes).all()),
+            "the only class is not the most probable",
+        )
     else:
         off = float(np.abs(found - 3).max())
-        demand(off <= 3 * CLOSE, f"the target is 3 everywhere, predictions are up to {off:.3g} off")
+        require(
+            off <= 3 * CLOSE, f"the target is 3 everywhere, predictions are up to {off:.3g} off"
+        )
 
 
-@promise("a saved model predicts the same")
+@contract_check("a saved model predicts the same")
 def saved(subject: Subject) -> None:
     """Pickle a scikit-learn estimator, and predict again."""
     run = subject.plain
     if not isinstance(run.adapter, EstimatorAdapter):
-        raise NotApplicableError("it is no scikit-learn estimator; saving is its own affair")
-    again = copy.copy(run.adapter)
-    again.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - our own pickle
-    found = np.asarray(again.predict(run.test))
-    demand(np.array_equal(found, run.output), "after pickling it predicts otherwise")
+        raise NotApplicableError("it is not a scikit-learn estimator")
+    loaded = copy.copy(run.adapter)
+    loaded.model = pickle.loads(pickle.dumps(run.adapter.model))  # noqa: S301 - our own pickle
+    found = np.asarray(loaded.predict(run.test))
+    require(np.array_equal(found, run.output), "after pickling its predictions differ")
 
 
-@promise("scikit-learn's check_estimator finds nothing")
+@contract_check("scikit-learn's check_estimator finds nothing")
 def estimator(subject: Subject) -> None:
     """Run scikit-learn's own checks of an estimator, with few trees."""
     from sklearn.utils.estimator_checks import check_estimator
 
     adapter = subject.plain.adapter
     if not isinstance(adapter, EstimatorAdapter):
-        raise NotApplicableError("it is no scikit-learn estimator")
+        raise NotApplicableError("it is not a scikit-learn estimator")
     model = adapter.build(subject.spec())
-    if subject.task is Task.MULTICLASS and _as_binary(subject, model):
+    if subject.task is Task.MULTICLASS and _same_as_binary(subject, model):
         raise NotApplicableError("the same estimator is checked on the binary task")
     results = check_estimator(model, on_fail=None, on_skip=None)
     failed = [f"{r['check_name']} ({r['exception']})" for r in results if r["status"] == "failed"]
     more = f" and {len(failed) - MOST_NAMES} more" if len(failed) > MOST_NAMES else ""
-    told = "; ".join(name[:160] for name in failed[:MOST_NAMES])
-    demand(not failed, f"{len(failed)} of {len(results)} failed: {told}{more}")
+    listed = "; ".join(name[:160] for name in failed[:MOST_NAMES])
+    require(not failed, f"{len(failed)} of {len(results)} failed: {listed}{more}")
 
 
-def _as_binary(subject: Subject, model: Any) -> bool:
+def _same_as_binary(subject: Subject, model: Any) -> bool:
     """Return whether the binary task of an algorithm has the same estimator and params."""
     if Task.BINARY not in subject.algorithm.tasks:
         return False

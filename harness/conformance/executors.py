@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from harness.conformance.findings import BrokenError, demand, promise
+from harness.conformance.findings import BrokenError, contract_check, require
 from harness.conformance.held import Held
 from harness.core.model import DatasetRef, Failure, Job, Outcome, Split, Status, Task, Trial
 
@@ -30,7 +30,7 @@ JOBS = (job_of("a", 3), job_of("b", 1), job_of("c", 0), job_of("d", 2))
 TIMED = (job_of("e", 2, timed=True), job_of("f", 2, timed=True))
 
 
-class Watch:
+class RecordingSupervisor:
     """Fake supervisor that finishes every trial at once and records it."""
 
     def __init__(self, *, fails: str = "", raises: str = "") -> None:
@@ -56,91 +56,100 @@ class Watch:
                 del self._busy[trial.id]
             outcome = Outcome(trial, Status.DONE, facts={"of": trial.id})
             if job.dataset.name == self.fails:
-                failure = Failure("made", "as it was asked for")
+                failure = Failure("made", "intended failure")
                 outcome = replace(outcome, status=Status.FAILED, failure=failure)
             self.outcomes[trial.id] = outcome
             yield outcome
 
 
-def carried_out(held: Held, watch: Watch, jobs: tuple[Job, ...]) -> list[Any]:
+def run_jobs(held: Held, supervisor: RecordingSupervisor, jobs: tuple[Job, ...]) -> list[Any]:
     """Return the outcomes that an executor yields."""
-    return list(held.value.run(list(jobs), watch.supervise, {}))
+    return list(held.value.run(list(jobs), supervisor.supervise, {}))
 
 
-@promise("the declaration is complete", kind="executor")
+@contract_check("the declaration is complete", kind="executor")
 def complete(held: Held) -> None:
     """Check that the executor has a summary."""
-    demand(bool(held.value.summary), "summary is empty: `harness list executors` shows it")
+    require(bool(held.value.summary), "summary is empty: `harness list executors` shows it")
 
 
-@promise("every trial of every job is run once, and its outcome told as it was", kind="executor")
+@contract_check("every trial is run once, and its outcome is returned unchanged", kind="executor")
 def every_trial_once(held: Held) -> None:
     """Run six trials of four jobs."""
-    watch = Watch()
-    found = carried_out(held, watch, JOBS)
-    wanted = sorted(trial.id for job in JOBS for trial in job.trials)
-    demand(sorted(watch.began) == wanted, f"it began {sorted(watch.began)} of {wanted}")
+    supervisor = RecordingSupervisor()
+    found = run_jobs(held, supervisor, JOBS)
+    expected = sorted(trial.id for job in JOBS for trial in job.trials)
+    require(
+        sorted(supervisor.began) == expected, f"it started {sorted(supervisor.began)} of {expected}"
+    )
     whole = all(isinstance(outcome, Outcome) for outcome in found)
-    demand(whole, "it yields what is no harness.Outcome")
-    told = sorted(outcome.trial.id for outcome in found)
-    demand(told == wanted, f"it told of {told} where {wanted} were run")
-    same = all(outcome == watch.outcomes[outcome.trial.id] for outcome in found)
-    demand(same, "an outcome is not as supervise gave it")
+    require(whole, "it yields an object that is not a harness.Outcome")
+    yielded = sorted(outcome.trial.id for outcome in found)
+    require(yielded == expected, f"it yielded outcomes of {yielded}; {expected} were run")
+    same = all(outcome == supervisor.outcomes[outcome.trial.id] for outcome in found)
+    require(same, "an outcome differs from the one that supervise returned")
 
 
-@promise("the trials of a job are told in their order", kind="executor")
+@contract_check("outcomes of a job keep the order of its trials", kind="executor")
 def in_order(held: Held) -> None:
     """Compare the order of outcomes within each job."""
-    found = [outcome.trial.id for outcome in carried_out(held, Watch(), JOBS)]
+    found = [outcome.trial.id for outcome in run_jobs(held, RecordingSupervisor(), JOBS)]
     for job in JOBS:
-        wanted = [trial.id for trial in job.trials]
-        mine = [name for name in found if name in wanted]
-        demand(mine == wanted, f"it told of {mine} where the job has {wanted}")
+        expected = [trial.id for trial in job.trials]
+        yielded = [name for name in found if name in expected]
+        require(yielded == expected, f"it yielded {yielded}; the order in the job is {expected}")
 
 
-@promise("a trial that fails costs no other", kind="executor")
+@contract_check("a failed trial does not stop the others", kind="executor")
 def failures_pass(held: Held) -> None:
     """Let the trials of one job fail."""
-    found = carried_out(held, Watch(fails="a"), JOBS)
+    found = run_jobs(held, RecordingSupervisor(fails="a"), JOBS)
     failed = [outcome for outcome in found if outcome.status is Status.FAILED]
-    demand(len(found) == 6 and len(failed) == 3, f"it told of {len(found)} trials of 6")
+    require(
+        len(found) == 6 and len(failed) == 3, f"it yielded outcomes of {len(found)} of 6 trials"
+    )
 
 
-@promise("no job is no work", kind="executor")
-def nothing(held: Held) -> None:
-    """Run no jobs."""
-    demand(carried_out(held, Watch(), ()) == [], "it yields outcomes of nothing")
+@contract_check("without jobs nothing is run", kind="executor")
+def no_jobs(held: Held) -> None:
+    """Run an empty list of jobs."""
+    require(
+        run_jobs(held, RecordingSupervisor(), ()) == [],
+        "it yields outcomes although there are no jobs",
+    )
 
 
-@promise("what supervise raises reaches the caller", kind="executor")
+@contract_check("an exception of supervise reaches the caller", kind="executor")
 def errors_reach(held: Held) -> None:
     """Let one job raise, as a full disk does."""
     try:
-        carried_out(held, Watch(raises="b"), JOBS)
+        run_jobs(held, RecordingSupervisor(raises="b"), JOBS)
     except Exception:  # noqa: BLE001 - any exception is fine
         return
-    raise BrokenError("supervise raised, and it ended as if all were well")
+    raise BrokenError("supervise raised, but the executor ended without an exception")
 
 
-@promise("timed trials run alone", kind="executor")
+@contract_check("timed trials run alone", kind="executor")
 def timed_alone(held: Held) -> None:
     """Count the trials that run at the same time as a timed trial."""
-    watch = Watch()
-    carried_out(held, watch, (*JOBS, *TIMED))
-    demand(watch.most == 0, f"{watch.most} trials ran at once, a timed one among them")
+    supervisor = RecordingSupervisor()
+    run_jobs(held, supervisor, (*JOBS, *TIMED))
+    require(
+        supervisor.most == 0, f"{supervisor.most} trials ran at the same time, one of them timed"
+    )
 
 
-@promise("a caller that stops early is obeyed", kind="executor")
+@contract_check("no trial starts after the caller stops", kind="executor")
 def stops(held: Held) -> None:
     """Stop after the first outcome: running trials may end, and no job may start."""
-    watch = Watch()
+    supervisor = RecordingSupervisor()
     jobs = [job_of(f"{n}", 1) for n in range(40)]
-    run = iter(held.value.run(jobs, watch.supervise, {}))
+    run = iter(held.value.run(jobs, supervisor.supervise, {}))
     next(run)
     if hasattr(run, "close"):
         run.close()
     time.sleep(5 * SECONDS)
-    begun = len(watch.began)
+    started = len(supervisor.began)
     time.sleep(REST)
-    later = len(watch.began) - begun
-    demand(later == 0, f"{later} more trials began after the caller had stopped")
+    later = len(supervisor.began) - started
+    require(later == 0, f"{later} more trials started after the caller had stopped")

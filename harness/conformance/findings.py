@@ -59,7 +59,7 @@ class Check:
 CHECKS: list[Check] = []
 
 
-def promise(
+def contract_check(
     name: str, *, kind: str = "algorithm", per_task: bool | None = None
 ) -> Callable[[Callable[[Any], None]], Check]:
     """Register a function as a check.
@@ -83,7 +83,7 @@ def promise(
     return register
 
 
-def demand(kept: bool, message: str) -> None:
+def require(kept: bool, message: str) -> None:
     """Raise BrokenError if ``kept`` is False."""
     if not kept:
         raise BrokenError(message)

@@ -10,20 +10,20 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from harness.conformance.findings import demand, promise
+from harness.conformance.findings import contract_check, require
 from harness.conformance.kinds import MIXES
 from harness.conformance.subject import N_TRAIN, NO_KINDS, Subject, make_table, stages
 from harness.core.model import Accepts
 
 
-@promise("what is given is left as it was")
+@contract_check("inputs are not modified")
 def no_mutation(subject: Subject) -> None:
     """Compare X, y and the weights before and after every call that gets them."""
-    for kinds in taken(subject.algorithm.accepts):
-        _left_alone(subject, kinds)
+    for kinds in native_kinds(subject.algorithm.accepts):
+        _check_unchanged(subject, kinds)
 
 
-def taken(accepts: Accepts) -> list[Mapping[str, bool]]:
+def native_kinds(accepts: Accepts) -> list[Mapping[str, bool]]:
     """Return the kinds of tables that an algorithm accepts natively, plain tables first.
 
     Other tables are imputed or encoded first, which gives plain tables.
@@ -33,13 +33,13 @@ def taken(accepts: Accepts) -> list[Mapping[str, bool]]:
     return [NO_KINDS, *mixes, *sparse]
 
 
-def _left_alone(subject: Subject, kinds: Mapping[str, bool]) -> None:
+def _check_unchanged(subject: Subject, kinds: Mapping[str, bool]) -> None:
     """Call all methods of one adapter, each on a fresh copy of its input.
 
     Fresh copies are needed because writing the same values twice (an imputation) shows only once.
     """
     given = subject.given(make_table(subject.task, **kinds), kinds=kinds)
-    weight = np.linspace(0.5, 2.5, N_TRAIN)  # unequal, and not of mean 1, to detect scaling
+    weight = np.linspace(0.5, 2.5, N_TRAIN)  # unequal, and their mean is not 1, to detect scaling
     now = {
         "X of training": given.train,
         "y": given.y,
@@ -57,7 +57,7 @@ def _left_alone(subject: Subject, kinds: Mapping[str, bool]) -> None:
     stages(adapter, now["X of staged"])
     where = f", with {' and '.join(kinds)} values," if kinds else ""
     for name, value in now.items():
-        demand(_same(value, before[name]), f"{name}{where} was written to")
+        require(_same(value, before[name]), f"{name}{where} was modified")
 
 
 def _same(now: Any, before: Any) -> bool:

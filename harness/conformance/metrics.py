@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.conformance.findings import BrokenError, demand, promise
+from harness.conformance.findings import BrokenError, contract_check, require
 from harness.conformance.held import Held
 from harness.core.model import Predicted, Task
 
@@ -17,7 +17,7 @@ CLOSE = 1e-9  # tolerance for sums in another order
 CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3}
 
 
-def made(task: Task, noise: float = 0.5) -> Predicted:
+def make_predictions(task: Task, noise: float = 0.5) -> Predicted:
     """Return 60 predictions, exact for zero noise and worse with more noise."""
     rng = np.random.default_rng(0)
     blur = noise * rng.normal(size=(ROWS, 3))
@@ -36,108 +36,110 @@ def tasks_of(held: Held) -> list[Task]:
     return [task for task in Task if task in held.value.tasks]
 
 
-@promise("the declaration is complete", kind="metric")
+@contract_check("the declaration is complete", kind="metric")
 def complete(held: Held) -> None:
     """Check that the metric has tasks and a summary."""
     metric = held.value
-    demand(bool(tasks_of(held)), f"tasks is {metric.tasks!r}: name at least one harness.Task")
-    demand(bool(metric.summary), "summary is empty: `harness list metrics` shows it")
+    require(bool(tasks_of(held)), f"tasks is {metric.tasks!r}: name at least one harness.Task")
+    require(bool(metric.summary), "summary is empty: `harness list metrics` shows it")
 
 
-@promise("it gives a plain number, the same every time", kind="metric")
+@contract_check("it returns a float, the same every time", kind="metric")
 def number(held: Held) -> None:
     """Compute the score twice; it must be finite for ordinary rows."""
     for task in tasks_of(held):
-        one, again = (held.value.score(made(task)) for _ in range(2))
-        told = f"of a {task} task it gives {one!r}"
-        demand(isinstance(one, float), f"{told}, a {type(one).__name__}, not a float")
-        demand(math.isfinite(one), f"{told} for ordinary rows")
-        demand(one == again, f"{told} and then {again!r}")
+        one, again = (held.value.score(make_predictions(task)) for _ in range(2))
+        message = f"for a {task} task it returns {one!r}"
+        require(isinstance(one, float), f"{message}, a {type(one).__name__}, not a float")
+        require(math.isfinite(one), f"{message} for ordinary rows")
+        require(one == again, f"{message} and then {again!r}")
 
 
-@promise("better predictions score better, in the direction that it declares", kind="metric")
+@contract_check("better predictions score better, in the declared direction", kind="metric")
 def direction(held: Held) -> None:
     """Compare exact predictions with noisy ones."""
     metric = held.value
     for task in tasks_of(held):
-        right, wrong = (metric.score(made(task, noise)) for noise in (0.0, 1.5))
+        right, wrong = (metric.score(make_predictions(task, noise)) for noise in (0.0, 1.5))
         better = right < wrong if metric.lower_is_better else right > wrong
-        told = "lower" if metric.lower_is_better else "higher"
-        demand(
+        wording = "lower" if metric.lower_is_better else "higher"
+        require(
             better,
-            f"{told} is better, and right {task} predictions score {right:.6g} where blurred ones "
-            f"score {wrong:.6g}",
+            f"{wording} is better, but exact {task} predictions score {right:.6g} and noisy ones "
+            f"{wrong:.6g}",
         )
 
 
-@promise("the order of the rows changes nothing", kind="metric")
+@contract_check("the order of the rows does not matter", kind="metric")
 def order(held: Held) -> None:
     """Compute the score of the same rows in another order."""
     for task in tasks_of(held):
-        given = weighed(made(task))
-        turned = picked(given, np.random.default_rng(1).permutation(ROWS))
-        _near(held, given, turned, f"of {task} rows in another order")
+        given = with_weights(make_predictions(task))
+        permuted = take_rows(given, np.random.default_rng(1).permutation(ROWS))
+        _near(held, given, permuted, f"for {task} rows in another order")
 
 
-@promise(
-    "a weight counts rows: 2 is the row twice, 0 is no row, and equal ones are none", kind="metric"
+@contract_check(
+    "weights count rows: 2 is the row twice, 0 is no row, equal ones change nothing", kind="metric"
 )
 def weights(held: Held) -> None:
     """Compare weighted rows with repeated rows."""
     for task in tasks_of(held):
-        plain = made(task)
-        _near(held, plain, replace(plain, weight=np.full(ROWS, 3.0)), f"of {task} rows weighing 3")
+        plain = make_predictions(task)
+        _near(
+            held, plain, replace(plain, weight=np.full(ROWS, 3.0)), f"for {task} rows of weight 3"
+        )
         counts = np.arange(ROWS) // 3 % 3
         weighted = replace(plain, weight=counts.astype(np.float64))
-        repeated = picked(plain, np.repeat(np.arange(ROWS), counts))
-        _near(held, repeated, weighted, f"of {task} rows weighing 0, 1 and 2")
+        repeated = take_rows(plain, np.repeat(np.arange(ROWS), counts))
+        _near(held, repeated, weighted, f"for {task} rows of weights 0, 1 and 2")
 
 
-@promise("what it is given is left as it was", kind="metric")
+@contract_check("inputs are not modified", kind="metric")
 def no_mutation(held: Held) -> None:
     """Compare arrays before and after."""
     for task in tasks_of(held):
-        given = weighed(made(task))
+        given = with_weights(make_predictions(task))
         before = copy.deepcopy(given)
         held.value.score(given)
         for name in ("y", "output", "weight"):
             kept = np.array_equal(getattr(given, name), getattr(before, name))
-            demand(kept, f"{name} was written to")
+            require(kept, f"{name} was modified")
 
 
-@promise("where it is undefined it is NaN, and nothing is raised", kind="metric")
+@contract_check("an undefined score is NaN, and nothing is raised", kind="metric")
 def undefined(held: Held) -> None:
     """Compute the score of one row, of equal rows, and with all weights 0."""
     for task in tasks_of(held):
-        given = made(task)
+        given = make_predictions(task)
         same = np.zeros(ROWS, np.int64)
-        odd = {
-            "one row": picked(given, np.array([0])),
-            "equal rows": picked(given, same),
+        special_cases = {
+            "one row": take_rows(given, np.array([0])),
+            "equal rows": take_rows(given, same),
             "weights that are all 0": replace(given, weight=np.zeros(ROWS)),
         }
-        for what, rows in odd.items():
+        for what, rows in special_cases.items():
             try:
                 with np.errstate(all="ignore"):
                     found = held.value.score(rows)
             except Exception as error:
-                told = f"of {what} of a {task} task it raises {type(error).__name__}: {error}"
-                raise BrokenError(told) from error
-            demand(isinstance(found, float), f"of {what} it gives {found!r}, not a float")
+                message = f"for {what} of a {task} task it raises {type(error).__name__}: {error}"
+                raise BrokenError(message) from error
+            require(isinstance(found, float), f"for {what} it returns {found!r}, not a float")
 
 
-def weighed(given: Predicted) -> Predicted:
+def with_weights(given: Predicted) -> Predicted:
     """Return the predictions with unequal weights."""
     return replace(given, weight=1.0 + np.arange(len(given.y)) % 4)
 
 
-def picked(given: Predicted, rows: np.ndarray) -> Predicted:
+def take_rows(given: Predicted, rows: np.ndarray) -> Predicted:
     """Return the rows with the given numbers."""
     weight = None if given.weight is None else given.weight[rows]
     return Predicted(given.y[rows], given.output[rows], weight, given.scale)
 
 
 def _near(held: Held, one: Predicted, other: Predicted, what: str) -> None:
-    wanted, found = (float(held.value.score(given)) for given in (one, other))
-    near = math.isclose(wanted, found, rel_tol=CLOSE, abs_tol=CLOSE)
-    demand(near or wanted == found, f"{what} it gives {found:.6g}, not {wanted:.6g}")
+    expected, found = (float(held.value.score(given)) for given in (one, other))
+    near = math.isclose(expected, found, rel_tol=CLOSE, abs_tol=CLOSE)
+    require(near or expected == found, f"{what} it returns {found:.6g}, not {expected:.6g}")

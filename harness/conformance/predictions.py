@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.conformance.findings import BrokenError, NotApplicableError, NoteError, demand, promise
+from harness.conformance.findings import (
+    BrokenError,
+    NotApplicableError,
+    NoteError,
+    contract_check,
+    require,
+)
 from harness.conformance.subject import N_TRAIN, Subject, exported, make_table, stages
 from harness.plugins.adapters import spread
 from harness.trees.ensemble import TreeEnsemble
@@ -18,13 +24,13 @@ from harness.trees.ensemble import TreeEnsemble
 CLOSE = 1e-12
 
 
-@promise("predictions have the promised form")
+@contract_check("predictions have the right shape, dtype and range")
 def form(subject: Subject) -> None:
     """Check shape, dtype, range and sums of predictions."""
     subject.check_output(subject.plain.output)
 
 
-@promise("predictions are better than a constant")
+@contract_check("predictions are better than a constant")
 def better_than_constant(subject: Subject) -> None:
     """Compare the error with that of a constant; one column determines most of the target."""
     truth = make_table(subject.task).y[N_TRAIN:]
@@ -32,10 +38,13 @@ def better_than_constant(subject: Subject) -> None:
         truth = np.eye(subject.n_classes)[truth]
     loss = float(np.mean((subject.plain.output - truth) ** 2))
     constant = float(np.mean((truth - truth.mean(axis=0)) ** 2))
-    demand(loss < 0.98 * constant, f"its squared error is {loss:.4g}, a constant's {constant:.4g}")
+    require(
+        loss < 0.98 * constant,
+        f"its squared error is {loss:.4g}, that of a constant {constant:.4g}",
+    )
 
 
-@promise("the same seed gives the same bits")
+@contract_check("the same seed gives the same bits")
 def deterministic(subject: Subject) -> None:
     """Train a new adapter, and train again on the same training data."""
     again = subject.fit(make_table(subject.task))
@@ -44,7 +53,7 @@ def deterministic(subject: Subject) -> None:
     _same(np.asarray(again.adapter.predict(again.test)), subject.plain.output, "a second fit")
 
 
-@promise("the number of threads changes no bit")
+@contract_check("the number of threads does not change the result")
 def thread_invariant(subject: Subject) -> None:
     """Train with one thread and with two; for a reference a difference is only noted."""
     found = subject.fit(make_table(subject.task), threads=2).output
@@ -57,40 +66,40 @@ def thread_invariant(subject: Subject) -> None:
 
 
 def _same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
-    demand(found.shape == expected.shape, f"{what} predicts another shape, {found.shape}")
+    require(found.shape == expected.shape, f"{what} predicts another shape, {found.shape}")
     rows = np.flatnonzero((found != expected).reshape(len(found), -1).any(axis=1))
     if len(rows):
-        apart = float(np.abs(found - expected).max())
-        raise BrokenError(f"{what} predicts {len(rows)} of {len(found)} rows up to {apart:.3g} off")
+        off = float(np.abs(found - expected).max())
+        raise BrokenError(f"{what} predicts {len(rows)} of {len(found)} rows up to {off:.3g} off")
 
 
-@promise("nothing is printed")
+@contract_check("nothing is printed")
 def silent(subject: Subject) -> None:
     """Capture what Python and compiled code write to stdout and stderr."""
-    with captured() as said:
+    with captured() as printed:
         subject.fit(make_table(subject.task))
-    demand(not said, f"it printed {said[:1]!r}")
+    require(not printed, f"it printed {printed[:1]!r}")
 
 
 @contextmanager
 def captured() -> Iterator[list[str]]:
     """Capture what is written to the file descriptors 1 and 2, as one text."""
-    said: list[str] = []
+    printed: list[str] = []
     with tempfile.TemporaryFile() as file:
         kept = [os.dup(1), os.dup(2)]
         try:
             for number in (1, 2):
                 os.dup2(file.fileno(), number)
-            yield said
+            yield printed
         finally:
             for number, old in zip((1, 2), kept, strict=True):
                 os.dup2(old, number)
                 os.close(old)
             file.seek(0)
-            said += filter(None, [file.read(400).decode(errors="replace").strip()])
+            printed += filter(None, [file.read(400).decode(errors="replace").strip()])
 
 
-@promise("one row is predicted as in the batch")
+@contract_check("predict_one agrees with predict")
 def one_row_alone(subject: Subject) -> None:
     """Compare `predict_one` with `predict`."""
     run = subject.plain
@@ -98,22 +107,22 @@ def one_row_alone(subject: Subject) -> None:
         _near(run.adapter.predict_one(row), expected[None], CLOSE, "predict_one")
 
 
-@promise("the last stage is the prediction")
+@contract_check("the last stage equals the prediction")
 def last_stage(subject: Subject) -> None:
     """Compare the last stage of `staged` with `predict`."""
     run = subject.plain
-    shown = stages(run.adapter, run.test)
-    if not shown:
-        raise NotApplicableError("it shows no stages")
-    _near(shown[-1], run.output, CLOSE, "the last of `staged`")
+    staged = stages(run.adapter, run.test)
+    if not staged:
+        raise NotApplicableError("it has no staged predictions")
+    _near(staged[-1], run.output, CLOSE, "the last stage")
 
 
-@promise("exported trees predict what it predicts")
+@contract_check("exported trees give the same predictions")
 def trees_agree(subject: Subject) -> None:
     """Predict with the exported trees, after conversion to arrays and back."""
     run = subject.plain
     if (trees := exported(run.adapter)) is None:
-        raise NotApplicableError("it has no trees in the common form")
+        raise NotApplicableError("it cannot export its trees")
     trees = TreeEnsemble.from_arrays(trees.to_arrays())
     found = trees.predict(run.test)
     if subject.n_classes:
@@ -124,7 +133,9 @@ def trees_agree(subject: Subject) -> None:
 
 def _near(found: Any, expected: np.ndarray, tolerance: float, what: str) -> None:
     found = np.asarray(found)
-    demand(found.shape == expected.shape, f"{what} gives {found.shape}, not {expected.shape}")
-    apart = float(np.abs(found - expected).max())
+    require(
+        found.shape == expected.shape, f"{what} returns shape {found.shape}, not {expected.shape}"
+    )
+    difference = float(np.abs(found - expected).max())
     near = np.allclose(found, expected, rtol=tolerance, atol=tolerance)
-    demand(near, f"{what} differs from predict by up to {apart:.3g}")
+    require(near, f"{what} differs from predict by up to {difference:.3g}")

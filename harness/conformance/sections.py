@@ -1,4 +1,4 @@
-"""Checks of report sections: they can be built for any run, depend only on it, and escape names."""
+"""Checks of report sections: they fit any run, depend only on it, and escape names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from harness.conformance import views
-from harness.conformance.findings import BrokenError, NotApplicableError, demand, promise
+from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
 from harness.conformance.held import Held
 from harness.reporting import writer
 
@@ -22,12 +22,12 @@ VIEWS: dict[str, Callable[[], RunView]] = {
 RAW = re.compile(f"<b[^>]*id=.?{views.MARK}")
 
 
-@promise("the declaration is complete", kind="section")
+@contract_check("the declaration is complete", kind="section")
 def complete(held: Held) -> None:
     """Check that the section has a title and an order."""
     section = held.value
-    demand(bool(str(section.title).strip()), "title is empty")
-    demand(isinstance(section.order, int), f"order is {section.order!r}, not a whole number")
+    require(bool(str(section.title).strip()), "title is empty")
+    require(isinstance(section.order, int), f"order is {section.order!r}, not a whole number")
 
 
 def _builds(what: str) -> Callable[[Held], None]:
@@ -36,28 +36,28 @@ def _builds(what: str) -> Callable[[Held], None]:
     def check(held: Held) -> None:
         fragment = built(held, VIEWS[what]())
         if fragment is None:
-            raise NotApplicableError("it stays out of such a report")
+            raise NotApplicableError("it is omitted from such a report")
 
     return check
 
 
 for _what in VIEWS:
-    promise(f"it is built of {_what}, or stays out", kind="section")(_builds(_what))
+    contract_check(f"it can be built for {_what}, or is omitted", kind="section")(_builds(_what))
 
 
-@promise("names are shown as text, whatever is in them", kind="section")
+@contract_check("markup in names is escaped", kind="section")
 def escaped(held: Held) -> None:
     """Search the page for markup from a name."""
     view = views.hostile()
     built(held, view)
-    demand(not RAW.search(page_text(view, [held.value])), "a name became markup")
+    require(not RAW.search(page_text(view, [held.value])), "markup in a name was not escaped")
 
 
-@promise("the same run gives the same section", kind="section")
+@contract_check("the same run gives the same section", kind="section")
 def repeatable(held: Held) -> None:
     """Build the page twice."""
     pages = [page_text(views.one(), [held.value]) for _ in range(2)]
-    demand(pages[0] == pages[1], "two reports of one run differ")
+    require(pages[0] == pages[1], "two reports of one run differ")
 
 
 def page_text(view: RunView, sections: list[Any]) -> str:
@@ -71,12 +71,12 @@ def built(held: Held, view: RunView) -> Any:
     try:
         fragment = writer("section")(held.value, view)
     except TypeError as error:
-        demand("reports.Fragment" not in str(error), str(error))
+        require("reports.Fragment" not in str(error), str(error))
         raise
     if fragment is None:
         return None
     try:
         page_text(view, [held.value])
     except Exception as error:
-        raise BrokenError(f"it cannot be shown: {type(error).__name__}: {error}") from error
+        raise BrokenError(f"it cannot be rendered: {type(error).__name__}: {error}") from error
     return fragment

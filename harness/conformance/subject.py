@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
-from harness.conformance.findings import demand
+from harness.conformance.findings import require
 from harness.core.errors import HarnessError
 from harness.core.model import Algorithm, Dataset, Spec, Table, Task
 from harness.data.preparation import choose, fit_preparation
@@ -153,13 +153,13 @@ class Subject:
     def check_output(self, output: np.ndarray, rows: int = N - N_TRAIN) -> None:
         """Raise BrokenError if predictions are not valid."""
         shape = (rows, self.n_classes) if self.n_classes else (rows,)
-        demand(output.dtype == np.float64, f"predict returns {output.dtype}, not float64")
-        demand(output.shape == shape, f"predict returns shape {output.shape}, not {shape}")
-        demand(bool(np.isfinite(output).all()), "predict returns values that are not finite")
+        require(output.dtype == np.float64, f"predict returns {output.dtype}, not float64")
+        require(output.shape == shape, f"predict returns shape {output.shape}, not {shape}")
+        require(bool(np.isfinite(output).all()), "predict returns values that are not finite")
         if self.n_classes:
-            demand(bool((output >= 0).all()), "predict returns negative probabilities")
+            require(bool((output >= 0).all()), "predict returns negative probabilities")
             off = float(np.abs(output.sum(axis=1) - 1).max())
-            demand(off <= 1e-6, f"the probabilities of a row sum to 1 ± {off:.3g}")
+            require(off <= 1e-6, f"the probabilities of a row sum to 1 ± {off:.3g}")
 
 
 def stages(adapter: Any, X: Any) -> list[np.ndarray] | None:

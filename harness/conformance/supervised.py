@@ -22,7 +22,7 @@ TIMEOUT = 300.0  # seconds for one check; the first ones compile
 START = 120.0  # seconds to import and to begin with the first check
 POLL = 0.05
 THREADS = 2  # needed for the checks of thread invariance
-SAID = 2000  # characters of stderr in a message
+STDERR_LENGTH = 2000  # characters of stderr in a message
 
 
 def check_supervised(
@@ -72,21 +72,21 @@ def _checks_from(
                 start_new_session=True,
             )
         try:
-            begun: dict[str, Any] | None = None
-            at_work = False
+            started: dict[str, Any] | None = None
+            running = False
             for line in _lines(child, out, timeout):
                 if "done" in line:  # processes of the plugin are killed below
                     return None
                 if "found" in line:
-                    at_work = False
+                    running = False
                     yield Finding(**line["found"])
                 else:
-                    begun, at_work = line, True
-            if begun is None:
+                    started, running = line, True
+            if started is None:
                 raise ConfigError(f"the checks could not start: {_end(child, errors, START)}")
-            told = ("" if at_work else "then ") + _end(child, errors, timeout)
-            yield Finding(begun["check"], begun["task"], "failed", told)
-            return int(begun["begins"]) + 1
+            message = ("" if running else "then ") + _end(child, errors, timeout)
+            yield Finding(started["check"], started["task"], "failed", message)
+            return int(started["begins"]) + 1
         finally:
             kill_group(child.pid, mark)
             child.wait()
@@ -94,14 +94,14 @@ def _checks_from(
 
 def _lines(child: subprocess.Popen[bytes], out: Path, timeout: float) -> Iterator[dict[str, Any]]:
     """Yield the lines that the child writes, until it ends or writes nothing for too long."""
-    heard, rest = time.monotonic(), ""
-    patience = max(timeout, START)
+    last_line, rest = time.monotonic(), ""
+    limit = max(timeout, START)
     with out.open(encoding="utf-8") as file:
-        while time.monotonic() - heard < patience:
+        while time.monotonic() - last_line < limit:
             ended = child.poll() is not None
             *lines, rest = (rest + file.read()).split("\n")
             for line in lines:
-                heard, patience = time.monotonic(), timeout
+                last_line, limit = time.monotonic(), timeout
                 yield json.loads(line)
             if ended:
                 return
@@ -112,5 +112,5 @@ def _end(child: subprocess.Popen[bytes], errors: Path, timeout: float) -> str:
     """Return a message on how a child ended during a check."""
     if child.poll() is None:
         return f"it took longer than {timeout:g} s and was stopped"
-    _, told = ending(child.returncode)
-    return f"{told}; {fault_text(errors, SAID)}".rstrip("; ")
+    _, message = ending(child.returncode)
+    return f"{message}; {fault_text(errors, STDERR_LENGTH)}".rstrip("; ")

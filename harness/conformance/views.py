@@ -40,8 +40,8 @@ def hostile() -> RunView:
 
 def _trial(name: str, dataset: str, fold: int) -> Trial:
     split = Split(folds=2, fold=fold)
-    told = (name, {"note": name}, "native", dataset, split, 0, 1)
-    return Trial(*told, cell=f"c{fold}", id=f"t{len(name)}-{fold}", task=Task.BINARY)
+    values = (name, {"note": name}, "native", dataset, split, 0, 1)
+    return Trial(*values, cell=f"c{fold}", id=f"t{len(name)}-{fold}", task=Task.BINARY)
 
 
 def _done(name: str, dataset: str, fold: int, seconds: float = 0.5) -> Outcome:
@@ -61,14 +61,14 @@ def _cell(name: str, dataset: str, outcomes: list[Outcome]) -> Cell:
     seconds = {s.phase: s.wall for o in done for s in o.samples}
     fresh = (False,) * len(outcomes)
     params = outcomes[0].trial.params
-    told = (tuple(outcomes), scores, fresh, seconds, 1000)
-    return Cell(name, params, "native", dataset, str(Task.BINARY), *told)
+    values = (tuple(outcomes), scores, fresh, seconds, 1000)
+    return Cell(name, params, "native", dataset, str(Task.BINARY), *values)
 
 
 def _verdict(name: str, reference: str, dataset: str) -> Accuracy:
     unknown = Interval(float("-inf"), 0.0, float("inf"), 1.0, 1, HOSTILE)
-    told = (name, reference, dataset, "log_loss", "inconclusive", unknown, 0.01)
-    return Accuracy(*told, advice="more repeats", splits=1)
+    values = (name, reference, dataset, "log_loss", "inconclusive", unknown, 0.01)
+    return Accuracy(*values, advice="more repeats", splits=1)
 
 
 def _view(
@@ -95,8 +95,8 @@ def _view(
         "machine": {"cpu": name},
         "environments": [],
     }
-    told = (run, cells, accuracy, speed, (), algorithms, datasets, METRIC if cells else {})
-    return RunView(*told, _predictions)
+    values = (run, cells, accuracy, speed, (), algorithms, datasets, METRIC if cells else {})
+    return RunView(*values, _predictions)
 
 
 def _predictions(_: Outcome) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Class weights: rows of rare classes count more in training, for every algorithm alike.
+"""Class weights: rows of rare classes count more in training, for every algorithm.
 
 A row of class k has the weight n / (K n_k), with n_k the weighted rows of its class among the n
 training rows and K the number of classes there: scikit-learn's ``class_weight="balanced"``. The

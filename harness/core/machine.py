@@ -140,8 +140,8 @@ def too_many_threads(threads: int) -> str:
     if threads <= (usable := usable_processors()):
         return ""
     return (
-        f"warning: {threads:,} threads are asked for, and this process may use {usable:,} "
-        f"processor{'s' * (usable > 1)}: threads will wait for each other, and times say little"
+        f"warning: {threads:,} threads are requested, but this process may use {usable:,} "
+        f"processor{'s' * (usable > 1)}: threads will wait for each other; times are not reliable"
     )
 
 

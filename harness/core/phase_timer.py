@@ -94,11 +94,11 @@ class Meter:
         seen = [resident_now()]
         done = threading.Event()
 
-        def look() -> None:
+        def sample() -> None:
             while not done.wait(0.01):
                 seen.append(max(seen.pop(), resident_now()))
 
-        thread = threading.Thread(target=look, daemon=True)
+        thread = threading.Thread(target=sample, daemon=True)
         thread.start()
         try:
             yield lambda: max(seen[0], resident_now())

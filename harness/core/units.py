@@ -20,9 +20,9 @@ def parse_duration(text: str | float) -> float:
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         seconds = float(min(text, MOST))
     else:
-        said = text if isinstance(text, str) else ""
-        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", said)
-        rest = re.sub(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", "", said).strip()
+        string = text if isinstance(text, str) else ""
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", string)
+        rest = re.sub(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", "", string).strip()
         if not parts or rest:
             raise ConfigError(
                 f"{str(text)[:80]!r} is not a duration; write it like 60s, 2m30s or 1.5h"
@@ -38,8 +38,8 @@ def parse_size(text: str | int) -> int:
     if isinstance(text, int) and not isinstance(text, bool):
         size: float = text
     else:
-        said = text if isinstance(text, str) else ""
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?i?B)?\s*", said)
+        string = text if isinstance(text, str) else ""
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?i?B)?\s*", string)
         if match is None or (match[2] or "") not in _BYTES:
             raise ConfigError(f"{str(text)[:80]!r} is not a size; write it like 4GiB or 500MB")
         size = float(match[1]) * _BYTES[match[2] or ""]

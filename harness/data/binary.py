@@ -54,8 +54,8 @@ def _check_texts(path: Path, file: Any, size: int) -> None:
     """Check the size of the expanded texts of a file before they are expanded.
 
     A small file can refer to a long text millions of times, so dictionary columns are read as
-    dictionaries if Arrow supports it, other columns some rows at a time. This is found out by
-    trying, because reading the encodings of a damaged file's metadata can crash the process.
+    dictionaries if Arrow supports it, other columns some rows at a time. Support is tested by
+    reading, because reading the encodings of a damaged file's metadata can crash the process.
     """
     names = list(dict.fromkeys(f.name for f in file.schema_arrow if _is_text(f.type)))
     if names:
@@ -158,8 +158,8 @@ def _check_header(path: Path, member: zipfile.ZipInfo, file: Any) -> None:
     shape, _, dtype = read[version](file)
     if dtype.hasobject:
         raise DataError(f"{path}: {name} holds Python objects (a pickle), which are never loaded")
-    promised = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
-    if promised != member.file_size - file.tell():
+    declared = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
+    if declared != member.file_size - file.tell():
         raise DataError(f"{path}: {name} is cut short or damaged")
 
 

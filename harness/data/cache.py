@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 FORMAT = 1  # increase when the format of the files changes
-_PATIENCE = 600.0  # seconds to wait for another process that parses the same data
+_LOCK_TIMEOUT = 600.0  # seconds to wait for another process that parses the same data
 
 
 def folder_of(digest: str) -> Path:
@@ -97,7 +97,7 @@ def locked(name: str) -> Iterator[None]:
     with suppress(OSError, Timeout, NotImplementedError):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock")
-        lock.acquire(timeout=_PATIENCE)
+        lock.acquire(timeout=_LOCK_TIMEOUT)
     try:
         yield
     finally:

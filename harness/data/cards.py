@@ -172,7 +172,7 @@ def every_card() -> Iterator[tuple[Path, Card | DataError]]:
     for folder in card_folders():
         for path, card in _cards_in(folder).items():
             if path.stem in taken:
-                yield path, DataError(f"{path} takes the name of {taken[path.stem]}; rename it")
+                yield path, DataError(f"{path} has the same name as {taken[path.stem]}; rename it")
             else:
                 yield path, card
             taken.setdefault(path.stem, path)
@@ -184,7 +184,7 @@ def _cards_in(folder: Path) -> dict[Path, Card | DataError]:
 
 
 def _content(path: Path) -> bytes | str:
-    """Return the bytes of a card, or a message why they cannot be read."""
+    """Return the bytes of a card, or an error message if they cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

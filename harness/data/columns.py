@@ -54,7 +54,7 @@ def column_of(values: pd.Series[Any], forced: bool, *, switches: bool) -> Column
         if forced and np.isinf(numbers).any():
             raise DataError(
                 f"the column {shown(values.name)} is infinite in "
-                f"{count(int(np.isinf(numbers).sum()), 'row')}, which is no category: make these "
+                f"{count(int(np.isinf(numbers).sum()), 'row')}, which is not a category: make them "
                 "missing, or declare the column as numbers"
             )
         return categorised(numbers) if forced else numbers

@@ -40,7 +40,7 @@ def complete(path: Path, reading: Reading) -> Reading:
     """Return reading options completed from the file: separator, row numbers, target."""
     if reading.format == "svmlight":
         if reading.weight or reading.group or reading.drop or reading.categorical != "text":
-            raise DataError(f"{path}: svmlight has no columns that could be named")
+            raise DataError(f"{path}: svmlight has no column names")
         if reading.target not in ("", LABEL):
             raise DataError(
                 f"{path}: svmlight has no column {shown(reading.target)}: the target is the first "
@@ -50,10 +50,10 @@ def complete(path: Path, reading: Reading) -> Reading:
     if reading.format != "csv":
         target = reading.target or ("y" if reading.format == "npz" else "")
         reading = reading.model_copy(update={"target": target, "separator": ","})
-        return _sparse_where_it_is(path, reading) if reading.format == "arff" else reading
+        return _with_sparse_format(path, reading) if reading.format == "arff" else reading
     separator = reading.separator or find_separator(path, reading.encoding)
     reading = reading.model_copy(update={"separator": separator})
-    reading = reading.model_copy(update=_habits(path, reading))
+    reading = reading.model_copy(update=_csv_options(path, reading))
     header = read_header(path, reading)
     if reading.target and reading.target not in header:
         if _is_data(header):
@@ -67,7 +67,7 @@ def complete(path: Path, reading: Reading) -> Reading:
     return reading.model_copy(update={"drop": (*numbers, *reading.drop)})
 
 
-def _sparse_where_it_is(path: Path, reading: Reading) -> Reading:
+def _with_sparse_format(path: Path, reading: Reading) -> Reading:
     with parser_errors(path, reading):
         sparse = arff_files.is_sparse(path, reading)
     return reading.model_copy(update={"format": "sparse_arff"}) if sparse else reading
@@ -96,7 +96,7 @@ def find_separator(path: Path, encoding: str) -> str:
     return max(SEPARATORS, key=lambda separator: counts[separator])
 
 
-def _habits(path: Path, reading: Reading) -> dict[str, Any]:
+def _csv_options(path: Path, reading: Reading) -> dict[str, Any]:
     """Return options of a CSV file from its first rows: blanks before names, decimal commas."""
     with parser_errors(path, reading), open_data(path) as stream:
         head = stream.read(_HEAD).decode(reading.encoding, errors="replace")
@@ -123,9 +123,9 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
     if any(_DECIMAL_POINT.fullmatch(field) for row in rows for field in row):
         return False
     for column in zip_longest(*rows, fillvalue=""):
-        told = [field for field in column if field]
-        commas = sum(_DECIMAL_COMMA.fullmatch(field) is not None for field in told)
-        if commas > len(told) / 2:
+        filled = [field for field in column if field]
+        commas = sum(_DECIMAL_COMMA.fullmatch(field) is not None for field in filled)
+        if commas > len(filled) / 2:
             return True
     return False
 
@@ -165,7 +165,9 @@ def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
     return Task.REGRESSION, f"{distinct:,} different {kind}"
 
 
-def told_of(path: Path, reading: Reading, table: Table, task: Task, why: str) -> list[str]:
+def detection_sentences(
+    path: Path, reading: Reading, table: Table, task: Task, why: str
+) -> list[str]:
     """Return sentences on what was detected, one per line."""
     rows, width = table.X.shape
     upper = reading.format in ("csv", "arff")
@@ -229,11 +231,11 @@ def _dates(reading: Reading) -> list[str]:
 
 
 def _numbers_as_text(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield sentences on text columns that look like numbers: percentages, money, 1,234.5."""
+    """Yield sentences on text columns with numbers: percentages, money, 1,234.5."""
     for name, kind in zip(frame.columns, frame.dtypes, strict=True):
         if not isinstance(kind, pd.CategoricalDtype) or len(kind.categories) <= FEW_INTEGERS:
             continue
         levels = [level for level in kind.categories if isinstance(level, str)]
         if levels and all(map(_LIKE_NUMBER.fullmatch, levels)):
             example = shown(levels[0])
-            yield f"{shown(name)} is text, though it looks like numbers, such as {example}"
+            yield f"{shown(name)} is text, although its values are numbers, such as {example}"

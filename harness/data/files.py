@@ -47,8 +47,8 @@ _QUERY_FILES = (".query", ".group")  # names of LightGBM and XGBoost for files o
 _HINTS = {
     "xls": "save the sheet as CSV",
     "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
-    "pkl": "a pickle may run code when it is read, so it never is; save it as Parquet",
-    "pickle": "a pickle may run code when it is read, so it never is; save it as Parquet",
+    "pkl": "pickles are not read, because they may run code; save it as Parquet",
+    "pickle": "pickles are not read, because they may run code; save it as Parquet",
     "feather": "save it as Parquet",
     "npy": "save X and y together with numpy.savez",
 }
@@ -145,7 +145,7 @@ def dataset_from_file(
     Raises
     ------
     DataError
-        If anything is wrong with the file or the arguments, in one line.
+        If the file or the arguments are invalid; the message is one line.
     """
     from harness.data.streams import check_path, sha256_of
 
@@ -153,10 +153,10 @@ def dataset_from_file(
     path = paths[0]
     for one in paths:
         check_path(one)
-    wanted = _task(task)
+    requested = _task(task)
     if test is not None:
         if test_rows or time:
-            raise DataError("a test file leaves no choice of test rows: leave out test_rows, time")
+            raise DataError("a test file defines the test rows: leave out test_rows and time")
         paths.append(Path(test))
     _check_formats(paths)
     if time and group:
@@ -180,12 +180,14 @@ def dataset_from_file(
     }
     given = validated(Reading, options, "the reading options")
     names = " ".join(one.name for one in paths)
-    told = f"{names}\n{name or ''}\n{wanted}\n{test is not None}\n{digest_of(shas, given, '')}"
-    memory = f"detected {DETECTION_VERSION}\n{told}"
-    facts = recall(memory, Facts)
+    request = (
+        f"{names}\n{name or ''}\n{requested}\n{test is not None}\n{digest_of(shas, given, '')}"
+    )
+    key = f"detected {DETECTION_VERSION}\n{request}"
+    facts = recall(key, Facts)
     if facts is None:
-        facts = _found_out(paths, shas, given, wanted, name, has_test=test is not None)
-        remember(memory, facts)
+        facts = _detect(paths, shas, given, requested, name, has_test=test is not None)
+        remember(key, facts)
     more = tuple((str(p.resolve()), sha) for p, sha in zip(paths[1:], shas[1:], strict=True))
     return _declare(facts.model_copy(update={"path": str(path.resolve()), "more": more}))
 
@@ -196,11 +198,11 @@ def _check_formats(paths: Sequence[Path]) -> None:
             raise DataError(f"{other} is of another format than {paths[0]}; convert one of them")
 
 
-def _found_out(
+def _detect(
     paths: Sequence[Path],
     shas: Sequence[str],
     given: Reading,
-    wanted: Task | None,
+    requested: Task | None,
     name: str | None,
     *,
     has_test: bool,
@@ -208,7 +210,7 @@ def _found_out(
     """Parse the files, store their table in the cache, and return the facts."""
     from harness.data import cache
     from harness.data.dates import text_date_formats
-    from harness.data.detect import complete, guess_task, told_of
+    from harness.data.detect import complete, detection_sentences, guess_task
     from harness.data.parsers import count_rows, parse
     from harness.data.streams import check_sha256
     from harness.data.tables import check_columns, facts_of, tabulate
@@ -228,12 +230,14 @@ def _found_out(
         reading = reading.model_copy(update={"dates": dates})
     values = parsed.data[reading.target] if parsed.target is None else parsed.target
     guessed, why = guess_task(values, str(path), reading.target)
-    task = wanted or guessed
+    task = requested or guessed
     table = tabulate(parsed, reading, task, str(path))
     digest = digest_of(shas, reading, task)
     with cache.locked(digest):
         cache.put(digest, table)
-    told = told_of(path, reading, table, task, "as asked for" if wanted else f"guessed: {why}")
+    sentences = detection_sentences(
+        path, reading, table, task, "as requested" if requested else f"guessed: {why}"
+    )
     return Facts(
         path=str(path),
         sha256=shas[0],
@@ -241,7 +245,7 @@ def _found_out(
         name=name or _name(path, digest),
         task=task,
         detected=_detected(path, parsed, reading, table),
-        told=tuple(told),
+        told=tuple(sentences),
         **facts_of(table),
     )
 
@@ -276,7 +280,7 @@ def dataset_without(dataset: Dataset, columns: Sequence[str]) -> Dataset:
     name = None if facts.name == _name(path, dataset.digest) else facts.name
     paths = [path, *(Path(more) for more, _ in facts.more)]
     shas = [facts.sha256, *(sha for _, sha in facts.more)]
-    found = _found_out(paths, shas, given, facts.task, name, has_test=False)
+    found = _detect(paths, shas, given, facts.task, name, has_test=False)
     return _declare(found.model_copy(update={"path": facts.path, "more": facts.more}))
 
 

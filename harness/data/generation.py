@@ -251,7 +251,7 @@ def _dense(X: np.ndarray, y: np.ndarray, classes: int = 0) -> Table:
     if not classes:
         return Table(frame, np.asarray(y, dtype=np.float64))
     if len(np.unique(y)) < classes:
-        raise DataError(f"{len(y):,} rows drew fewer than {classes} classes; ask for more rows")
+        raise DataError(f"{len(y):,} rows have fewer than {classes} classes; use more rows")
     return Table(frame, np.asarray(y, dtype=np.int64), tuple(str(i) for i in range(classes)))
 
 

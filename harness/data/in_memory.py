@@ -81,7 +81,7 @@ def _are_paths(data: list[Any]) -> bool:
 def _joined(pair: tuple[Any, ...], target: str | None) -> tuple[pd.DataFrame, str]:
     """Return X and y joined into one frame, and the name of y."""
     if len(pair) != 2:
-        raise DataError(f"a table is given as (X, y), not as {len(pair)} things")
+        raise DataError(f"a table is given as (X, y), not as {len(pair)} values")
     X, y = _framed(pair[0]), pair[1]
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     values = values.reshape(-1) if values.ndim == 2 and 1 in values.shape else values

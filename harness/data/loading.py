@@ -90,7 +90,7 @@ def check(table: Table, dataset: Dataset) -> Table:
     message = f"{name} is declared with {counts.format(*declared)}, but has {counts.format(*found)}"
     if not getattr(dataset.load, "exact", True):
         return dataclasses.replace(table, notes=(*table.notes, message))
-    raise DataError(f"{message}; correct the declaration or bring the data anew")
+    raise DataError(f"{message}; correct the declaration or get the data again")
 
 
 def _check_form(table: Table, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Functions behind ``harness data list|show|fetch|verify|add``; they return plain data."""
+"""Functions of the commands ``harness data list|show|fetch|verify|add``; they return plain data."""
 
 from __future__ import annotations
 
@@ -117,29 +117,31 @@ def hosts_of(dataset: Dataset) -> set[str]:
     return {host_of(f.place) for f in load.files if f.is_remote and not place_of(f.place).is_file()}
 
 
-def fetch_all(datasets: Iterable[Dataset], tell: Callable[[str], None]) -> tuple[list[JSON], int]:
+def fetch_all(datasets: Iterable[Dataset], report: Callable[[str], None]) -> tuple[list[JSON], int]:
     """Load datasets into the cache; return the loaded ones and the number of failures.
 
     An unreachable host is tried once; its other datasets are reported in one line.
     """
     found: list[JSON] = []
     failed: list[str] = []
-    gone: dict[str, int] = {}
+    unreachable: dict[str, int] = {}
     for dataset in datasets:
-        if cut_off := hosts_of(dataset) & set(gone):
-            gone[min(cut_off)] += 1
+        if hosts := hosts_of(dataset) & set(unreachable):
+            unreachable[min(hosts)] += 1
             failed.append(dataset.name)
             continue
         try:
             found.append(fetch(dataset))
         except HarnessError as error:
             failed.append(dataset.name)
-            tell(str(error) if str(error).startswith(dataset.name) else f"{dataset.name}: {error}")
+            report(
+                str(error) if str(error).startswith(dataset.name) else f"{dataset.name}: {error}"
+            )
             if isinstance(error, UnreachableError):
-                gone.setdefault(error.host, 0)
-    for host, others in gone.items():
+                unreachable.setdefault(error.host, 0)
+    for host, others in unreachable.items():
         if others:
-            tell(f"{count(others, 'more dataset')} of {host} not tried: it cannot be reached")
+            report(f"{count(others, 'more dataset')} of {host} not tried: it cannot be reached")
     return found, len(failed)
 
 
@@ -173,9 +175,9 @@ def verify(dataset: Dataset) -> list[JSON]:
         table = check(dataset.load(**dataset.options), dataset)
     except DataError as error:
         return [{"check": "bytes", "expected": "as declared", "found": str(error), "ok": False}]
-    vouched = isinstance(dataset.load, Loader)
-    bytes_row = {"check": "bytes", "expected": "as declared", "ok": vouched}
-    bytes_row["found"] = "as declared" if vouched else "third-party dataset, not verified"
+    verified = isinstance(dataset.load, Loader)
+    bytes_row = {"check": "bytes", "expected": "as declared", "ok": verified}
+    bytes_row["found"] = "as declared" if verified else "third-party dataset, not verified"
     found = facts_of(table)
     declared = {fact: getattr(dataset, fact) for fact in found}
     facts = [
@@ -228,7 +230,7 @@ def add(
     if taken:
         raise DataError(f"{name} is taken by {taken[0]}; choose another name or delete that card")
     if name in known:
-        raise DataError(f"{name} is the name of a dataset that is there already; choose another")
+        raise DataError(f"{name} is the name of an existing dataset; choose another")
     dataset = dataset_from_file(path, target, task=task, **reading)
     card = _card(replace(dataset, name=name, suites=suites, licence=licence), summary)
     place = own_card_folders()[0] / f"{name}.toml"

@@ -153,7 +153,7 @@ def _entries_of(folder: Path, content: bytes) -> tuple[Entry, ...]:
     for item in items:
         entry = _entry(item, folder)
         if entry.name in found:
-            raise _unreadable(folder, f"it holds two sets named {entry.name[:80]!r}")
+            raise _unreadable(folder, f"it has two datasets named {entry.name[:80]!r}")
         found[entry.name] = entry
     return tuple(found.values())
 
@@ -208,7 +208,7 @@ def _entry(item: dict[str, Any], folder: Path) -> Entry:
         return Entry(name, folder, None, str(error))
     reason = ""
     if facts.task == "ranking":
-        reason = f"{name} is a ranking set, and ranking is not among the tasks"
+        reason = f"{name} is a ranking dataset, but ranking is not among the tasks"
     return Entry(name, folder, facts, reason)
 
 
@@ -221,7 +221,7 @@ def _check_files(facts: _Set, folder: Path) -> None:
         if PurePosixPath(file).is_absolute() or not inside:
             raise DataError(f"{facts.name} names a file outside the mirror: {file[:80]!r}")
         if file not in sums:
-            raise DataError(f"{facts.name} tells no SHA-256 of {file[:80]!r}")
+            raise DataError(f"{facts.name} has no SHA-256 of {file[:80]!r}")
 
 
 def _reading(facts: _Set) -> Reading:

@@ -62,9 +62,9 @@ class OpenMLLoader(Loader):
 
         files = self.files
         with locked(f"openml:{self.number}"):
-            files.bring_facts()
+            files.fetch_descriptions()
             self._check_version(files)
-            self._bring_verified(files)
+            self._fetch_verified(files)
             parsed = self._sparse(files) if files.sparse else self._dense(files)
         return tabulate(parsed, self.reading, self.task, self.name)
 
@@ -82,18 +82,18 @@ class OpenMLLoader(Loader):
         return f"openml:{self.number}"
 
     def _check_version(self, files: OpenMLFiles) -> None:
-        found = files.told
+        found = files.description
         if self.version and str(found.get("version")) != str(self.version):
             raise DataError(
                 f"{self.name}: OpenML {self.number} is version {found.get('version')} of "
                 f"{found.get('name')}, not {self.version}; correct the card"
             )
 
-    def _bring_verified(self, files: OpenMLFiles) -> None:
+    def _fetch_verified(self, files: OpenMLFiles) -> None:
         """Download the data file if needed and verify its checksum; delete a wrong new file."""
         from harness.data.remote import pin
 
-        fetched = files.bring_data()
+        fetched = files.fetch_data()
         try:
             pin(self._key, files.content(), self.name, expected=self.sha256)
         except DataError:
@@ -150,7 +150,7 @@ def _no_network() -> Iterator[None]:
 
     ``urllib`` has one global opener per process; it is replaced by one that opens no address.
     """
-    before = urllib.request._opener  # type: ignore[attr-defined] # noqa: SLF001 - to put it back
+    before = urllib.request._opener  # type: ignore[attr-defined] # noqa: SLF001 - to restore it
     closed = urllib.request.OpenerDirector()
     closed.add_handler(urllib.request.UnknownHandler())
     urllib.request.install_opener(closed)

@@ -49,14 +49,14 @@ class OpenMLFiles:
     name: str
 
     @property
-    def told(self) -> JSON:
+    def description(self) -> JSON:
         """Return OpenML's description of the dataset: version, format, address, MD5."""
         return self._answer(f"{API}/{self.number}", "data_set_description")
 
     @property
     def sparse(self) -> bool:
         """Return whether the data file is sparse."""
-        return str(self.told.get("format")).lower() == "sparse_arff"
+        return str(self.description.get("format")).lower() == "sparse_arff"
 
     @property
     def columns(self) -> list[JSON]:
@@ -78,7 +78,7 @@ class OpenMLFiles:
             return self.data.is_file()
         return False
 
-    def bring_facts(self) -> None:
+    def fetch_descriptions(self) -> None:
         """Download the descriptions if they are not cached; the caller holds the lock."""
         self._sweep()
         self._fetch(f"{API}/{self.number}")
@@ -86,7 +86,7 @@ class OpenMLFiles:
         if not self.sparse:
             self._fetch(f"{API}/qualities/{self.number}")
 
-    def bring_data(self) -> bool:
+    def fetch_data(self) -> bool:
         """Download the data file if it is not cached; return whether that was needed.
 
         Raises
@@ -96,13 +96,13 @@ class OpenMLFiles:
         """
         if not self._fetch(self._address()):
             return False
-        expected = str(self.told.get("md5_checksum", ""))
+        expected = str(self.description.get("md5_checksum", ""))
         found = self._digest(hashlib.md5(usedforsecurity=False))
         if found != expected:
             self.data.unlink()
             raise DataError(
                 f"{self.name}: the data of OpenML {self.number} has MD5 {found}, not {expected} "
-                "as OpenML tells; it was deleted: fetch it again"
+                "as OpenML states; it was deleted: fetch it again"
             )
         return True
 
@@ -121,15 +121,17 @@ class OpenMLFiles:
 
     def _address(self) -> str:
         """Return the https address of the data."""
-        parts = urlsplit(str(self.told.get("url", "")))
+        parts = urlsplit(str(self.description.get("url", "")))
         return parts._replace(scheme="https").geturl()
 
     def _place(self, url: str) -> Path:
         """Return the path where scikit-learn expects the answer of an address."""
         path = PurePosixPath(urlsplit(url).path.lstrip("/"))
-        odd = ".." in path.parts or "\0" in str(path) or len(str(path)) > _LONGEST_PATH
-        if odd or not path.parts:
-            raise DataError(f"{self.name}: OpenML names an odd address for its data: {url[:80]!r}")
+        invalid = ".." in path.parts or "\0" in str(path) or len(str(path)) > _LONGEST_PATH
+        if invalid or not path.parts:
+            raise DataError(
+                f"{self.name}: OpenML returns an invalid address for its data: {url[:80]!r}"
+            )
         return self.folder / "openml" / "openml.org" / f"{path}.gz"
 
     def _answer(self, url: str, key: str) -> JSON:
@@ -167,7 +169,7 @@ class OpenMLFiles:
             part.replace(place)
         except OSError as error:
             if isinstance(error, HTTPError) and error.code in _UNKNOWN:
-                reason = f"OpenML knows nothing of number {self.number}: {error.reason}"
+                reason = f"OpenML has no dataset {self.number}: {error.reason}"
                 raise DataError(f"{self.name}: {reason}; correct the card") from None
             raise unreachable(self.name, url, error) from None
         finally:

@@ -31,7 +31,7 @@ _FORMAT_OF_MAGIC = {
 }
 TEXTS = ("csv", "arff", "sparse_arff", "svmlight")
 _WORDS = {
-    "pickle": "a pickle, which may run code when it is read, so it never is",
+    "pickle": "a pickle; pickles are not read, because they may run code",
     "hdf5": "an HDF5 file, which is not read",
     "utf-16": "text in UTF-16, which is not read",
     "parquet": "a Parquet file",
@@ -55,16 +55,16 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     Raises
     ------
     DataError
-        If anything is wrong with a file, in one line.
+        If a file is invalid; the message is one line.
     """
     if not reading.topics:
         return _stacked(paths, reading)
-    *rows, told = paths
+    *rows, topic_file = paths
     if not rows:
-        raise DataError(f"{told} tells topics of rows, but no file of rows comes before it")
+        raise DataError(f"{topic_file} has topics of rows, but no file of rows comes before it")
     data, ids = _stacked(rows, reading)
     assert ids is not None  # topics are used only with svmlight
-    return Parsed(data, topics.labels_of(ids, _labels_by_id(told, reading)))
+    return Parsed(data, topics.labels_of(ids, _labels_by_id(topic_file, reading)))
 
 
 def count_rows(path: Path, reading: Reading) -> int:
@@ -127,7 +127,7 @@ def _check_magic(path: Path, reading: Reading) -> None:
     if kind in _WORDS and reading.format not in _FORMAT_OF_MAGIC.get(kind, set()):
         raise DataError(f"{path} is {_WORDS[kind]}{_ADVICE}")
     if reading.format == "xlsx" and kind != "zip":
-        raise DataError(f"{path} is no Excel workbook (.xlsx): it is not a zip archive")
+        raise DataError(f"{path} is not an Excel workbook (.xlsx): it is not a zip archive")
     if reading.format == "parquet" and kind != "parquet":
         raise DataError(f"{path} is not a Parquet file: it does not begin with PAR1")
 
@@ -139,7 +139,7 @@ def _undecodable(path: Path, reading: Reading) -> str:
             try:
                 line.decode(reading.encoding)
             except UnicodeDecodeError as error:
-                byte = f"byte 0x{line[error.start]:02x} at place {error.start + 1}"
+                byte = f"byte 0x{line[error.start]:02x} at position {error.start + 1}"
                 return (
                     f"{path} is not {reading.encoding.upper()}: line {number:,} holds {byte}; "
                     "convert it, for example with `iconv -f latin1 -t utf-8`"
@@ -173,7 +173,7 @@ def _first_fields(path: Path, reading: Reading) -> list[str]:
                               skipinitialspace=spaced)  # fmt: skip
         names = next((row for row in rows if "".join(row).strip() or len(row) > 1), None)
     if names is None:
-        raise DataError(f"{path} holds no table, only blanks")
+        raise DataError(f"{path} has no table, only blanks")
     return names
 
 
@@ -253,7 +253,7 @@ def _read_csv(path: Path, reading: Reading, **options: Any) -> pd.DataFrame:
                 **options,
             )
         except pd.errors.EmptyDataError:
-            raise DataError(f"{path} holds no table, only blanks") from None
+            raise DataError(f"{path} has no table, only blanks") from None
         except pd.errors.ParserWarning:
             raise DataError(f"{path} has rows with more fields than its header") from None
     return frame
@@ -285,7 +285,7 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
             stream, n_features=reading.columns or None, zero_based=zero_based, query_id=True
         )
     if query.any():
-        raise DataError(f"{path} names queries (qid): ranking is not among the tasks")
+        raise DataError(f"{path} has queries (qid): ranking is not among the tasks")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MOST_COLUMNS:,} are read")
     if reading.topics:
@@ -308,7 +308,7 @@ def _parse_arrays(path: Path, reading: Reading) -> Parsed:
     arrays = read(path)
     X = arrays.get("X")
     if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise DataError(f"{path} holds no array X of numbers with rows and columns")
+        raise DataError(f"{path} has no array X of numbers with rows and columns")
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])], copy=False)
     for name in dict.fromkeys((reading.target, reading.weight, reading.group)):
         if name:
@@ -337,7 +337,7 @@ def _parse_workbook(path: Path, reading: Reading) -> Parsed:
         importlib.import_module("openpyxl")  # pandas reads workbooks with it
     except ImportError:
         raise DataError(
-            f"{path} is an Excel workbook, and openpyxl, which reads it, is not installed: "
+            f"{path} is an Excel workbook, but openpyxl, which reads it, is not installed: "
             "pip install openpyxl, or save the sheet as CSV"
         ) from None
     with open_data(path, reading.member) as stream:

@@ -34,7 +34,7 @@ def choose(accepts: Accepts, dataset: Dataset) -> str:
 def common(accepts: Iterable[Accepts], dataset: Dataset) -> str:
     """Return the most native preparation that every algorithm of a pair accepts.
 
-    Use :func:`refusal` to check whether an algorithm can take the dataset at all.
+    Use :func:`refusal` to check whether an algorithm supports the dataset at all.
     """
     every = list(accepts)
     takes_categories = not dataset.categorical or all(a.categorical for a in every)
@@ -45,11 +45,11 @@ def common(accepts: Iterable[Accepts], dataset: Dataset) -> str:
 def refusal(accepts: Accepts, dataset: Dataset) -> str | None:
     """Return the reason why no preparation makes a dataset fit for an algorithm, or None."""
     if dataset.sparse and not accepts.sparse:
-        return "it takes no sparse data"
+        return "it does not accept sparse data"
     if dataset.sparse and dataset.missing and not accepts.missing:
-        return "it takes no missing values, and those of sparse data are not imputed"
+        return "it does not accept missing values, and those of sparse data are not imputed"
     if dataset.weighted and not accepts.weights:
-        return "it takes no row weights"
+        return "it does not accept row weights"
     return None
 
 

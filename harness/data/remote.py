@@ -96,10 +96,10 @@ def fetch_https(url: str, output: str | IO[bytes], _pooch: Any = None) -> None:
                 copied = copy_capped(response, file, url)
         else:
             copied = copy_capped(response, output, url)
-        promised = str(response.headers.get("Content-Length", ""))
-    # A connection that ends too early looks like the end of the data.
-    if promised.isdecimal() and copied < int(promised):
-        raise OSError(f"cut short: {copied:,} of {int(promised):,} bytes came")
+        declared = str(response.headers.get("Content-Length", ""))
+    # A connection that ends too early is read like the end of the data.
+    if declared.isdecimal() and copied < int(declared):
+        raise OSError(f"cut short: {copied:,} of {int(declared):,} bytes received")
 
 
 def copy_capped(source: IO[bytes], target: IO[bytes], url: str) -> int:
@@ -127,7 +127,7 @@ class UnreachableError(DataError):
 def check_online(name: str, url: str) -> None:
     """Raise UnreachableError if the network is disabled."""
     if offline():
-        message = f"{name} is not in the cache, and HARNESS_OFFLINE forbids to fetch it"
+        message = f"{name} is not in the cache, and HARNESS_OFFLINE disables the network"
         raise UnreachableError(message, host_of(url))
 
 
@@ -143,8 +143,8 @@ def unreachable(name: str, url: str, error: OSError) -> DataError:
         f"{name} could not be fetched: {reason}; fetch it where there is a network with "
         f"`harness data fetch {name}`, or name a folder that holds it with HARNESS_MIRROR"
     )
-    no_way = isinstance(error, (urllib.error.URLError, ConnectionError, TimeoutError))
-    if no_way and not isinstance(error, urllib.error.HTTPError):  # the host has answered
+    unreached = isinstance(error, (urllib.error.URLError, ConnectionError, TimeoutError))
+    if unreached and not isinstance(error, urllib.error.HTTPError):  # the host has answered
         return UnreachableError(message, host_of(url))
     return DataError(message)
 
@@ -172,8 +172,8 @@ def pin(key: str, found: str, name: str, *, expected: str = "") -> None:
             write_atomically(cache_folder() / "pins.json", content.encode())
     elif known != found:
         raise DataError(
-            f"{name} has SHA-256 {found[:16]}…, not {known[:16]}… as it must ({key[:200]}); "
-            f"delete {cache_folder()} to fetch it again, and distrust it if that does not help"
+            f"{name} has SHA-256 {found[:16]}…, not the expected {known[:16]}… ({key[:200]}); "
+            f"delete {cache_folder()} to fetch it again; do not trust it if that does not help"
         )
 
 
@@ -184,7 +184,7 @@ def _pins() -> dict[str, str]:
         found = json.loads(path.read_bytes())
         if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in found.values()):
             return dict(found)
-        reason = "it holds other things than checksums"
+        reason = "it has values that are not checksums"
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
@@ -192,6 +192,6 @@ def _pins() -> dict[str, str]:
     except (ValueError, TypeError, AttributeError, RecursionError):
         reason = "it is damaged"
     raise DataError(
-        f"{path} cannot be read: {reason}; it holds the checksums of what was fetched without one: "
-        "put it back, or delete it to trust what lies in the cache and what comes next"
+        f"{path} cannot be read: {reason}; it has the checksums of files without a declared one: "
+        "restore it, or delete it to trust the files in the cache and later downloads"
     )

@@ -248,7 +248,7 @@ def _fold(split: Split, table: Table, task: Task) -> np.ndarray:
     from sklearn import model_selection as ms
 
     if split.folds > len(table.y):
-        raise DataError(f"{len(table.y)} rows cannot be parted into {split.folds} folds")
+        raise DataError(f"{len(table.y)} rows cannot be divided into {split.folds} folds")
     options: Any = {"n_splits": split.folds, "shuffle": True, "random_state": _seed(split)}
     stratify = task.is_classification and np.bincount(table.y).max() >= split.folds
     if table.group is not None:
@@ -267,7 +267,7 @@ def _check_groups(group: np.ndarray, parts: int) -> None:
     import numpy as np
 
     if (found := len(np.unique(group))) < parts:
-        raise DataError(f"{found} groups cannot be parted into {parts}; use fewer folds")
+        raise DataError(f"{found} groups cannot be divided into {parts}; use fewer folds")
 
 
 def row_hashes(X: Any) -> np.ndarray:

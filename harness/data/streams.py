@@ -71,7 +71,7 @@ def check_readable(path: Path) -> None:
         if not path.exists():
             raise DataError(f"no file {path}; check the path")
         if not path.is_file():
-            raise DataError(f"{path} is no regular file")
+            raise DataError(f"{path} is not a regular file")
         if path.stat().st_size == 0:
             raise DataError(f"{path} is empty (0 bytes)")
     except (OSError, ValueError) as error:
@@ -225,6 +225,6 @@ def check_sha256(path: Path, expected: str) -> None:
     found = sha256_of(path)
     if found != expected:
         raise DataError(
-            f"{path} has SHA-256 {found[:16]}…, not {expected[:16]}… as it must; "
-            "the file was changed or is damaged: bring it again"
+            f"{path} has SHA-256 {found[:16]}…, not the expected {expected[:16]}…; "
+            "the file was changed or is damaged: get it again"
         )

@@ -80,8 +80,8 @@ def check_columns(frame: pd.DataFrame, reading: Reading, place: str) -> None:
     if not isinstance(reading.categorical, str):
         roles["categorical column"] = reading.categorical
     names = set(known)
-    for role, wanted in roles.items():
-        for name in wanted:
+    for role, role_names in roles.items():
+        for name in role_names:
             if name and name not in names:
                 message = unknown(role, name[:80], known, f"the columns are {listed(known)}")
                 raise DataError(f"{place}: {message}")
@@ -99,15 +99,15 @@ def _kept_rows(
         left_out = mapped.isin(reading.leave_out).to_numpy(bool)
     else:
         left_out = np.zeros(len(target), bool)
-    lacking = labels.isna().to_numpy(bool)
-    if lacking.any() and not reading.drop_missing_target:
+    missing = labels.isna().to_numpy(bool)
+    if missing.any() and not reading.drop_missing_target:
         raise DataError(
-            f"{place}: the target {shown(reading.target)} is missing in {lacking.sum():,} of "
+            f"{place}: the target {shown(reading.target)} is missing in {missing.sum():,} of "
             f"{len(target):,} rows; fill them in or delete these rows"
         )
-    kept = ~(lacking | left_out)
-    if (gone := int((~kept).sum())) > 0:
-        notes.append(f"{count(gone, 'row')} without a usable target left out")
+    kept = ~(missing | left_out)
+    if (dropped := int((~kept).sum())) > 0:
+        notes.append(f"{count(dropped, 'row')} without a usable target left out")
     if not kept.any():
         raise DataError(f"{place}: no row has a usable target {shown(reading.target)}")
     return kept, labels if kept.all() else labels[kept]
@@ -136,7 +136,7 @@ def encode_target(
         if found > MOST_CLASSES or (found > FEW_CLASSES and found > len(codes) / 2):
             raise DataError(
                 f"{place}: the target {shown(name)} has {found:,} different labels in "
-                f"{len(codes):,} rows, so it is no class; name another column"
+                f"{len(codes):,} rows, so they are not classes; name another column"
             )
         return codes, classes
     values = as_numbers(target).to_numpy(np.float64, na_value=np.nan)
@@ -200,12 +200,12 @@ def _order(column: pd.Series[Any], place: str) -> np.ndarray:
 def _features(frame: pd.DataFrame, reading: Reading, place: str, notes: list[str]) -> pd.DataFrame:
     names = reading.used_columns(frame.columns)
     if not names:
-        raise DataError(f"{place} has no column to predict from beside the target")
+        raise DataError(f"{place} has no feature column besides the target")
     blocks = _blocks(frame, names, reading, notes)
     if not blocks.names:
-        raise DataError(f"{place} has only identifiers and free text to predict from")
+        raise DataError(f"{place} has only identifiers and free text as feature columns")
     _check_infinite(blocks, place)
-    _note_oddities(blocks, notes)
+    _note_empty_and_constant(blocks, notes)
     return assemble(blocks)
 
 
@@ -214,16 +214,16 @@ def _blocks(frame: pd.DataFrame, names: list[str], reading: Reading, notes: list
     forced = set(reading.declared_categories(names))
     if not forced and not reading.dates and all(kind.kind in "iuf" for kind in frame.dtypes):
         values = frame.to_numpy(np.float64)  # selecting many columns is slow
-        wanted = set(names)
-        return numeric_blocks(names, values[:, [name in wanted for name in frame.columns]])
+        used = set(names)
+        return numeric_blocks(names, values[:, [name in used for name in frame.columns]])
     columns = _columns(frame, names, reading, forced)
-    gone = identifiers(columns) if reading.drop_identifiers else []
-    if gone:
+    left_out = identifiers(columns) if reading.drop_identifiers else []
+    if left_out:
         notes.append(
             f"left out as identifiers or free text (more than {len(frame) // 2:,} different "
-            f"values in {len(frame):,} rows): {listed(gone)}"
+            f"values in {len(frame):,} rows): {listed(left_out)}"
         )
-    return gather(len(frame), {n: column for n, column in columns.items() if n not in gone})
+    return gather(len(frame), {n: column for n, column in columns.items() if n not in left_out})
 
 
 def _columns(
@@ -251,12 +251,12 @@ def _check_infinite(blocks: Blocks, place: str) -> None:
         more = f" (and {count(len(bad) - 1, 'more column')})" if len(bad) > 1 else ""
         raise DataError(
             f"{place}: the column {shown(name)} is infinite in {where}{more}; "
-            "several libraries refuse infinities: make them missing or finite"
+            "several libraries reject infinities: make them missing or finite"
         )
 
 
-def _note_oddities(blocks: Blocks, notes: list[str]) -> None:
-    """Append notes on empty columns and constant columns."""
+def _note_empty_and_constant(blocks: Blocks, notes: list[str]) -> None:
+    """Append notes on empty and constant columns."""
     least, most = (f.reduce(blocks.numbers, axis=0) for f in (np.fmin, np.fmax))
     whole = ~np.isnan(blocks.numbers).any(axis=0)
     names = np.array(blocks.numeric_names(), dtype=object)
@@ -268,7 +268,7 @@ def _note_oddities(blocks: Blocks, notes: list[str]) -> None:
             empty.append(name)
         elif len(levels) == 1 and full:
             constant.append(name)
-    for found, what in ((empty, "no value at all"), (constant, "the same value everywhere")):
+    for found, what in ((empty, "no value"), (constant, "the same value in every row")):
         if found:
             notes.append(f"{what} in {count(len(found), 'column')}: {listed(found)}")
 

@@ -1,4 +1,4 @@
-"""The size of a text file, counted in blocks before a parser holds all of it in memory.
+"""Size of a text file, counted in blocks before a parser holds all of it in memory.
 
 A parser needs memory for each field as well as for each byte, and a packed file can unpack to a
 thousand times its size. So bytes, lines and fields are counted first, in a constant amount of

@@ -19,8 +19,8 @@ def check_ids(numbers: np.ndarray, path: Path) -> None:
     wrong = ~_are_ids(numbers)
     if wrong.any():
         raise DataError(
-            f"{path}: {shown(numbers[wrong][0])} in front of a row is no id: ids are whole numbers "
-            "below 2⁵³"
+            f"{path}: {shown(numbers[wrong][0])} in front of a row is not an id: ids are whole "
+            "numbers below 2⁵³"
         )
 
 
@@ -62,9 +62,9 @@ def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> 
             f"{path} has {count(int(wrong.sum()), 'line')} other than topic, id and 1, such as "
             f"{shown(line)}"
         )
-    told = pd.DataFrame({"id": ids.astype(np.int64), "label": lines[0].map(labels)})
-    told = told.dropna().drop_duplicates()
-    return told.drop_duplicates("id", keep=False).set_index("id")["label"]
+    pairs = pd.DataFrame({"id": ids.astype(np.int64), "label": lines[0].map(labels)})
+    pairs = pairs.dropna().drop_duplicates()
+    return pairs.drop_duplicates("id", keep=False).set_index("id")["label"]
 
 
 def labels_of(ids: np.ndarray, by_id: pd.Series[Any]) -> np.ndarray:

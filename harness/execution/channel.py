@@ -65,7 +65,7 @@ class Channel:
             poller.register(self._requests, select.POLLOUT)
         poller.poll(seconds * 1000)
 
-    def hear(self) -> bool:
+    def receive(self) -> bool:
         """Read available data into the buffer; return False without data, EOFError at the end."""
         try:
             data = os.read(self._replies, 1 << 16)

@@ -20,10 +20,10 @@ from harness.plugins.registry import Registry
 
 KIND = "compiled"  # of the stored events
 LARGE = 500  # rows from which algorithms may sort, bundle and predict with other kernels
-ALIKE = 0.5  # share of common files from which two plugins are compiled in sequence
+SIMILAR = 0.5  # share of common files from which two plugins are compiled in sequence
 
 
-def compile_and_tell(
+def compile_and_report(
     jobs: Iterable[Job],
     supervisor: Supervisor,
     registry: Registry,
@@ -119,16 +119,16 @@ def lanes_of(jobs: Iterable[Job]) -> list[list[Job]]:
     """Return jobs in groups; jobs whose plugins share much of their code are in one group."""
     lanes: list[list[Job]] = []
     for job in jobs:
-        alike = [lane for lane in lanes if any(share_code(job, other) for other in lane)]
-        lanes = [lane for lane in lanes if lane not in alike]
-        lanes.append([*(other for lane in alike for other in lane), job])
+        similar = [lane for lane in lanes if any(share_code(job, other) for other in lane)]
+        lanes = [lane for lane in lanes if lane not in similar]
+        lanes.append([*(other for lane in similar for other in lane), job])
     return lanes
 
 
 def share_code(a: Job, b: Job) -> bool:
     """Return whether two plugins share more than half of the files of the smaller one."""
     mine, theirs = (files_of(job) for job in (a, b))
-    return len(mine & theirs) > ALIKE * min(len(mine), len(theirs))
+    return len(mine & theirs) > SIMILAR * min(len(mine), len(theirs))
 
 
 def files_of(job: Job) -> frozenset[Path]:

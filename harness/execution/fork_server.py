@@ -32,12 +32,14 @@ _templates: dict[_Kind, Template | None] = {}  # None: this kind cannot be start
 class Forked:
     """Process of a forked worker, with the interface of `subprocess.Popen`."""
 
-    def __init__(self, pid: int, pidfd: int, told: socket.socket, stdin: IO[bytes]) -> None:
+    def __init__(
+        self, pid: int, pidfd: int, status_socket: socket.socket, stdin: IO[bytes]
+    ) -> None:
         self.pid = pid
         self.stdin = stdin
         self.returncode: int | None = None
         self._pidfd = pidfd
-        self._told = told
+        self._status_socket = status_socket
 
     def poll(self) -> int | None:
         """Return the exit code, or None while the worker runs."""
@@ -68,14 +70,14 @@ class Forked:
 
     def _read_exit_code(self) -> None:
         """Read the exit code from the template and close the descriptors."""
-        self._told.settimeout(STATUS_LATE)
+        self._status_socket.settimeout(STATUS_LATE)
         try:
-            word = self._told.recv(64)
+            word = self._status_socket.recv(64)
         except OSError:
             word = b""
         self.returncode = int(word) if word else UNKNOWN_END
         os.close(self._pidfd)
-        self._told.close()
+        self._status_socket.close()
 
 
 class Template:
@@ -104,22 +106,22 @@ class Template:
         OSError
             If the template has ended, cannot fork, or takes too long.
         """
-        told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stdin, requests = os.pipe()
-        asked = {"variables": dict(variables), "folder": _folder()}
+        request = {"variables": dict(variables), "folder": _folder()}
         try:
             with theirs:
                 given = [stdin, output, replies, theirs.fileno()]
-                socket.send_fds(self._socket, [json.dumps(asked).encode()], given)
-            pid, pidfd = _announced(told)
+                socket.send_fds(self._socket, [json.dumps(request).encode()], given)
+            pid, pidfd = _receive_process_id(ours)
         except BaseException:  # with closed ends, a late fork ends at once
             os.close(requests)
-            told.close()
+            ours.close()
             raise
         finally:
             os.close(stdin)
         self.used = True
-        return Forked(pid, pidfd, told, os.fdopen(requests, "wb", buffering=0))
+        return Forked(pid, pidfd, ours, os.fdopen(requests, "wb", buffering=0))
 
     def runs(self) -> bool:
         """Return whether the template still runs."""
@@ -132,10 +134,10 @@ class Template:
         self.process.wait()
 
 
-def _announced(told: socket.socket) -> tuple[int, int]:
+def _receive_process_id(connection: socket.socket) -> tuple[int, int]:
     """Return the process id and a pidfd of a new worker."""
-    told.settimeout(PATIENCE)
-    word, pidfds, _, _ = socket.recv_fds(told, 64, 1, socket.MSG_CMSG_CLOEXEC)
+    connection.settimeout(PATIENCE)
+    word, pidfds, _, _ = socket.recv_fds(connection, 64, 1, socket.MSG_CMSG_CLOEXEC)
     if not pidfds:
         raise ConnectionResetError("the template of workers, or its fork, has ended")
     return int(word), pidfds[0]

@@ -184,8 +184,8 @@ class Session:
         """Raise the error for a failed reply, with the end of the plugin's output."""
         printed = processes.tail(self.files.log, 2000)
         detail = "\n\n".join(filter(None, [failure.detail, printed and f"printed:\n{printed}"]))
-        told = Failure(failure.kind, failure.message, detail)
-        raise OverMemoryError(told) if failure.kind == "MemoryError" else RefusedError(told)
+        detailed = Failure(failure.kind, failure.message, detail)
+        raise OverMemoryError(detailed) if failure.kind == "MemoryError" else RefusedError(detailed)
 
     def resident_bytes(self) -> int:
         """Return the resident bytes of the worker and its descendants; 0 if it has ended."""
@@ -243,7 +243,7 @@ class Session:
             while (reply := self._channel.reply()) is None:
                 ended = self.process.poll() is not None  # checked first, to read a last reply
                 self._channel.push()
-                if self._channel.hear():
+                if self._channel.receive():
                     continue
                 if ended:
                     raise self._death()
@@ -255,17 +255,17 @@ class Session:
             raise self._death() from None
         except GarbledError as error:
             message = "something other than the worker wrote to its reply channel"
-            detail = f"received: {str(error)!r}\n{self._said()}"
+            detail = f"received: {str(error)!r}\n{self._output_text()}"
             raise DiedError(Failure("protocol", message, detail)) from None
         return reply
 
     def _lateness(self, do: str, limit: TimeLimit) -> TooLateError:
         """Return the timeout error of a request, with the load of the machine."""
-        message = f"no end of {do!r} within {limit.seconds:.3g} s"
+        message = f"request {do!r} not done within {limit.seconds:.3g} s"
         facts: JSON = {"machine_load": self._load.facts(self._threads)}
         if limit.compiled:
             facts["compiling"] = round(limit.compiled, 3)
-        return TooLateError(Failure("timeout", message, self._said()), facts)
+        return TooLateError(Failure("timeout", message, self._output_text()), facts)
 
     def _check_size(self) -> None:
         """Check the worker's memory, and clear its log if too large."""
@@ -278,32 +278,32 @@ class Session:
             size = processes.proportional_bytes(self.process.pid)  # shared pages count once
         if size > self.memory > 0:
             message = f"out of memory at {size // MIB} MiB (cap {self.memory // MIB} MiB)"
-            raise OverMemoryError(Failure("memory", message, self._said()))
+            raise OverMemoryError(Failure("memory", message, self._output_text()))
 
     def _death(self) -> SessionError:
         """Return the error for a worker that ended."""
         try:
             code = self.process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
-            message = "the worker closed its reply channel and went on"
-            return DiedError(Failure("protocol", message, self._said()))
+            message = "the worker closed its reply channel but did not end"
+            return DiedError(Failure("protocol", message, self._output_text()))
         if code == UNKNOWN_END:
-            message = "the worker ended, and so did the process that could have said how"
-            return DiedError(Failure("unknown end", message, self._said()))
+            message = "the worker ended, and so did the template process that records its exit code"
+            return DiedError(Failure("unknown end", message, self._output_text()))
         if code == LOST_CHANNEL:
             message = "the plugin closed file descriptors that were not its own"
-            return DiedError(Failure("protocol", message, self._said()))
+            return DiedError(Failure("protocol", message, self._output_text()))
         kind, message = processes.ending(code)
         if kind != "SIGKILL":
-            return DiedError(Failure(kind, message, self._said()))
+            return DiedError(Failure(kind, message, self._output_text()))
         seen = f"; last seen at {self._largest // MIB} MiB" if self._largest else ""
         if processes.kernel_oom_kills() > self._oom_kills:
-            message = f"the kernel was out of memory and ended the worker, it seems{seen}"
-            return OverMemoryError(Failure("SIGKILL", message, self._said()))
+            message = f"the kernel ran out of memory and probably killed the worker{seen}"
+            return OverMemoryError(Failure("SIGKILL", message, self._output_text()))
         message += f", which the harness did not send{seen}"
-        return DiedError(Failure(kind, message, self._said()))
+        return DiedError(Failure(kind, message, self._output_text()))
 
-    def _said(self) -> str:
+    def _output_text(self) -> str:
         """Return the text of faulthandler and the end of the plugin's output."""
         parts = [processes.fault_text(self.files.faults), processes.tail(self.files.log, 2000)]
         return "\n\n".join(filter(None, parts))

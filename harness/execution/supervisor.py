@@ -137,10 +137,10 @@ class Supervisor:
         try:
             with self._disk():
                 session = self.pool.take(job)
-            self._greet(job, session)
+            self._import_plugin(job, session)
             limit = max(job.limits.timeout, self.start_timeout)  # not below that of a trial
-            asked = {"params": to_json(params) or [{}], "kinds": sorted(kinds)}
-            reply = session.ask("warm", limit, **asked)
+            fields = {"params": to_json(params) or [{}], "kinds": sorted(kinds)}
+            reply = session.ask("warm", limit, **fields)
         except SessionError as error:
             return Compiled(job.algorithm, 0.0, (str(error),))
         finally:
@@ -186,7 +186,7 @@ class Supervisor:
         for attempt in range(1, ATTEMPTS + 1):
             session = self.pool.take(job)
             try:
-                self._greet(job, session)
+                self._import_plugin(job, session)
                 session.load(job.dataset, self.load_timeout)
             except BaseException as error:
                 self.pool.give_back(job, session)
@@ -199,7 +199,7 @@ class Supervisor:
                 break
         return session
 
-    def _greet(self, job: Job, session: Session) -> None:
+    def _import_plugin(self, job: Job, session: Session) -> None:
         session.memory = job.limits.memory
         session.hello(job, self.start_timeout)
 
@@ -220,7 +220,7 @@ class Supervisor:
                 if do == "finish" and isinstance(error, RefusedError):
                     raise StoreError(f"cannot write to {self.folder}: {error}") from error
                 facts = {
-                    **_said(session),
+                    **_start_facts(session),
                     "failed_in": do,
                     "alone": self._alone(before),
                     "limits": to_json(job.limits),
@@ -276,7 +276,7 @@ def _with_user_message(error: SessionError, do: str, job: Job) -> SessionError:
     if load.get("loaded"):
         message += (
             f"; the machine was loaded: other programs used {load['others']:.1f} of "
-            f"{load['processors']} processors, so the next run tries it again"
+            f"{load['processors']} processors, so the next run repeats the trial"
         )
     return TooLateError(replace(error.failure, message=message), error.facts)
 
@@ -286,6 +286,6 @@ def _failed(trial: Trial, error: SessionError, facts: JSON) -> Outcome:
     return Outcome(trial, error.status, failure=error.failure, facts=facts, started=now, ended=now)
 
 
-def _said(session: Session) -> JSON:
+def _start_facts(session: Session) -> JSON:
     """Return the facts in a worker's reply to ``hello`` that belong to an outcome."""
     return {k: v for k, v in session.facts.items() if k not in {"v", "n", "ok", "samples"}}

@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.model import JSON, Duel, DuelOutcome, Executor, Job, Outcome
 from harness.execution.pool import is_timed
 from harness.executors.dask_cluster.hosts import Folder, on_this_host
-from harness.executors.dask_cluster.workers import LOST, DaskWorkers, Errand, Part, parts_of
+from harness.executors.dask_cluster.workers import LOST, DaskWorkers, Part, WorkItem, parts_of
 from harness.plugins.hookspecs import hookimpl
 
 CONNECTING = "20s"
@@ -39,14 +39,14 @@ def run_dask(
     ConfigError
         If workers differ from this client in code or versions.
     ClusterError
-        If no worker is left, or the scheduler has gone.
+        If no worker is left, or the scheduler is lost.
     """
     every = list(jobs)
     with cluster_workers(options, every) as workers:
         untimed = [part for job in every if not is_timed(job) for part in parts_of(job)]
         timed = [job for job in every if is_timed(job)]
         yield from workers.run(untimed)
-        if timed and workers.membership.like():
+        if timed and workers.membership.same_hardware():
             yield from workers.run([part for job in timed for part in parts_of(job)], alone=True)
             return
     for job in timed:
@@ -77,8 +77,8 @@ def run_duels_dask(
         with cluster_workers(
             options, [side for duel in every for side in (duel.a, duel.b)]
         ) as workers:
-            if workers.membership.like():
-                for outcome in workers.run([Part([Errand(duel)]) for duel in every], alone=True):
+            if workers.membership.same_hardware():
+                for outcome in workers.run([Part([WorkItem(duel)]) for duel in every], alone=True):
                     lost = outcome.failure is not None and outcome.failure.kind == LOST
                     yield alone_here(outcome.duel) if lost else outcome
                 return
@@ -115,8 +115,8 @@ def connected(options: JSON, jobs: list[Job]) -> Iterator[Any]:
         if address is None:
             threads = max((job.threads for job in jobs), default=1)
             count = options.get("jobs") or max(1, machine.usable_processors() // threads)
-            asked = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
-            address = stack.enter_context(LocalCluster(**asked, processes=True))
+            options_here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+            address = stack.enter_context(LocalCluster(**options_here, processes=True))
         yield stack.enter_context(reached(address))
 
 

@@ -1,1 +1,1 @@
-"""The gate against a revision: measure base and head side by side and decide what is worse."""
+"""Gate against a revision: measure base and head side by side, and fail if the head is worse."""

@@ -1,4 +1,4 @@
-"""The base as an environment: its interpreter, its source tree and its registered algorithms."""
+"""Base of a gate as an environment: interpreter, source tree and registered algorithms."""
 
 from __future__ import annotations
 

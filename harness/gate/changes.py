@@ -1,4 +1,4 @@
-"""The algorithms that differ between head and base, and the reason why each is compared or not.
+"""Algorithms that differ between head and base, and the reason why each is compared or not.
 
 Algorithms are ordered by the number of imports between their plugin and the nearest changed file.
 If time is short, an edited algorithm is thus measured before those that only share a kernel.
@@ -58,7 +58,7 @@ def find_changes(
     everything
         Choose unchanged algorithms, too.
     """
-    wanted = set(registry.matching("algorithm", globs)) if globs else None
+    selected = set(registry.matching("algorithm", globs)) if globs else None
     chosen: dict[str, str] = {}
     skipped: dict[str, str] = {}
     lost: dict[str, str] = {}
@@ -67,8 +67,8 @@ def find_changes(
     for name, entry in sorted(entries.items()):
         if not belongs(Path(entry.path), repository):
             continue
-        if wanted is not None and name not in wanted:
-            skipped[name] = "not asked for"
+        if selected is not None and name not in selected:
+            skipped[name] = "not selected"
         elif why := _missing(entry, base, tree):
             skipped[name] = why
         elif why := changed(entry, base):
@@ -79,8 +79,8 @@ def find_changes(
             skipped[name] = "its code did not change"
     for name in sorted(set(base.algorithms) - set(entries)):
         known = base.algorithms[name]
-        asked = not globs or any(fnmatchcase(name, glob) for glob in globs)
-        if not asked or not lies_in(known["path"], tree):
+        is_selected = not globs or any(fnmatchcase(name, glob) for glob in globs)
+        if not is_selected or not lies_in(known["path"], tree):
             continue
         if (plugin := known["plugin"]) in broken:
             lost[name] = f"{plugin} does not load: {broken[plugin]}"
@@ -106,7 +106,7 @@ def _edited(path: Path, repository: Path, tree: Path) -> bool:
 
 
 def changed(entry: Entry, base: Base) -> str:
-    """Return what changed of an algorithm (its code, kernels or libraries); empty if nothing."""
+    """Describe a change of an algorithm's code, kernels or libraries; empty if none changed."""
     known: Mapping[str, Any] = base.algorithms[entry.value.name]
     if ids.code_digest(entry.path) != ids.code_digest(known["path"]):
         return "its code changed"
@@ -122,10 +122,10 @@ def changed(entry: Entry, base: Base) -> str:
 
 
 def _missing(entry: Entry, base: Base, tree: Path) -> str:
-    """Return why the base lacks an algorithm; empty if it has it.
+    """Return the reason why an algorithm is missing in the base; empty if it is not.
 
-    If the base's tree lacks the file, the base may import the head's installed copy: that counts as
-    missing.
+    If its file is missing in the base's tree, the base may import the head's installed copy: that
+    counts as missing.
     """
     known = base.algorithms.get(entry.value.name)
     if known is None:

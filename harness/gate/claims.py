@@ -37,8 +37,8 @@ def lost_claims(
     """
     broken = {one.plugin for one in registry.broken}
     for name, known in sorted(base.algorithms.items()):
-        asked = not globs or any(fnmatchcase(name, glob) for glob in globs)
-        if not asked or not lies_in(known["path"], tree) or known["plugin"] in broken:
+        is_selected = not globs or any(fnmatchcase(name, glob) for glob in globs)
+        if not is_selected or not lies_in(known["path"], tree) or known["plugin"] in broken:
             continue
         for mode, rung in known["rungs"].items():
             if why := _dropped(registry, name, known, mode, rung):
@@ -51,7 +51,7 @@ def lost_claims(
 
 
 def _dropped(registry: Registry, name: str, known: Mapping[str, Any], mode: str, rung: str) -> str:
-    """Return what the head declares in place of a claim; empty if the claim still holds."""
+    """Describe the head's declaration that replaces a claim; empty if the claim still holds."""
     if name not in registry.entries["algorithm"]:
         return "the head does not have the algorithm"
     head = registry.algorithm(name)

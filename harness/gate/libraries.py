@@ -33,14 +33,14 @@ from harness.gate.revision import turn
 HARNESS_ROOT = Path(__file__).resolve().parents[2]
 NAME = "tree-harness"
 LOCK = "requirements.lock"
-READY = ".ready"  # the last file of an environment: an unfinished one lacks it
+READY = ".ready"  # the last file of an environment: an unfinished one does not have it
 SETUP_SECONDS = 1800
 START_SECONDS = 60
-WAIT = "another gate installs what the base wants; waiting for it"
+WAIT = "another gate installs the libraries of the base; waiting for it"
 
 
 class BaseError(HarnessError):
-    """The base cannot be run; the gate is undecided, because the head is not at fault."""
+    """Error for a base that cannot be run; the gate is undecided, as the head is not at fault."""
 
     exit_code = 6
 
@@ -49,10 +49,10 @@ class BaseError(HarnessError):
 class Source:
     """A way to put the running harness into another environment."""
 
-    asked: tuple[str, ...]  # arguments of pip install
+    packages: tuple[str, ...]  # arguments of pip install
     files: Mapping[str, Path] = field(default_factory=dict)  # path there → file here
     version: str = ""  # of the files
-    wanted: str = ""  # of a checkout: the digest of its libraries
+    libraries: str = ""  # of a checkout: the digest of its libraries
 
     @property
     def digest(self) -> str:
@@ -61,15 +61,15 @@ class Source:
             name: hashlib.sha256(path.read_bytes()).hexdigest()
             for name, path in sorted(self.files.items())
         }
-        return ids.digest([list(self.asked), digests, self.wanted])
+        return ids.digest([list(self.packages), digests, self.libraries])
 
 
 def same_libraries(tree: Path, head: Path) -> bool:
     """Return whether two trees require the same libraries, by lock and declared dependencies."""
-    return wanted_libraries(tree) == wanted_libraries(head)
+    return libraries_digest(tree) == libraries_digest(head)
 
 
-def wanted_libraries(tree: Path) -> str:
+def libraries_digest(tree: Path) -> str:
     """Return a digest of a tree's lock, Python version and dependencies."""
     lock, project = tree / LOCK, _project(tree)
     return ids.digest(
@@ -119,7 +119,7 @@ def own_python(tree: Path, on_wait: Callable[[str], None], *, stranger: bool) ->
     try:
         with turn(folder.with_name(f"{folder.name}.lock"), WAIT, on_wait):
             if not (ready.is_file() and _starts(python)):
-                on_wait(f"the base wants other libraries; installing them once, into {folder}")
+                on_wait(f"the base needs other libraries; installing them once, into {folder}")
                 ready.unlink(missing_ok=True)
                 _run_setup([sys.executable, "-I", "-m", "venv", "--clear", str(folder)])
                 _install(tree, python, source)
@@ -133,7 +133,7 @@ def environment_name(tree: Path, source: Source | None) -> str:
     """Return the name of a tree's environment, a digest of everything that goes into it."""
     entry_points = _project(tree).get("entry-points", {})
     harness = source.digest if source else ""
-    made_from = [wanted_libraries(tree), entry_points, harness, *_interpreter()]
+    made_from = [libraries_digest(tree), entry_points, harness, *_interpreter()]
     return f"{sys.implementation.cache_tag}-{ids.digest(made_from)}"
 
 
@@ -166,7 +166,7 @@ def _install(tree: Path, python: Path, source: Source | None) -> None:
     A tree with a lock file is installed itself only if it has entry points, which its plugins need.
     """
     pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    packages, only = list(source.asked) if source else [], []
+    packages, only = list(source.packages) if source else [], []
     lock, locked = tree / LOCK, (tree / LOCK).is_file()
     if locked:
         _run_setup([*pip, "install", "--require-hashes", "--requirement", str(lock)])
@@ -226,7 +226,7 @@ def running_harness(root: Path = HARNESS_ROOT) -> Source:
         If the folder is neither a checkout nor an installation with a list of its files.
     """
     if is_checkout(root):
-        return Source(("--editable", str(root)), wanted=wanted_libraries(root))
+        return Source(("--editable", str(root)), libraries=libraries_digest(root))
     try:
         installed = distribution(NAME)
     except PackageNotFoundError:
@@ -234,9 +234,9 @@ def running_harness(root: Path = HARNESS_ROOT) -> Source:
     here = installed and Path(str(installed.locate_file("harness"))).resolve() == root / "harness"
     if not installed or not here or not installed.files:
         raise BaseError(
-            f"the base wants libraries of its own, and the harness in {root} cannot be put beside "
-            "them: it is no checkout, and no installer has listed its files; install it with pip"
+            f"the base needs other libraries, but the harness in {root} cannot be copied to them: "
+            "it is not a checkout, and no list of its files exists; install it with pip"
         )
-    requirements = tuple(wanted for wanted in installed.requires or () if "extra ==" not in wanted)
+    requirements = tuple(line for line in installed.requires or () if "extra ==" not in line)
     kept = [f for f in installed.files if ".." not in f.parts and f.suffix != ".pyc"]
     return Source(requirements, {str(f): Path(str(f.locate())) for f in kept}, installed.version)

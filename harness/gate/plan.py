@@ -30,7 +30,7 @@ DECIDED_PHASES = ("train", "predict")  # phases that must be decided before a du
 
 @dataclass(frozen=True)
 class Sides:
-    """Makes the base's side of the head's jobs and trials."""
+    """Factory of the base's jobs and trials from those of the head."""
 
     base: Base
     commit: str  # short form, used in names
@@ -113,7 +113,8 @@ def plan_sides(
     ----------
     experiment
         Names the changed algorithms, in the order in which they are duelled;
-        ``duels.datasets`` are the datasets of the duels, ``duels.launches`` the most launches.
+        ``duels.datasets`` are the datasets of the duels, ``duels.launches`` the most launches of a
+        duel.
     claim
         Smallest accepted ratio of the base's time to the head's; decides when a duel ends.
     """
@@ -122,8 +123,8 @@ def plan_sides(
     experiment = experiment.model_copy(update={"duels": duels})
     plan = make_plan(experiment, registry, surroundings, (), plugin_files)
     most = max(experiment.duels.launches, INTERIM_LAUNCHES[0])
-    looks = tuple(look for look in INTERIM_LAUNCHES if look <= most)
-    rule = StopRule(looks, DECIDED_PHASES[0], claim=claim, also=DECIDED_PHASES[1:])
+    launches = tuple(launch for launch in INTERIM_LAUNCHES if launch <= most)
+    rule = StopRule(launches, DECIDED_PHASES[0], claim=claim, also=DECIDED_PHASES[1:])
     ordered = sorted(plan.duels, key=lambda duel: names.index(duel.a.algorithm))
     return Plan(
         jobs=tuple(side for job in plan.jobs for side in (job, sides.job(job))),

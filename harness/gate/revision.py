@@ -52,9 +52,9 @@ def find_revision(folder: Path, named: str) -> Revision:
         message has the command that fetches it.
     """
     repository = _top(folder)
-    wanted = f"{named}^{{commit}}"
+    expression = f"{named}^{{commit}}"
     commit, error_text = _git(
-        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted
+        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", expression
     )
     if commit:
         return Revision(repository, commit, named)

@@ -1,7 +1,7 @@
 """Compare the working tree with a revision: set up the base, run both, decide.
 
 Trials run first, then tree comparisons, then duels. Within each, the algorithms nearest to the
-change come first, so that a time budget is spent on them. What the budget does not reach is
+change come first, so that a time budget is spent on them. Comparisons without measurements are
 undecided.
 """
 
@@ -79,7 +79,7 @@ class GateRequest:
     plugin_files: tuple[str, ...] = ()
     results: Path = Path("results")
     fresh: bool = False
-    budget: float = math.inf  # seconds in all; what has not begun by then is undecided
+    budget: float = math.inf  # seconds in total; measurements not started by then are undecided
 
 
 @dataclass(frozen=True)
@@ -166,11 +166,11 @@ def _notes(revision: Revision, base: Base) -> list[str]:
         files = changed_files(revision, HARNESS_ROOT / "harness")
         if files:
             notes.append(
-                f"the harness itself changed ({len(files)} files); each side is driven by its own, "
-                "and --all compares every algorithm"
+                f"the harness itself changed ({len(files)} files); each side runs its own version; "
+                "use --all to compare every algorithm"
             )
     if base.own_libraries:
-        notes.append("base and head want other libraries: the base ran with its own")
+        notes.append("base and head need different libraries: the base ran with its own")
     return notes
 
 

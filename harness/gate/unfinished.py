@@ -1,4 +1,4 @@
-"""The planned measurements that a gate did not finish: their decisions are undecided."""
+"""Planned measurements that a gate did not finish: their decisions are undecided."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def mark_undone(
     base
         The commit of the base, in the form used in names.
     reason
-        Why it was not measured.
+        Reason why they are unfinished.
     """
     kept = [decision for decision in decisions if not undone.covers(decision)]
     yield from kept

@@ -34,7 +34,7 @@ class Exported:
     """Result of an export."""
 
     commits: tuple[str, ...]
-    left_out: int  # runs of no known commit
+    left_out: int  # runs without a known commit
 
 
 def export_asv(results: Path, folder: Path, registry: Registry, repository: Path) -> Exported:

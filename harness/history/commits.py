@@ -145,8 +145,8 @@ def known_benchmarks(folder: Path) -> JSON:
         known = None
     if not isinstance(known, dict) or not all(map(_is_well_formed, known.values())):
         raise DataError(
-            f"{path} is not the list of benchmarks that asv keeps there: put it back, or delete "
-            "it and write it anew with `asv run --bench just-discover`"
+            f"{path} is not asv's list of benchmarks: restore it, or delete it and write a new "
+            "one with `asv run --bench just-discover`"
         )
     return known
 
@@ -164,7 +164,7 @@ def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
     -------
     series : list of Series
     notes : list of str
-        What could not be read; other commits are not affected.
+        Files that could not be read; other commits are not affected.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def asv_series(folder: Path) -> tuple[list[Series], list[str]]:
         except (UserError, OSError) as error:
             notes.append(f"left out: {error}")
         except Exception:  # noqa: BLE001 - asv's reader may raise anything on a damaged file
-            notes.append(f"left out: {path} is not as asv writes its results")
+            notes.append(f"left out: {path} does not have the form of asv's results")
         else:
             for case, point in points:
                 grouped[case].append(point)
@@ -219,7 +219,7 @@ def _points(results: Any, known: Mapping[str, Any]) -> Iterator[tuple[Case, Poin
                 case = (algorithm, dataset, measure, unit, machine)
                 "\n".join(
                     [commit, *case]
-                ).encode()  # raises if a damaged file holds something else than text
+                ).encode()  # raises if a damaged file has a value that is not text
                 yield case, Point(commit, when, float(value))
 
 
@@ -229,8 +229,8 @@ def _labels(params: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def _chosen(series: Series, algorithms: Sequence[str], datasets: Sequence[str]) -> bool:
-    wanted = ((series.algorithm, algorithms), (series.dataset, datasets))
-    return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in wanted)
+    filters = ((series.algorithm, algorithms), (series.dataset, datasets))
+    return all(not globs or any(fnmatchcase(name, g) for g in globs) for name, globs in filters)
 
 
 def _json_of(series: Series) -> JSON:

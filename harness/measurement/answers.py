@@ -89,7 +89,7 @@ def answer_scaling(evidence: Evidence, question: Question) -> Answer:
     loads = [os.getloadavg()[0]]
     for _, same in itertools.groupby(fits, key=lambda fit: fit[1].threads):
         group = list(same)
-        probes = evidence.probe(subject, [fit[1:] for fit in group], evidence.asked.calls)
+        probes = evidence.probe(subject, [fit[1:] for fit in group], evidence.config.calls)
         for (value, _, _), result in zip(group, probes, strict=True):
             size = {"rows": result.rows, "columns": result.columns}.get(axis, value)
             sizes += [float(size)] * len(result.seconds)
@@ -103,7 +103,7 @@ def _fits(
     axis: str, trial: Trial, evidence: Evidence, subject: Subject
 ) -> list[tuple[float, Trial, JSON]]:
     """Return value, trial and variation for each size along an axis."""
-    values: Sequence[float] = getattr(evidence.asked, axis)
+    values: Sequence[float] = getattr(evidence.config, axis)
     if axis in ("rows", "columns"):
         return [(value, trial, {axis: value}) for value in values]
     if axis == "threads":
@@ -111,15 +111,15 @@ def _fits(
         return [(value, replace(trial, threads=value), {}) for value in fitting]
     argument = evidence.algorithm(subject).capacity.get(axis)
     if argument is None or argument.match == "impossible":
-        raise InapplicableError(f"it has no {CAPACITIES[axis]} to choose")
+        raise InapplicableError(f"it has no parameter for the {CAPACITIES[axis]} to vary")
     convert = argument.convert or (lambda value: value)
     params = [{**trial.params, argument.name: convert(value)} for value in values]
     return [(v, replace(trial, params=p), {}) for v, p in zip(values, params, strict=True)]
 
 
 def _processors() -> int:
-    known = hasattr(os, "sched_getaffinity")  # not on macOS
-    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")  # not on macOS
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 def answer_calibration(evidence: Evidence, question: Question) -> Answer:
@@ -135,7 +135,7 @@ def answer_agreement(evidence: Evidence, question: Question) -> Answer:
     assert question.other is not None
     a, b = (_predictions(evidence, side) for side in (question.subject, question.other))
     if [p["rows"].tolist() for p in a] != [p["rows"].tolist() for p in b]:
-        raise InapplicableError("the two were not tested on the same rows")
+        raise InapplicableError("the two algorithms were not tested on the same rows")
     result = agreement.compare(_joined(a, "output"), _joined(b, "output"))
     return result.sentence, {**to_json(result), "scale": float(a[0]["scale"])}
 
@@ -170,7 +170,7 @@ def answer_strength(evidence: Evidence, question: Question) -> Answer:
     """Return strength and correlation of the members of an ensemble with equal weights."""
     exported, y, n_classes = _members(evidence, question.subject)
     if np.ptp(exported["weight"]) > 0:
-        raise InapplicableError("its members do not weigh the same, as the definitions ask")
+        raise InapplicableError("its members have unequal weights; the definitions need equal ones")
     member = exported["member"]
     result = strength.of_votes(member, y, n_classes) if n_classes else strength.of_values(member, y)
     law = {**to_json(result.law), "deviation": result.law.deviation}
@@ -181,7 +181,7 @@ def answer_bias_variance(evidence: Evidence, question: Question) -> Answer:
     """Decompose the error into bias and variance over all training sets of one size."""
     subject = question.subject
     if not question.about:
-        raise InapplicableError("it takes repeated training sets: [splits] training_sets")
+        raise InapplicableError("it needs repeated training sets: [splits] training_sets")
     trials = subject.of_size(int(question.about))
     parts = [evidence.arrays(trial, "predictions", subject) for trial in trials]
     output, first = np.stack([part["output"] for part in parts]), parts[0]

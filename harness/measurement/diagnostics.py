@@ -46,7 +46,7 @@ AXES = ("rows", "columns", "bins", "depth", "threads")
 PATIENCE = 10  # factor on a trial's time limit: stages are predicted, some members are refitted
 
 
-def questions(asked: Diagnostics, plan: Plan) -> list[Question]:
+def questions(config: Diagnostics, plan: Plan) -> list[Question]:
     """Return the questions to answer, in the order of the table.
 
     Raises
@@ -54,33 +54,33 @@ def questions(asked: Diagnostics, plan: Plan) -> list[Question]:
     ConfigError
         If a pair names an algorithm that the run does not have.
     """
-    if not asked.names:
+    if not config.names:
         return []
-    subjects = list(_subjects(asked, plan))
-    pairs = list(_pairs(asked, plan, subjects)) if {*PAIRED} & {*asked.names} else []
+    subjects = list(_subjects(config, plan))
+    pairs = list(_pairs(config, plan, subjects)) if {*PAIRED} & {*config.names} else []
     result: list[Question] = []
-    for name in dict.fromkeys(asked.names):
+    for name in dict.fromkeys(config.names):
         if name in PAIRED:
             result += [Question(name, a, b) for a, b in pairs]
             continue
         for subject in subjects:
             if name not in OF_CLASSES or subject.first.task.is_classification:
-                result += [Question(name, subject, about=a) for a in _about(name, asked, subject)]
+                result += [Question(name, subject, about=a) for a in _about(name, config, subject)]
     return result
 
 
-def _about(name: str, asked: Diagnostics, subject: Subject) -> list[str]:
+def _about(name: str, config: Diagnostics, subject: Subject) -> list[str]:
     """Return the axes or sizes over which one diagnostic is repeated; ``[""]`` for none."""
     if name == "scaling":
-        return [axis for axis in AXES if getattr(asked, axis)]
+        return [axis for axis in AXES if getattr(config, axis)]
     if name == "bias_variance":
         return [str(size) for size in subject.sizes] or [""]
     return [""]
 
 
-def _subjects(asked: Diagnostics, plan: Plan) -> Iterator[Subject]:
+def _subjects(config: Diagnostics, plan: Plan) -> Iterator[Subject]:
     for job in plan.jobs:
-        if not any(fnmatchcase(job.dataset.name, pattern) for pattern in asked.datasets):
+        if not any(fnmatchcase(job.dataset.name, pattern) for pattern in config.datasets):
             continue
         same: dict[tuple[str, str], list[Trial]] = defaultdict(list)
         for trial in job.trials:
@@ -89,7 +89,7 @@ def _subjects(asked: Diagnostics, plan: Plan) -> Iterator[Subject]:
 
 
 def _pairs(
-    asked: Diagnostics, plan: Plan, subjects: Iterable[Subject]
+    config: Diagnostics, plan: Plan, subjects: Iterable[Subject]
 ) -> Iterator[tuple[Subject, Subject]]:
     """Yield both sides of each pair that share the data and a track."""
     declared: Mapping[str, Any] = plan.declared or {}
@@ -106,9 +106,9 @@ def _pairs(
     for subject in subjects:
         by_name[subject.first.algorithm].append(subject)
     known = {job.name for job in plan.jobs}
-    for a, b in asked.pairs if asked.pairs is not None else declared.get("pairs", ()):
+    for a, b in config.pairs if config.pairs is not None else declared.get("pairs", ()):
         for name in (a, b):
-            if asked.pairs is not None and name not in known:
+            if config.pairs is not None and name not in known:
                 raise ConfigError(f"diagnostics.pairs: {unknown('algorithm', name, known)}")
         for x, y in itertools.product(by_name.get(a, ()), by_name.get(b, ())):
             one, other = x.first, y.first
@@ -125,7 +125,7 @@ class Diagnosis:
     run_id: str
     registry: Registry
     progress: Progress
-    asked: Diagnostics
+    config: Diagnostics
     fresh: bool = False
     supervisor: Supervisor = field(init=False)
     outcomes: dict[str, Outcome] = field(init=False)  # of the run, by trial id
@@ -133,35 +133,35 @@ class Diagnosis:
     needed: frozenset[str] = field(init=False)  # artifacts that some question needs
 
     def __post_init__(self) -> None:
-        self.needed = frozenset(NEEDS[name] for name in self.asked.names if name in NEEDS)
+        self.needed = frozenset(NEEDS[name] for name in self.config.names if name in NEEDS)
 
     def carry_out(self, plan: Plan) -> None:
         """Answer every question and store each answer before the next."""
-        todo = questions(self.asked, plan)
-        if todo and self.asked.recommended_only:
+        todo = questions(self.config, plan)
+        if todo and self.config.recommended_only:
             todo = self._of_recommended(todo)
         if todo:
-            self._ask(todo)
-        if "scaling" in self.asked.names:
+            self._answer_all(todo)
+        if "scaling" in self.config.names:
             self._scale_duels()
 
     def _of_recommended(self, todo: Sequence[Question]) -> list[Question]:
         """Return the questions about the algorithms that the run recommends."""
         view = view_run(self.store, self.run_id, self.registry)
-        wanted = set()
+        recommended = set()
         for answer in answers_of(view):
             if answer.recommended:
                 chosen = answer.standing(answer.recommended)
-                wanted.add((chosen.algorithm, answer.dataset, ids.canonical(chosen.params)))
+                recommended.add((chosen.algorithm, answer.dataset, ids.canonical(chosen.params)))
         kept = []
         for question in todo:
             trial = question.subject.first
-            if (trial.algorithm, trial.dataset, ids.canonical(trial.params)) in wanted:
+            if (trial.algorithm, trial.dataset, ids.canonical(trial.params)) in recommended:
                 kept.append(question)
         return kept
 
-    def _ask(self, todo: Sequence[Question]) -> None:
-        known = {} if self.fresh else answered(self.store.noted(KIND))
+    def _answer_all(self, todo: Sequence[Question]) -> None:
+        known = {} if self.fresh else answered(self.store.event_data(KIND))
         self.outcomes = {o.trial.id: o for o, _ in self.store.outcomes(self.run_id)}
         self.progress.stage("diagnostics", len(todo))
         with Supervisor(self.store.workdir(self.run_id)) as self.supervisor:
@@ -196,7 +196,7 @@ class Diagnosis:
         sides = [question.subject, *([question.other] if question.other else [])]
         settings: list[Any] = [question.name, question.about, VERSION]
         if question.name == "scaling":
-            settings += [getattr(self.asked, question.about), self.asked.calls]
+            settings += [getattr(self.config, question.about), self.config.calls]
         if question.name in TIMED:
             settings.append(machine_id())
         return ids.digest([settings, [[t.id for t in side.trials] for side in sides]])
@@ -276,7 +276,7 @@ def answered(answers: Iterable[JSON]) -> dict[str, JSON]:
 
 
 def _refused(outcome: Outcome, name: str) -> str:
-    """Return why an artifact was not written; empty if no reason was recorded."""
+    """Return the recorded reason why an artifact was not written; empty if there is none."""
     head = f"{name} not exported: "
     notes = [str(note) for note in outcome.facts.get("notes", ())]
     reasons = (note.removeprefix(head) for note in notes if note.startswith(head))

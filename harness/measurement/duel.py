@@ -46,7 +46,7 @@ SPIN_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIB
 
 
 class OverdueError(Exception):
-    """Raised if a duel is undecided when its time is up."""
+    """Error for a duel that is undecided at its deadline."""
 
     def __init__(self, duel: Duel, launches: int) -> None:
         names = " and ".join(job.trials[0].algorithm for job in (duel.a, duel.b))
@@ -79,13 +79,13 @@ def run_duel(
     settle
         Seconds of rest before each call.
     deadline
-        On the monotonic clock. No launch begins after it.
+        Time of the monotonic clock after which no launch starts.
 
     Raises
     ------
     OverdueError
-        If a launch would begin after the deadline. The measured blocks are dropped, because a stop
-        chosen by the clock is no interim analysis of the schedule.
+        If the deadline has passed before a launch. The measured blocks are dropped, because the
+        deadline is not an interim analysis of the schedule.
     """
     started = utc_now()
     running = _RunningDuel(duel, open_session, progress, settle)
@@ -109,7 +109,7 @@ def run_duel(
 
 
 class _RunningDuel:
-    """A duel that is running."""
+    """State of a running duel."""
 
     def __init__(
         self,
@@ -140,13 +140,13 @@ class _RunningDuel:
             sides = {name: self._open(name, stack) for name in (first, second)}
             with ThreadPoolExecutor(
                 len(sides)
-            ) as starts:  # not timed, so both sides may run at once
-                begun = [starts.submit(side.get_ready) for side in sides.values()]
+            ) as executor:  # not timed, so both sides may run at once
+                futures = [executor.submit(side.get_ready) for side in sides.values()]
                 try:
-                    for start in as_completed(begun):
-                        start.result()
+                    for future in as_completed(futures):
+                        future.result()
                 except BaseException as error:  # noqa: BLE001 - raised below
-                    errors = [e for start in begun if start.done() and (e := start.exception())]
+                    errors = [e for f in futures if f.done() and (e := f.exception())]
                     for side in sides.values():  # otherwise the other side's start would block
                         side.session.stop()
                     raise (errors or [error])[0] from None
@@ -177,7 +177,7 @@ class _RunningDuel:
             [sides[name].facts.get(key) for key in ("train_rows", "test_rows")] for name in "ab"
         )
         if a != b:
-            message = f"was given {b} training and test rows where side a has {a}"
+            message = f"has {b} training and test rows where side a has {a}"
             failure = Failure("rows", message)
             raise SideError("b", self.duel.b, RefusedError(failure))
 

@@ -87,8 +87,8 @@ class Side:
         if self.cold[-1].wall * rows >= LONG_CALL:
             return
         seconds = self.take(phase).wall * rows
-        wanted = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
-        self.repeats[phase] = min(wanted, MOST_REPEATS)
+        needed = math.ceil(SHORTEST_CALL / seconds) if seconds > 0 else MOST_REPEATS
+        self.repeats[phase] = min(needed, MOST_REPEATS)
 
     def take(self, phase: str) -> Sample:
         """Run a phase with its number of repeats and return the mean of one repeat."""

@@ -43,8 +43,8 @@ class Subject:
 
     def of_size(self, rows: int) -> list[Trial]:
         """Return the trials on training sets of this many rows, with the first seed."""
-        wanted = (self.first.seed, rows)
-        return [t for t in self.trials if (t.seed, t.split.train_rows) == wanted]
+        key = (self.first.seed, rows)
+        return [t for t in self.trials if (t.seed, t.split.train_rows) == key]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Question:
 class Evidence(Protocol):
     """Interface that provides the data for answers."""
 
-    asked: Diagnostics
+    config: Diagnostics
 
     def algorithm(self, subject: Subject) -> Algorithm:
         """Return the declaration of a subject's algorithm."""

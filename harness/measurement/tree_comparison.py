@@ -19,9 +19,9 @@ from harness.core.errors import DataError, HarnessError
 from harness.core.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.core.outcome_files import outcome_path
 from harness.core.progress import Progress
-from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.compiling import KIND, compile_and_report
 from harness.execution.supervisor import Supervisor
-from harness.planning.reuse import Pins, may_end_otherwise, of_other_bytes
+from harness.planning.reuse import Pins, may_succeed_now, measured_on_other_bytes
 from harness.planning.tree_comparisons import Match
 from harness.plugins.registry import Registry
 from harness.store import Store
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class NoTreesError(HarnessError):
-    """Raised if one side has no trees to compare; the status says whether that is a failure."""
+    """Error for a side without trees to compare; the status says whether that is a failure."""
 
     def __init__(self, reason: str, status: Status) -> None:
         super().__init__(reason)
@@ -123,7 +123,7 @@ class Comparisons:
         else:
             with Supervisor(folder) as supervisor:
                 note = partial(self.store.event, self.run_id, KIND)
-                compile_and_tell(jobs, supervisor, self.registry, self.progress, note)
+                compile_and_report(jobs, supervisor, self.registry, self.progress, note)
                 yield supervisor
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -205,13 +205,15 @@ def known_matches(
 ) -> dict[str, Status]:
     """Return the status, by id, of the matches that need no new comparison."""
     pins = pins or Pins()
-    same = [match for match in matches if not of_other_bytes(store, jobs_of([match]), pins)]
+    same = [
+        match for match in matches if not measured_on_other_bytes(store, jobs_of([match]), pins)
+    ]
     statuses = store.known_parities([match.what["id"] for match in same])
     failed = [i for i, status in statuses.items() if status in FAILURES]
     stored = {} if retry_failed else store.findings_of(failed)
     limits = {match.what["id"]: match.a.limits for match in same}
     rerun = {
-        i for i in failed if i not in stored or may_end_otherwise(statuses[i], stored[i], limits[i])
+        i for i in failed if i not in stored or may_succeed_now(statuses[i], stored[i], limits[i])
     }
     return {i: status for i, status in statuses.items() if i not in rerun}
 

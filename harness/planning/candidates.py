@@ -19,7 +19,7 @@ from harness.data import preparation, resolve
 from harness.plugins.registry import Entry, Registry
 
 Pair = tuple[str, str]
-NOT_BEGUN = {"failed_in": "start"}  # marks a failure that does not prevent another try
+NOT_STARTED = {"failed_in": "start"}  # marks a failure that does not prevent another try
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,24 @@ def choose_datasets(
         names = [pattern] if pattern in given else dataset_names(pattern, registry)
         chosen.update({name: given.get(name) or resolve(name, registry) for name in names})
 
-    all_answers(partial(choose, pattern) for pattern in patterns)
+    call_all(partial(choose, pattern) for pattern in patterns)
     return list(chosen.values())
 
 
-def all_answers(questions: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Return the result of each function; raise one error with the mistakes of all of them."""
-    answers: list[Any] = []
-    mistakes: list[HarnessError] = []
-    for ask in questions:
+def call_all(functions: Iterable[Callable[[], Any]]) -> list[Any]:
+    """Return the result of each function; raise one error with the messages of all that fail."""
+    results: list[Any] = []
+    errors: list[HarnessError] = []
+    for function in functions:
         try:
-            answers.append(ask())
+            results.append(function())
         except HarnessError as error:
-            mistakes.append(error)
-    if len(mistakes) == 1:
-        raise mistakes[0]
-    if mistakes:
-        raise ConfigError(together([str(mistake) for mistake in mistakes]))
-    return answers
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ConfigError(together([str(error) for error in errors]))
+    return results
 
 
 def dataset_names(pattern: str, registry: Registry) -> list[str]:
@@ -91,7 +91,9 @@ def choose_variants(experiment: Experiment, registry: Registry) -> list[Variant]
     """Return every algorithm × params of an experiment, grouped by name."""
     found: dict[str, dict[str, Variant]] = {}
     choices = [Choice(name=c) if isinstance(c, str) else c for c in experiment.algorithms]
-    registry.matching("algorithm", [chosen.name for chosen in choices])  # all mistakes at once
+    registry.matching(
+        "algorithm", [chosen.name for chosen in choices]
+    )  # one error with all unknown names
     _check_labels(choices, registry)
     for chosen in choices:
         for name in registry.matching("algorithm", [chosen.name]):
@@ -222,15 +224,15 @@ def check_metric(name: str, registry: Registry, datasets: Iterable[Dataset]) -> 
     if name not in metrics:
         raise ConfigError(unknown("metric", name, metrics, f"of these: {', '.join(fitting)}"))
     if not metrics[name].tasks & tasks:
-        told = " and ".join(sorted(tasks))
-        raise ConfigError(f"the metric {name} is not for {told}; use one of {', '.join(fitting)}")
+        listed = " and ".join(sorted(tasks))
+        raise ConfigError(f"the metric {name} is not for {listed}; use one of {', '.join(fitting)}")
 
 
-def check_class_weight(wanted: str, datasets: Iterable[Dataset]) -> None:
+def check_class_weight(class_weight: str, datasets: Iterable[Dataset]) -> None:
     """Raise ConfigError for class weights on a regression dataset."""
     for dataset in datasets:
-        if wanted and not dataset.task.is_classification:
-            raise ConfigError(f"class weights need classes, and {dataset.name} is {dataset.task}")
+        if class_weight and not dataset.task.is_classification:
+            raise ConfigError(f"class weights need classes, but {dataset.name} is {dataset.task}")
 
 
 def choose_pairs(
@@ -262,14 +264,14 @@ def preparations(
     for pair in pairs:
         if variant.name in pair:
             other = find(pair[pair[0] == variant.name])
-            if takes(other, dataset):
+            if supports(other, dataset):
                 both = [algorithm.accepts, other.accepts]
                 found[preparation.common(both, dataset)] = None
     return list(found) or [preparation.choose(algorithm.accepts, dataset)]
 
 
 def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
-    """Return the reason why an algorithm cannot take a dataset, or None.
+    """Return the reason why an algorithm does not support a dataset, or None.
 
     Raises
     ------
@@ -280,16 +282,18 @@ def refusal(algorithm: Algorithm, dataset: Dataset) -> str | None:
     if reason is not None or algorithm.skip is None:
         return reason
     try:
-        said: object = algorithm.skip(dataset)
+        result: object = algorithm.skip(dataset)
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         raise PluginError(f"`skip` of {algorithm.name} failed on {dataset.name}: {why}") from error
-    if said is None or isinstance(said, str):
-        return said
-    raise PluginError(f"`skip` of {algorithm.name} returned {said!r}; it returns a reason or None")
+    if result is None or isinstance(result, str):
+        return result
+    raise PluginError(
+        f"`skip` of {algorithm.name} returned {result!r}; it must return a reason or None"
+    )
 
 
-def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
+def supports(algorithm: Algorithm, dataset: Dataset) -> bool:
     """Return whether an algorithm supports a dataset; False if its ``skip`` fails."""
     try:
         return dataset.task in algorithm.tasks and not refusal(algorithm, dataset)
@@ -297,7 +301,9 @@ def takes(algorithm: Algorithm, dataset: Dataset) -> bool:
         return False
 
 
-def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]) -> list[Outcome]:
+def outcomes_without_run(
+    algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]
+) -> list[Outcome]:
     """Return the outcomes of trials that cannot be run; empty if they can."""
     trials = list(trials)
     if any(is_balanced(trial.params) for trial in trials):
@@ -307,5 +313,5 @@ def ended_before(algorithm: Algorithm, dataset: Dataset, trials: Iterable[Trial]
     except PluginError as error:
         detail = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
         failure = Failure(type(error.__cause__ or error).__name__, str(error), detail)
-        return [Outcome(t, Status.FAILED, failure=failure, facts=NOT_BEGUN) for t in trials]
+        return [Outcome(t, Status.FAILED, failure=failure, facts=NOT_STARTED) for t in trials]
     return [Outcome(t, Status.SKIPPED, reason=reason) for t in trials] if reason else []

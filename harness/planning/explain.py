@@ -57,7 +57,7 @@ def explain_duel(store: Reader, name: str, planned: Duel | None = None) -> list[
         return []
     found = {outcome.duel.id for outcome, _ in attempts}
     if len(found) > 1:
-        raise ConfigError(f"{name!r} may be any of {len(found)} duels; write more of it")
+        raise ConfigError(f"{name!r} matches {len(found)} duels; give more characters of the id")
     outcome, run = attempts[-1]
     duel = outcome.duel
     head = f"{duel.a.name} against {duel.b.name} on {duel.a.dataset.name}"
@@ -83,7 +83,7 @@ def _duel_changes(old: Duel, new: Duel) -> list[str]:
     sides = ((old.a, new.a), (old.b, new.b))
     trials = [pair for was, now in sides for pair in zip(was.trials, now.trials, strict=False)]
     changes = dict.fromkeys(change for was, now in trials for change in _changes(was, now))
-    return list(changes) or ["what is timed, or how often, changed"]
+    return list(changes) or ["the timed phases or the number of calls changed"]
 
 
 def _stored(store: Reader, name: str) -> Trial:
@@ -97,7 +97,7 @@ def _stored(store: Reader, name: str) -> Trial:
     if len(cells) > 1:
         some = ", ".join(sorted(cells)[:5])
         raise ConfigError(
-            f"{name!r} may be any of {len(cells)} cells ({some}, …); write more of it"
+            f"{name!r} matches {len(cells)} cells ({some}, …); give more characters of the id"
         )
     return found[0]
 
@@ -110,11 +110,11 @@ def _known(outcome: Outcome, run: str, *, reusable: bool) -> list[str]:
         failed = f"failed last time ({_words(outcome.status)}{message}), {measured}"
         return [failed, _next(outcome, ("runs", "run"))]
     if not Pins().agree(outcome.facts):
-        return [f"{measured}, but of other bytes than those pinned here, so it runs again"]
+        return [f"{measured}, but on other data than the data pinned here, so it runs again"]
     if not reusable:
         return [f"{measured}, but its stored arrays are missing, so it runs again"]
     if outcome.status is Status.SKIPPED:
-        return [f"known: skipped ({outcome.reason}), noted {_when(outcome)} in {_run(run)}"]
+        return [f"known: skipped ({outcome.reason}), recorded {_when(outcome)} in {_run(run)}"]
     return [f"known: {measured}, so it is reused; add --fresh to run it again"]
 
 
@@ -122,19 +122,19 @@ def _next(failed: Outcome | DuelOutcome, words: tuple[str, str]) -> str:
     """Return whether a failed trial or duel runs again, as a sentence; see `reuse`."""
     happens, verb = words
     if failed.facts.get("failed_in") == "start":
-        return f"it never began, so it {happens} again"
+        return f"it never started, so it {happens} again"
     if failed.status is Status.TIMEOUT and failed.facts.get("machine_load", {}).get("loaded"):
         return f"the machine was loaded, so it {happens} again"
     limits = {Status.TIMEOUT: "a longer --timeout", Status.OUT_OF_MEMORY: "a larger --memory"}
-    wider = limits.get(failed.status)
-    retry = f"--retry-failed or {wider}" if wider else "--retry-failed"
+    limit = limits.get(failed.status)
+    retry = f"--retry-failed or {limit}" if limit else "--retry-failed"
     return f"it is reused as a failure; add {retry} to {verb} it again"
 
 
 def _stale(outcome: Outcome, run: str, planned: Trial) -> list[str]:
     """Return sentences on a trial that was run before under another id."""
     changes = list(_changes(outcome.trial, planned))
-    changes = changes or ["the way ids are made changed"]
+    changes = changes or ["ids are computed differently"]
     last = f"last measured {_when(outcome)} in {_run(run)} ({_words(outcome.status)}); since then:"
     return ["stale, so it runs again", last, *changes]
 
@@ -142,7 +142,7 @@ def _stale(outcome: Outcome, run: str, planned: Trial) -> list[str]:
 def _changes(old: Trial, new: Trial) -> Iterator[str]:
     """Yield a sentence for each ingredient of the trial id that differs."""
     if old.timed != new.timed:
-        yield "a timed trial is wanted" if new.timed else "no timed trial is wanted"
+        yield "a timed trial is needed now" if new.timed else "no timed trial is needed now"
     before, after = dict(old.ingredients), dict(new.ingredients)
     for key in dict.fromkeys([*before, *after]):
         was, now = before.get(key), after.get(key)
@@ -167,7 +167,7 @@ def _change(key: str, was: Any, now: Any, plugin: str) -> str:
         case "code":
             return f"the code of {plugin} changed ({digests})"
         case "plugin":
-            return f"another plugin offers the algorithm ({_short(was)} → {_short(now)})"
+            return f"another plugin registers the algorithm ({_short(was)} → {_short(now)})"
         case "dataset":
             return f"the dataset's rows or reading options changed ({digests})"
         case "machine":

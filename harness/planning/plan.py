@@ -28,19 +28,19 @@ from harness.data.mirror import check_mirror
 from harness.planning.candidates import (
     Pair,
     Variant,
-    all_answers,
+    call_all,
     check_capacity,
     check_class_weight,
     check_metric,
     choose_datasets,
     choose_pairs,
     choose_variants,
-    ended_before,
     finder,
     grid,
+    outcomes_without_run,
     preparations,
     refusal,
-    takes,
+    supports,
 )
 from harness.planning.declarations import declare
 from harness.planning.duels import make_duel, stop_rule
@@ -94,7 +94,7 @@ def make_plan(
     """
     given = {dataset.name: dataset for dataset in extra}
     planner = Planner(experiment, registry, surroundings, plugin_files)
-    datasets, variants, fought_on = all_answers(
+    datasets, variants, duel_datasets = call_all(
         (
             lambda: choose_datasets(experiment.datasets, registry, given),
             lambda: choose_variants(experiment, registry),
@@ -105,11 +105,11 @@ def make_plan(
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
     jobs, skipped = planner.jobs(variants, datasets, prepared_for)
-    duels = planner.duels(variants, fought_on)
+    duels = planner.duels(variants, duel_datasets)
     check_metric(experiment.verdicts.metric, registry, datasets)
     check_class_weight(experiment.training.class_weight, datasets)
-    wanted = experiment.verdicts
-    declared = declare(variants, datasets, pairs, wanted.margin, wanted.metric)
+    verdicts = experiment.verdicts
+    declared = declare(variants, datasets, pairs, verdicts.margin, verdicts.metric)
     return Plan(tuple(jobs), tuple(skipped), tuple(duels), declared)
 
 
@@ -126,7 +126,7 @@ def plan_duel(
     Raises
     ------
     ConfigError
-        If one of the two cannot take the dataset, with the reason.
+        If one of the two does not support the dataset, with the reason.
     """
     check_capacity(experiment.capacity, registry.all("algorithm"))
     planner = Planner(experiment, registry, surroundings, plugin_files)
@@ -145,7 +145,7 @@ def plan_duel(
 
 
 class Planner:
-    """Steps of planning, with their common inputs."""
+    """Planning steps that share their inputs."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Planner:
             for dataset in (d for d in datasets if d.task in algorithm.tasks):
                 prepared = preparations(same[0], dataset, pairs, find)
                 trials = tuple(self._trials(same, dataset, prepared))
-                if ends := ended_before(algorithm, dataset, trials):
+                if ends := outcomes_without_run(algorithm, dataset, trials):
                     skipped += ends
                 else:
                     threads = self.experiment.run.threads
@@ -192,9 +192,9 @@ class Planner:
     ) -> Iterator[Trial]:
         run, splits = self.experiment.run, self._splits(dataset)
         for variant, name in itertools.product(variants, prepared):
-            make = _Maker(variant, dataset, name, self._ingredients(variant, dataset))
+            builder = _TrialBuilder(variant, dataset, name, self._ingredients(variant, dataset))
             for (label, split), seed in itertools.product(splits.items(), run.seeds):
-                yield make.trial(label, split, seed, run.threads)
+                yield builder.trial(label, split, seed, run.threads)
 
     def _splits(self, dataset: Dataset) -> dict[str, Split]:
         """Return the splits of a dataset by label, the same for every algorithm."""
@@ -204,12 +204,12 @@ class Planner:
         return self.splits[dataset.name]
 
     def _made_splits(self, dataset: Dataset) -> list[Split]:
-        wanted = self.experiment.splits
-        if wanted.training_sets is not None:
-            rows = dict.fromkeys(wanted.training_rows)
-            return drawn_splits(dataset, wanted.training_sets, list(rows), wanted.seed)
-        most = wanted.most_train_rows
-        return default_splits(dataset, wanted.folds, wanted.repeats, wanted.seed, most)
+        settings = self.experiment.splits
+        if settings.training_sets is not None:
+            rows = dict.fromkeys(settings.training_rows)
+            return drawn_splits(dataset, settings.training_sets, list(rows), settings.seed)
+        most = settings.most_train_rows
+        return default_splits(dataset, settings.folds, settings.repeats, settings.seed, most)
 
     def _ingredients(self, variant: Variant, dataset: Dataset) -> JSON:
         """Return the ingredients of a trial id besides the cell."""
@@ -244,7 +244,7 @@ class Planner:
         return (*self.plugin_files, home.plugin)
 
     def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
-        """Return a duel for each pair on each dataset that both can take."""
+        """Return a duel for each pair on each dataset that both support."""
         # Tuned variants are not duelled: the timing would include the search.
         timed = [v for v in variants if v.tracks != ("tuned",)]
         by_name = {v.name: v for v in reversed(timed)}
@@ -253,7 +253,7 @@ class Planner:
         noisy: set[str] = set()
         for dataset, pair in itertools.product(datasets, pairs):
             a, b = (by_name.get(name) or self.variant(name) for name in pair)
-            if all(takes(v.algorithm, dataset) for v in (a, b)):
+            if all(supports(v.algorithm, dataset) for v in (a, b)):
                 found.append(self.duel(a, b, dataset))
                 if self.experiment.duels.noise and dataset.name not in noisy:
                     noisy.add(dataset.name)  # one A/A duel per dataset measures the noise
@@ -261,7 +261,7 @@ class Planner:
         return found
 
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
-        """Return the duel of two variants on a dataset that both can take."""
+        """Return the duel of two variants on a dataset that both support."""
         settings = self.experiment.duels
         label, split = next(iter(self._splits(dataset).items()))
         prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
@@ -269,14 +269,14 @@ class Planner:
         jobs = []
         for variant in (a, b):
             rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
-            make = _Maker(variant, dataset, prepared, rest, timed=True)
-            trial = make.trial(label, split, seed, threads)
+            builder = _TrialBuilder(variant, dataset, prepared, rest, timed=True)
+            trial = builder.trial(label, split, seed, threads)
             jobs.append(self._job(variant.entry, dataset, (trial,), threads))
         return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
 
 
-class _Maker:
-    """Builder of the trials of one variant on one dataset; digests are computed once."""
+class _TrialBuilder:
+    """Builder of the trials of one variant on one dataset; computes digests once."""
 
     def __init__(
         self, variant: Variant, dataset: Dataset, prepared: str, rest: JSON, *, timed: bool = False

@@ -22,7 +22,7 @@ class Pins:
     those of the first reused outcome.
     """
 
-    met: dict[str, str] = field(default_factory=dict)  # address → SHA-256
+    reused: dict[str, str] = field(default_factory=dict)  # address → SHA-256
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -32,15 +32,15 @@ class Pins:
     def agree(self, facts: Mapping[str, JSON]) -> bool:
         """Return whether an outcome with these facts was measured on the same bytes."""
         measured = facts.get("pins", {})
-        here = {key: self.met.get(key) or pin_of(key) for key in measured}
+        here = {key: self.reused.get(key) or pin_of(key) for key in measured}
         if any(sha256 and sha256 != measured[key] for key, sha256 in here.items()):
             return False
-        self.met |= measured
+        self.reused |= measured
         return True
 
     def keep(self) -> None:
         """Pin the checksums of the reused outcomes, so that new trials use the same bytes."""
-        for key, sha256 in self.met.items():
+        for key, sha256 in self.reused.items():
             pin(key, sha256, key)
 
 
@@ -50,14 +50,14 @@ def reusable(
     """Return the status of the trials that need not be run again.
 
     A failure is reused like a success, unless ``retry_failed`` is set or it might not occur again:
-    see :func:`may_end_otherwise`. Results on other bytes of the data are never reused.
+    see :func:`may_succeed_now`. Results on other bytes of the data are never reused.
     """
     planned = list(jobs)
     limits = {trial.id: job.limits for job in planned for trial in job.trials}
     known = store.known(limits, retry_failed=retry_failed)
     facts = store.facts_of(i for i, status in known.items() if status in FAILURES)
-    outdated = {i for i in facts if may_end_otherwise(known[i], facts[i], limits[i])}
-    outdated |= of_other_bytes(store, planned, pins or Pins())
+    outdated = {i for i in facts if may_succeed_now(known[i], facts[i], limits[i])}
+    outdated |= measured_on_other_bytes(store, planned, pins or Pins())
     return {i: status for i, status in known.items() if i not in outdated}
 
 
@@ -74,23 +74,23 @@ def reusable_duels(
         facts = store.find_duels(duel.id)[-1][0].facts
         # Both sides have the limits of their run.
         agreed = duel.a.dataset.name not in pins.names or pins.agree(facts.get("a", {}))
-        if not agreed or may_end_otherwise(status, facts, duel.a.limits):
+        if not agreed or may_succeed_now(status, facts, duel.a.limits):
             del known[duel.id]
     return known
 
 
-def of_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
+def measured_on_other_bytes(store: Store, jobs: Iterable[Job], pins: Pins) -> set[str]:
     """Return the ids of trials whose newest outcome was measured on other bytes of the data."""
     ids = [trial.id for job in jobs if job.dataset.name in pins.names for trial in job.trials]
     facts = store.facts_of(ids) if ids else {}
     return {i for i in ids if i in facts and not pins.agree(facts[i])}
 
 
-def may_end_otherwise(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
+def may_succeed_now(status: Status, facts: Mapping[str, Any], limits: Limits) -> bool:
     """Return whether a failed trial might succeed in a new run.
 
-    True if the trial never began (no worker, no dataset), if the new limit is wider than the one
-    that ended it, or if other programs used the processors when it timed out.
+    True if the trial never started (no worker, no dataset), if the new limit is higher than the
+    one that ended it, or if other programs used the processors when it timed out.
     """
     if facts.get("failed_in") == "start":
         return True

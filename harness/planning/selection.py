@@ -71,13 +71,13 @@ class Selection:
 
     def experiment(self, experiment: Experiment) -> Experiment:
         """Return the experiment without gates and diagnostics that need more than the selection."""
-        asked = experiment.diagnostics
-        pairs = asked.pairs
+        diagnostics = experiment.diagnostics
+        pairs = diagnostics.pairs
         if pairs is not None and self.algorithms:
             pairs = [pair for pair in pairs if set(pair) <= set(self.algorithms)]
-        names = [] if self.duels or self.cells else asked.names
-        asked = asked.model_copy(update={"pairs": pairs, "names": names})
-        return experiment.model_copy(update={"gate": [], "diagnostics": asked})
+        names = [] if self.duels or self.cells else diagnostics.names
+        diagnostics = diagnostics.model_copy(update={"pairs": pairs, "names": names})
+        return experiment.model_copy(update={"gate": [], "diagnostics": diagnostics})
 
 
 def duel_cells(duel: Duel) -> str:

@@ -48,7 +48,7 @@ class Match:
         }
 
 
-def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
+def matches_of(settings: Parity, plan: Plan) -> list[Match]:
     """Return the matches for the ``[parity]`` table of an experiment.
 
     An algorithm in several modes (its param ``parity``) is compared in each, with the first params
@@ -61,16 +61,16 @@ def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
     """
     names = list(dict.fromkeys(job.dataset.name for job in plan.jobs))
     skipped = {outcome.trial.dataset for outcome in plan.skipped}
-    for pattern in wanted.datasets:
+    for pattern in settings.datasets:
         if not any(fnmatchcase(name, pattern) for name in (*names, *skipped)):
             raise ConfigError(unknown("dataset of this run", pattern, names))
-    chosen = [n for n in names if any(fnmatchcase(n, pattern) for pattern in wanted.datasets)]
+    chosen = [n for n in names if any(fnmatchcase(n, pattern) for pattern in settings.datasets)]
     declared = plan.declared or {}
-    if wanted.most_rows:
+    if settings.most_rows:
         facts = declared.get("datasets", {})
-        chosen = [n for n in chosen if facts[n]["rows"] <= wanted.most_rows]
+        chosen = [n for n in chosen if facts[n]["rows"] <= settings.most_rows]
     known = declared.get("algorithms", {})
-    pairs = _pairs(wanted, known) if chosen else []
+    pairs = _pairs(settings, known) if chosen else []
     return [
         match
         for pair in pairs
@@ -79,15 +79,15 @@ def matches_of(wanted: Parity, plan: Plan) -> list[Match]:
     ]
 
 
-def _pairs(wanted: Parity, known: Mapping[str, JSON]) -> list[Pair]:
+def _pairs(settings: Parity, known: Mapping[str, JSON]) -> list[Pair]:
     """Return the declared pairs; if None, each algorithm of the run with its reference."""
-    if wanted.pairs is None:
+    if settings.pairs is None:
         answers = ((name, facts["reference"]) for name, facts in known.items())
         return [(name, reference) for name, reference in answers if reference in known]
-    for name in (name for pair in wanted.pairs for name in pair):
+    for name in (name for pair in settings.pairs for name in pair):
         if name not in known:
             raise ConfigError(unknown("algorithm of this run", name, known))
-    return wanted.pairs
+    return settings.pairs
 
 
 def _sides(pair: Pair, plan: Plan) -> Iterator[tuple[Side, Side]]:

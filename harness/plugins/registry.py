@@ -154,12 +154,12 @@ class Registry:
                 failed.append(f"a plugin's trial_finished failed: {reason} ({name})")
         return failed
 
-    def unanswered(self) -> dict[str, str]:
+    def missing_references(self) -> dict[str, str]:
         """Return a message, by algorithm, for algorithms whose reference is not registered."""
         known = self.names("algorithm")
         found: list[Algorithm] = self.all("algorithm")
         return {
-            a.name: f"{a.name} answers to {unknown('algorithm', a.reference, known)}"
+            a.name: f"{a.name} has as reference the {unknown('algorithm', a.reference, known)}"
             for a in found
             if a.reference is not None and a.reference not in known
         }
@@ -280,10 +280,10 @@ def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
 
 def _check_api(module: ModuleType, path: str) -> None:
     """Raise OtherPluginAPIError if a plugin declares another plugin API version."""
-    wanted = getattr(module, "__plugin_api__", __plugin_api__)
-    if wanted != __plugin_api__:
+    declared = getattr(module, "__plugin_api__", __plugin_api__)
+    if declared != __plugin_api__:
         raise OtherPluginAPIError(
-            f"{path} was written for plugin API {wanted!r}, and tree-harness {__version__} has "
-            f"{__plugin_api__}: install versions of the two that fit, or mend the plugin by the "
-            "changelog and set its __plugin_api__"
+            f"{path} was written for plugin API {declared!r}, but tree-harness {__version__} has "
+            f"{__plugin_api__}: install matching versions, or change the plugin as the changelog "
+            "describes and set its __plugin_api__"
         )

@@ -23,7 +23,7 @@ from harness.core.machine import machine_id
 from harness.core.model import JSON, Job, Outcome, Status
 from harness.core.progress import Progress
 from harness.core.units import show_duration
-from harness.execution.compiling import compile_and_tell
+from harness.execution.compiling import compile_and_report
 from harness.execution.supervisor import Supervisor
 from harness.planning.plan import Plan
 from harness.plugins.registry import Registry
@@ -328,10 +328,10 @@ def words_of(event: JSON) -> str:
     if not parts and not event["left_out"]:
         return f"Everything fitted into the time budget of {budget}."
     text = " and ".join(parts) or f"all {planned} splits were run"
-    said = f"To fit into the time budget of {budget}, {text}." if parts else ""
+    sentence = f"To fit into the time budget of {budget}, {text}." if parts else ""
     for name, why in event["left_out"].items():
-        said += f" {name} was left out: {why}."
-    return said.strip()
+        sentence += f" {name} was left out: {why}."
+    return sentence.strip()
 
 
 @dataclass
@@ -436,7 +436,7 @@ class Budgeting:
         ):
             with self.clock.paused():
                 note = compiled.append
-                compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
+                compile_and_report(plan.jobs, supervisor, self.registry, self.progress, note)
 
             def run_jobs(jobs: list[Job]) -> list[Outcome]:
                 self.progress.stage("estimate", sum(len(job.trials) for job in jobs))

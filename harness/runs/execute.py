@@ -15,7 +15,7 @@ from harness.core import machine
 from harness.core.model import FAILURES, JSON, Duel, DuelOutcome, Job, Outcome, Status
 from harness.core.outcome_files import outcome_path
 from harness.core.progress import Progress
-from harness.execution.compiling import KIND, compile_and_tell
+from harness.execution.compiling import KIND, compile_and_report
 from harness.execution.supervisor import Supervisor
 from harness.measurement.duel import OverdueError, run_duel
 from harness.measurement.tree_comparison import Comparisons, jobs_of
@@ -126,7 +126,7 @@ class Execution:
             sides = [side for duel in duels for side in (duel.a, duel.b)]
             ready = [*jobs, *sides, *jobs_of(unknown)]
             note = partial(self.store.event, self.run_id, KIND)
-            compile_and_tell(ready, supervisor, self.registry, self.progress, note)
+            compile_and_report(ready, supervisor, self.registry, self.progress, note)
             self._run(jobs, supervisor)
             self._compare(unknown, supervisor)
             self._run_duels(duels, supervisor)
@@ -168,7 +168,7 @@ class Execution:
                 note(event)
             if compiled is None:
                 with clock.paused():
-                    compile_and_tell(plan.jobs, supervisor, self.registry, self.progress, note)
+                    compile_and_report(plan.jobs, supervisor, self.registry, self.progress, note)
             for jobs in rounds[: self.options.most_rounds or len(rounds)]:
                 began = time.monotonic()
                 known_count = bool(self.options.most_rounds)  # an earlier run finished this number
@@ -183,10 +183,10 @@ class Execution:
         shutil.rmtree(supervisor.folder, ignore_errors=True)
         return done
 
-    def tell_unanswered(self, plan: Plan) -> None:
+    def print_missing_references(self, plan: Plan) -> None:
         """Print a note for algorithms of the plan whose reference is not registered."""
         chosen = (plan.declared or {}).get("algorithms", {})
-        for name, message in self.registry.unanswered().items():
+        for name, message in self.registry.missing_references().items():
             if name in chosen:
                 self.progress.message(f"note: {message}")
 
@@ -229,7 +229,7 @@ class Execution:
             self.tally.add(noun, status, reused=True)
 
     def _run(self, jobs: list[Job], supervisor: Supervisor, stage: str = "trials") -> None:
-        in_rounds = stage != "trials"  # a split that has begun is finished
+        in_rounds = stage != "trials"  # a started split is finished
         if not jobs or (self._late() and not in_rounds):
             return
         self.progress.stage(stage, sum(len(job.trials) for job in jobs))
@@ -272,10 +272,10 @@ class Execution:
             self.progress.duel_started(duel)
             return run_duel(duel, supervisor.open_session, deadline=self.options.deadline)
 
-        fight = self.registry.entry("executor", self.options.executor).value.fight
+        run_all = self.registry.entry("executor", self.options.executor).value.fight
         options = dict(self.options.executor_options)
         try:
-            for outcome in fight(duels, here, options) if fight else map(here, duels):
+            for outcome in run_all(duels, here, options) if run_all else map(here, duels):
                 self.store.record_duel(self.run_id, outcome)
                 self.tally.add("duel", outcome.status)
                 self.progress.duel(outcome)

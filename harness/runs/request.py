@@ -84,9 +84,9 @@ class RunOptions:
 
     def _columns(self) -> dict[str, Any]:
         """Return the options on columns and rows of the user's own data."""
-        said = {name: getattr(self, name) for name in ("group", "time", "weight", "test")}
+        roles = {name: getattr(self, name) for name in ("group", "time", "weight", "test")}
         drop = [name for text in self.drop for name in text.split(",") if name]
-        return {key: value for key, value in said.items() if value} | (
+        return {key: value for key, value in roles.items() if value} | (
             {"drop": drop} if drop else {}
         )
 
@@ -96,26 +96,26 @@ class RunOptions:
         if self.experiment is None:
             return "own_data" if self.data is not None and not self.quick else "quick"
         if self.quick:
-            raise ConfigError("quick is an experiment of its own: leave out the other one")
+            raise ConfigError("quick is a separate experiment: leave out the other one")
         return self.experiment if isinstance(self.experiment, Mapping) else str(self.experiment)
 
     def _experiment(self, registry: Registry, extra: tuple[Dataset, ...]) -> Experiment:
         """Return the experiment with the changes of these options."""
         limits = ("threads", "jobs", "timeout", "memory", "budget")
-        asked = {f"run.{name}": getattr(self, name) for name in limits}
-        changes = {key: value for key, value in asked.items() if value is not None}
+        values = {f"run.{name}": getattr(self, name) for name in limits}
+        changes = {key: value for key, value in values.items() if value is not None}
         if self.seed is not None:
             changes |= {"run.seeds": [self.seed], "splits.seed": self.seed}
         names = _with_references(self.algorithms, registry) if self.algorithms else []
         datasets = [*(d.name for d in extra), *self.datasets]
         if datasets:
             changes |= {"datasets": datasets, "duels.datasets": datasets}
-        asked = {
+        values = {
             "verdicts.metric": self.metric,
             "training.class_weight": self.class_weight,
             "training.early_stopping": self.early_stopping,
         }
-        changes |= {key: value for key, value in asked.items() if value is not None}
+        changes |= {key: value for key, value in values.items() if value is not None}
         if self.track is not None:
             changes["tracks"] = [self.track]
         elif self.quick and self.data is not None:
@@ -143,15 +143,13 @@ def own_data(
 ) -> tuple[Dataset, ...]:
     """Return the dataset of the user's own data as a tuple; empty without own data."""
     if data is not None:
-        said = columns or {}
-        return (dataset_from_given(data, results, target=target, task=task, columns=said),)
+        roles = columns or {}
+        return (dataset_from_given(data, results, target=target, task=task, columns=roles),)
     if columns:
         names = ", ".join(columns)
-        raise ConfigError(f"{names} belong to data of your own (--data FILE): none are given")
+        raise ConfigError(f"{names} need your own data (--data FILE), but none are given")
     if target is not None or task is not None:
-        raise ConfigError(
-            "target and task belong to data of your own (--data FILE): none are given"
-        )
+        raise ConfigError("target and task need your own data (--data FILE), but none are given")
     return ()
 
 
@@ -160,9 +158,7 @@ def drop_identifiers(extra: tuple[Dataset, ...]) -> tuple[Dataset, ...]:
     from harness.checks.own_data import without_flagged
 
     if not extra:
-        raise ConfigError(
-            "--drop-flagged belongs to data of your own (--data FILE): none are given"
-        )
+        raise ConfigError("--drop-flagged needs your own data (--data FILE), but none are given")
     return tuple(without_flagged(dataset) for dataset in extra)
 
 
@@ -185,7 +181,7 @@ def duel_experiment(
     """Return the experiment of one duel; ``settings`` are keys of its ``[duels]`` table."""
     given = {key: value for key, value in settings.items() if value is not None}
     if "launches" in given and ("precision" in given or "claim" in given):
-        raise ConfigError("launches fixes what precision and claim leave open: ask for one of them")
+        raise ConfigError("launches cannot be combined with precision or claim: set one of them")
     return parse_experiment(
         {
             "name": "duel",
@@ -274,7 +270,7 @@ def plain_params(params: Params) -> dict[str, Any]:
 def _reference(name: str, registry: Registry) -> str:
     reference = registry.algorithm(name).reference
     if reference is None:
-        raise ConfigError(f"{name} answers to no reference: name the algorithm to compare it with")
+        raise ConfigError(f"{name} has no reference: name the algorithm to compare it with")
     return reference
 
 

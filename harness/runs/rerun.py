@@ -152,7 +152,7 @@ def duel_again(
         found = store.find_duels(id_)
         ids = list(dict.fromkeys(outcome.duel.id for outcome, _ in found))
         if len(ids) != 1:
-            several = f"{id_!r} may be any of the duels {', '.join(ids[:5])}"
+            several = f"{id_!r} matches several duels: {', '.join(ids[:5])}"
             raise ConfigError(several if ids else unknown("duel", id_, (), _LISTED))
         named = [run for _, run in found if run]
         if not named:

@@ -189,7 +189,7 @@ def planned_matches(request: Request, registry: Registry, plan: Plan) -> list[Ma
     """Return the tree comparisons of a request with its plan."""
     if not request.only:
         return matches_of(request.experiment.parity, plan)
-    # the selected part may lack datasets that the globs match
+    # the globs may match datasets that are not in the selected part
     whole = _whole_plan(request, registry)
     return request.only.matches(matches_of(request.experiment.parity, whole))
 
@@ -259,7 +259,7 @@ def _run_within_budget(
     with Store.open(
         request.results, write=True, wait=request.wait, on_wait=progress.message
     ) as store:
-        known = [] if request.fresh else store.noted(budget.KIND)
+        known = [] if request.fresh else store.event_data(budget.KIND)
         may = not request.named_algorithms
         budgeting = budget.Budgeting(plan_of, registry, progress, clock, known, may)
         fitted = budgeting.fit(request.experiment, plan)
@@ -300,12 +300,12 @@ def _checked(execution: Execution, request: Request, plan: Plan) -> Iterator[Non
     """Check the user's own tables before the trials; diagnose and check the results after them."""
     store, run_id = execution.store, execution.run_id
     registry, progress = execution.registry, execution.progress
-    execution.tell_unanswered(plan)
+    execution.print_missing_references(plan)
     checks = RunChecks(store, run_id, registry, progress)
     checks.check_tables(request.extra)
     yield
-    asked = request.experiment.diagnostics
-    Diagnosis(store, run_id, registry, progress, asked, request.fresh).carry_out(plan)
+    diagnostics = request.experiment.diagnostics
+    Diagnosis(store, run_id, registry, progress, diagnostics, request.fresh).carry_out(plan)
     if request.extra:
         checks.check_results()
 

@@ -35,14 +35,14 @@ _PART = ".part-"
 
 
 class Stored(NamedTuple):
-    """A file in the store: its hash and size."""
+    """Hash and size of a stored file."""
 
     sha256: str
     bytes: int
 
 
 class Artifacts:
-    """The folder of content-addressed array files."""
+    """Folder of content-addressed array files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,10 +50,10 @@ class Artifacts:
     def path(self, sha256: str) -> Path:
         """Return the path of the artifact with this hash."""
         if not _SHA256.fullmatch(sha256):
-            raise StoreError(f"{sha256[:80]!r} is no SHA-256, so it names no artifact")
+            raise StoreError(f"{sha256[:80]!r} is not a SHA-256, so it does not name an artifact")
         return self.folder / sha256[:2] / f"{sha256[2:]}.npz"
 
-    def take(self, sources: Mapping[str, Path]) -> dict[str, Stored]:
+    def add_files(self, sources: Mapping[str, Path]) -> dict[str, Stored]:
         """Copy files into the store under their hashes, safe against power loss; sources stay."""
         with faults(self.folder), ExitStack() as stack:
             self.folder.mkdir(exist_ok=True)
@@ -117,7 +117,7 @@ class Artifacts:
             raise StoreError(f"the arrays {path} were changed since; remove the file and {advice}")
         return _arrays(content_bytes, path)
 
-    def forget_parts(self) -> None:
+    def remove_parts(self) -> None:
         """Remove unfinished copies of a killed writer; no other writer may be running."""
         for part in self.folder.glob(f"{_PART}*"):
             part.unlink()
@@ -140,7 +140,7 @@ def _open_plain(path: Path) -> BinaryIO:
     status = os.fstat(number)
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
         os.close(number)
-        raise StoreError(f"{path} is no regular file of at most {MAX_FILE} bytes")
+        raise StoreError(f"{path} is not a regular file of at most {MAX_FILE} bytes")
     return os.fdopen(number, "rb")
 
 
@@ -178,7 +178,7 @@ def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (ValueError, TypeError, LookupError, OSError, EOFError, SyntaxError) as error:
-        raise StoreError(f"{path} holds no plain arrays: {one_line(error)}") from error
+        raise StoreError(f"{path} does not contain plain arrays: {one_line(error)}") from error
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
         raise StoreError(f"{path} cannot be unpacked: {one_line(error)}") from error
 

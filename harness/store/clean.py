@@ -1,4 +1,4 @@
-"""Remove runs that are named or old, and array files that no row names."""
+"""Remove named or old runs, and array files that no row of the database names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DELETE FROM artifact
 
 @dataclass(frozen=True)
 class Removal:
-    """What was removed, or would be removed by a dry run."""
+    """Runs and files that were removed, or would be removed in a dry run."""
 
     runs: tuple[str, ...]
     outcomes: int
@@ -74,11 +74,11 @@ def clean(
     limit = before.astimezone(UTC).isoformat(timespec="milliseconds") if before else ""
     named_runs = [store.run(name)["id"] for name in runs]
     with store.writing(keep=not dry_run) as database:
-        gone = _runs(database, named_runs, limit)
+        removed = _runs(database, named_runs, limit)
         total = "SELECT count(*) FROM outcome"
         held = database.value(total)
         database.execute(
-            "DELETE FROM run WHERE id IN (SELECT value FROM json_each(?))", json.dumps(gone)
+            "DELETE FROM run WHERE id IN (SELECT value FROM json_each(?))", json.dumps(removed)
         )
         for statement in _REMOVE_UNUSED.split(";"):
             database.execute(statement)
@@ -91,7 +91,7 @@ def clean(
             for file in files:
                 file.unlink()
             store.vacuum()
-    return Removal(tuple(gone), outcomes, tuple(sorted(files)), size)
+    return Removal(tuple(removed), outcomes, tuple(sorted(files)), size)
 
 
 def _runs(database: Database, named_runs: list[str], limit: str) -> list[str]:

@@ -20,7 +20,7 @@ from harness.store import schema
 from harness.store.faults import code, damaged, faults
 
 BUSY_SLICE = 1.0  # seconds in SQLite's own busy handler; short, so that Ctrl-C takes effect
-PATIENCE = 600.0  # seconds to wait for another program that holds a cursor on the file
+BUSY_TIMEOUT = 600.0  # seconds to wait for another program that holds a cursor on the file
 MAX_CELL = 64 * 2**20  # bytes of one value; those of the harness are far smaller
 _PRAGMAS = ("synchronous = FULL", "cell_size_check = ON", "trusted_schema = OFF")
 
@@ -34,7 +34,7 @@ class Database:
         self,
         path: Path,
         connection: sqlite3.Connection,
-        patience: float = PATIENCE,
+        patience: float = BUSY_TIMEOUT,
         on_wait: Callable[[str], None] | None = None,
     ) -> None:
         self.path = path
@@ -44,7 +44,7 @@ class Database:
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return all rows of a statement."""
-        return self.patiently(lambda: self.connection.execute(sql, values).fetchall())
+        return self.retry_while_busy(lambda: self.connection.execute(sql, values).fetchall())
 
     def value(self, sql: str, *values: Any) -> Any:
         """Return the first column of the first row, or None."""
@@ -75,16 +75,16 @@ class Database:
     def _transaction(self, begin: str, end: str) -> Iterator[None]:
         with faults(self.path):
             try:
-                self.patiently(lambda: self.connection.execute(begin))
+                self.retry_while_busy(lambda: self.connection.execute(begin))
                 yield
-                self.patiently(lambda: self.connection.execute(end))
+                self.retry_while_busy(lambda: self.connection.execute(end))
             finally:
                 if self.connection.in_transaction:
                     with suppress(sqlite3.Error):  # the first error is the one to report
                         self.connection.execute("ROLLBACK")
 
-    def patiently(self, action: Callable[[], T]) -> T:
-        """Run ``action``; while another program holds the file, report it once and retry."""
+    def retry_while_busy(self, action: Callable[[], T]) -> T:
+        """Run ``action``; while another program locks the file, report it once and retry."""
         deadline = time.monotonic() + self.patience
         reported = rolled_back = False
         while True:
@@ -113,7 +113,7 @@ def connect(
     path: Path,
     *,
     write: bool,
-    patience: float = PATIENCE,
+    patience: float = BUSY_TIMEOUT,
     on_wait: Callable[[str], None] | None = None,
 ) -> Database:
     """Open a store of this harness, whole and of the newest schema.
@@ -160,7 +160,7 @@ def _prepare(database: Database, *, write: bool) -> None:
     version = int(database.value("PRAGMA user_version"))
     if version > newest:
         raise StoreError(
-            f"{path} was written by a newer harness (schema {version}, this one knows {newest});"
+            f"{path} was written by a newer harness (schema {version}, this one supports {newest});"
             " upgrade the harness or name another folder"
         )
     if write:
@@ -169,7 +169,7 @@ def _prepare(database: Database, *, write: bool) -> None:
         raise OlderSchemaError(
             f"{path} has the older schema {version}; `harness run` brings it to {newest}"
         )
-    if not database.patiently(lambda: schema.is_ours(connection, schema.MIGRATIONS)):
+    if not database.retry_while_busy(lambda: schema.is_ours(connection, schema.MIGRATIONS)):
         raise damaged(path, "its tables are not those of its version")
     if write:
         database.query("PRAGMA foreign_keys = ON")  # after a migration, which may need it off
@@ -178,7 +178,7 @@ def _prepare(database: Database, *, write: bool) -> None:
 
 
 class OlderSchemaError(StoreError):
-    """Raised for a store of an older schema, which a reader cannot migrate."""
+    """Error for a store of an older schema, which a reader cannot migrate."""
 
 
 def _migrate(database: Database, version: int) -> None:

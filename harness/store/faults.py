@@ -96,7 +96,7 @@ _MESSAGES |= dict.fromkeys(
 )
 _MESSAGES |= dict.fromkeys(
     (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG),
-    "{path} refuses a row, and kept nothing of it: {error}",
+    "{path} does not accept a row and stored nothing of it: {error}",
 )
 
 

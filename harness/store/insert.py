@@ -149,7 +149,7 @@ def reuse(database: Database, noun: Noun, run: int, name: str) -> None:
 def _assign(
     database: Database, noun: Noun, run: int, key: int, outcome: int, *, reused: bool
 ) -> None:
-    """Set the outcome of a trial, duel or comparison in a run; add it if the run lacks it."""
+    """Set the outcome of a trial, duel or comparison in a run; add it if it is missing there."""
     database.execute(
         f"INSERT INTO run_{noun} (run, position, {noun}, outcome, reused) VALUES"
         f" (?, (SELECT coalesce(max(position), -1) + 1 FROM run_{noun} WHERE run = ?), ?, ?, ?)"

@@ -51,17 +51,17 @@ def recover(store: Store) -> None:
         )
     with faults(store.folder):
         left = [p for p in store.folder.glob(f"{WORK}*") if p.is_dir() and not p.is_symlink()]
-        store.artifacts.forget_parts()
+        store.artifacts.remove_parts()
     known = {run["id"] for run in store.runs()} if left else set()
     for place in left:
         if (run_id := place.name.removeprefix(WORK)) in known:
             for file in sorted(place.rglob(f"*{SUFFIX}")):
-                _adopt(store, run_id, file)
+                _store_leftover(store, run_id, file)
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _adopt(store: Store, run_id: str, file: Path) -> None:
-    """Store the outcome of a file if it is whole and its run has none of that trial."""
+def _store_leftover(store: Store, run_id: str, file: Path) -> None:
+    """Store the outcome of a file if it is whole and its run has no outcome of that trial."""
     try:
         outcome = read_outcome(file)
         if any(Path(array).stat().st_size > MAX_FILE for array in outcome.arrays.values()):

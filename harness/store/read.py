@@ -20,7 +20,7 @@ from harness.store.faults import decoding
 if TYPE_CHECKING:
     import numpy as np
 
-_LATELY = 20_000  # newest outcomes that an estimate uses
+_RECENT_OUTCOMES = 20_000  # newest outcomes that an estimate uses
 _RUN = "id, name, status, config, config_hash, machine, environments, started, ended"
 
 
@@ -45,7 +45,7 @@ class Reader:
         Parameters
         ----------
         run
-            ``latest`` (the last one begun), a run's id, or the start or end of an id.
+            ``latest`` (the run started last), a run's id, or the start or end of an id.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class Reader:
         close = [i for i in keys if run and (i.startswith(run) or i.endswith(run))]
         named = [run] if run in keys else close
         if len(named) > 1:
-            raise ConfigError(f"{run!r} may be any of the runs {', '.join(sorted(named)[:5])}")
+            raise ConfigError(f"{run!r} matches several runs: {', '.join(sorted(named)[:5])}")
         if not named:
             raise ConfigError(unknown("run", run, keys))
         return keys[named[0]]
@@ -83,7 +83,7 @@ class Reader:
                 {"at": at, "kind": kind, "data": rows.loads(data)} for at, kind, data in selected
             ]
 
-    def noted(self, kind: str) -> list[JSON]:
+    def event_data(self, kind: str) -> list[JSON]:
         """Return the data of every event of a kind, over all runs, the oldest first."""
         with self._database.reading():
             sql = "SELECT data FROM event WHERE kind = ? ORDER BY key"
@@ -203,7 +203,7 @@ class Reader:
                 " AND phase NOT IN ('import', 'load')) FROM outcome AS o"
                 " JOIN trial AS t ON t.key = o.trial WHERE o.status = 'done'"
                 " AND o.key > (SELECT max(key) FROM outcome) - ?",
-                _LATELY,
+                _RECENT_OUTCOMES,
             )
         seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
         with decoding(self._database.path):
@@ -259,7 +259,7 @@ class Reader:
         )
 
     def parities(self, run: str = "latest") -> list[tuple[JSON, Status, JSON]]:
-        """Return a run's tree comparisons in order, each as what was compared, status and result.
+        """Return a run's tree comparisons in order, each with its description, status and result.
 
         The values are those passed to :meth:`harness.store.Store.record_parity`.
         """

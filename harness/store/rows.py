@@ -1,7 +1,7 @@
 """Conversion between objects of the model and rows of the store.
 
 Values that SQLite cannot hold are stored as follows. A NaN in a number column is NULL; NaN and
-infinity inside JSON are ``{"$float": "nan"}``; half a surrogate pair, which is no Unicode, becomes
+infinity inside JSON are ``{"$float": "nan"}``; half a surrogate pair, which is not Unicode, becomes
 its backslash escape; a negative zero in a number column is zero. Everything else is unchanged.
 """
 
@@ -50,7 +50,7 @@ def _plain(value: Any) -> Any:
     """Return a value that the encoder does not know as JSON data."""
     plain = to_json(value)
     if plain is value:
-        raise TypeError(f"{type(value).__name__} is no JSON value")
+        raise TypeError(f"{type(value).__name__} is not a JSON value")
     return plain
 
 
@@ -187,7 +187,7 @@ def block_of(row: tuple[Any, ...], samples: Mapping[tuple[str, int], Sample]) ->
     """Return a block from launch, number, phase, pattern and the samples of its calls."""
     launch, number, phase, pattern = row
     if pattern not in get_args(Order):
-        raise ValueError(f"{pattern!r} is no order of a block")
+        raise ValueError(f"{pattern!r} is not an order of a block")
     a, b = (tuple(samples[s, i] for i in range(pattern.count(s.upper()))) for s in "ab")
     return Block(integer(launch), integer(number), text(phase), pattern, a, b)
 

@@ -1,4 +1,4 @@
-"""The tables of the store, their version, and the migrations from older versions.
+"""Tables of the store, their version, and the migrations from older versions.
 
 ``trial``, ``duel`` and ``parity`` hold what was planned; ``outcome``, ``duel_outcome`` and
 ``parity_outcome`` hold every attempt (the newest counts); ``run_trial``, ``run_duel`` and
@@ -152,6 +152,6 @@ def is_ours(connection: sqlite3.Connection, migrations: Sequence[str]) -> bool:
 
     A user's own tables and views beside them are harmless, because nothing reads them.
     """
-    wanted = expected_shape(tuple(migrations))
-    names = {row[0] for row in wanted} | {"trigger"}
-    return {row for row in shape(connection) if row[0] in names} == wanted
+    expected = expected_shape(tuple(migrations))
+    names = {row[0] for row in expected} | {"trigger"}
+    return {row for row in shape(connection) if row[0] in names} == expected

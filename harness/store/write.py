@@ -14,7 +14,7 @@ from harness.core.errors import StoreError
 from harness.core.model import JSON, DuelOutcome, Outcome, Status, Trial
 from harness.core.units import utc_now
 from harness.store import insert, leftovers, rows
-from harness.store.connect import PATIENCE, Database, OlderSchemaError, connect
+from harness.store.connect import BUSY_TIMEOUT, Database, OlderSchemaError, connect
 from harness.store.faults import faults
 from harness.store.lock import WriterLock
 from harness.store.read import Reader
@@ -25,7 +25,7 @@ RunStatus = Literal["done", "failed", "interrupted"]
 
 
 class Store(Reader):
-    """The results folder: ``harness.db`` and ``artifacts/``.
+    """Store of a results folder: ``harness.db`` and ``artifacts/``.
 
     Open it with :meth:`open`, and use it as a context manager from one thread. Every method raises
     ``StoreError`` if the store cannot be read or written; stored data stays intact.
@@ -55,7 +55,7 @@ class Store(Reader):
         wait
             Whether to wait for another writer, or up to ten minutes for another program's reader.
         on_wait
-            Called with a sentence when waiting begins.
+            Called with a sentence before waiting.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Store(Reader):
         with ExitStack() as undo:
             undo.callback(lock.release)
             lock.acquire(utc_now(), wait=wait, on_wait=on_wait)
-            patience = PATIENCE if wait else 0.0
+            patience = BUSY_TIMEOUT if wait else 0.0
             store = cls(folder, connect(path, write=True, patience=patience, on_wait=on_wait), lock)
             undo.callback(store.close)
             leftovers.recover(store)
@@ -211,7 +211,7 @@ class Store(Reader):
         if they lie in a work folder of this store (:meth:`workdir`); other files stay.
         """
         files = {name: _absolute(path, source) for name, path in outcome.arrays.items()}
-        stored = self.artifacts.take(files) if files else {}
+        stored = self.artifacts.add_files(files) if files else {}
         with self.writing() as database:
             insert.trial_outcome(database, self._key(run_id), outcome, stored)
         leftovers.discard(self.folder, [*files.values(), *([source] if source else [])])
@@ -237,9 +237,9 @@ class Store(Reader):
         Parameters
         ----------
         what
-            What was compared; its ``id`` names it.
+            Description of the comparison, with its ``id``.
         found
-            How far the trees agree, or why they were not compared.
+            Agreement of the trees, or the reason why they were not compared.
         """
         with self.writing() as database:
             insert.parity_outcome(database, self._key(run_id), what, status, found)

@@ -114,8 +114,8 @@ def _need_nodes(bad: np.ndarray, what: str) -> None:
 
 def _check_shapes(e: TreeEnsemble) -> None:
     for name in DTYPES:
-        wanted = 2 if name == "value" else 1
-        _need(getattr(e, name).ndim == wanted, f"{name} has not {wanted} dimensions")
+        expected = 2 if name == "value" else 1
+        _need(getattr(e, name).ndim == expected, f"{name} has not {expected} dimensions")
     per_node = ("threshold", "left", "right", "default_left", "missing", "categories", "value")
     for name in (*per_node, "gain", "cover"):
         _need(len(getattr(e, name)) == e.n_nodes, f"{name} has not one entry a node")
@@ -135,9 +135,9 @@ def _check_trees(e: TreeEnsemble) -> None:
     for child in (e.left, e.right):
         _need_nodes(~leaf & ((child <= node) | (child >= end)), "has a child out of place")
     parents = np.bincount(np.concatenate([e.left[~leaf], e.right[~leaf]]), minlength=e.n_nodes)
-    wanted = np.ones(e.n_nodes, np.int64)
-    wanted[e.offsets[:-1]] = 0
-    _need_nodes(parents != wanted, "has not exactly one parent")
+    expected = np.ones(e.n_nodes, np.int64)
+    expected[e.offsets[:-1]] = 0
+    _need_nodes(parents != expected, "has not exactly one parent")
 
 
 def _check_sets(e: TreeEnsemble) -> None:

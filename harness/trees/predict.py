@@ -211,11 +211,11 @@ def _set_keys(e: TreeEnsemble) -> np.ndarray:
 def _is_member(keys: np.ndarray, number: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return whether the category x, truncated to an integer, is in the set of that number."""
     valid = (x >= 0) & (x < 2**31)
-    wanted = (number.astype(np.int64) << 32) + np.where(valid, x, 0.0).astype(np.int64)
-    place = np.searchsorted(keys, wanted)
+    searched = (number.astype(np.int64) << 32) + np.where(valid, x, 0.0).astype(np.int64)
+    place = np.searchsorted(keys, searched)
     result = np.zeros(len(x), bool)
     inside = place < len(keys)
-    result[inside] = keys[place[inside]] == wanted[inside]
+    result[inside] = keys[place[inside]] == searched[inside]
     return result & valid
 
 

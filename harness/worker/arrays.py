@@ -53,7 +53,7 @@ def small_enough(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the arrays; raise ValueError if they are too large for the store."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
     if size > MOST_BYTES:
-        raise ValueError(f"{size / 2**30:.1f} GiB are more than the store takes")
+        raise ValueError(f"{size / 2**30:.1f} GiB are more than the store can hold")
     return arrays
 
 

@@ -22,9 +22,9 @@ def load_plugins(plugin: str, others: Sequence[str] = ()) -> Registry:
     others
         The same for plugins that may contain the dataset; may include ``plugin``.
     """
-    wanted = list(dict.fromkeys([*builtin_data(), plugin, *others]))
-    files = [name for name in wanted if is_file(name)]
-    return load_registry(files, modules=[name for name in wanted if name not in files])
+    plugins = list(dict.fromkeys([*builtin_data(), plugin, *others]))
+    files = [name for name in plugins if is_file(name)]
+    return load_registry(files, modules=[name for name in plugins if name not in files])
 
 
 def import_libraries(distributions: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ def import_libraries(distributions: Sequence[str]) -> None:
             importlib.import_module(package)
 
 
-def import_what_splits() -> None:
+def import_splitters() -> None:
     """Import the splitters now: that takes seconds, which should not count for a trial."""
     importlib.import_module("sklearn.model_selection")
 

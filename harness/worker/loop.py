@@ -47,7 +47,7 @@ def answer(request: JSON, commands: Commands) -> JSON:
     try:
         found = command(request, commands)(**fields)
     except BaseException as error:  # noqa: BLE001 - also a plugin's SystemExit or KeyboardInterrupt
-        return {**head, "ok": False, "failure": to_json(told(error))}
+        return {**head, "ok": False, "failure": to_json(failure_of(error))}
     return {**head, "ok": True, **to_json(found)}
 
 
@@ -56,13 +56,13 @@ def command(request: JSON, commands: Commands) -> Callable[..., JSON]:
     version, do = request.get("v"), request.get("do")
     if version != PROTOCOL or do not in commands:
         raise HarnessError(
-            f"this worker speaks version {PROTOCOL} of the protocol and was asked {do!r} in "
-            f"version {version}: the source trees do not belong together"
+            f"this worker uses version {PROTOCOL} of the protocol, but the request {do!r} has "
+            f"version {version}: worker and parent run different source trees"
         )
     return commands[str(do)]
 
 
-def told(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> Failure:
     """Return the failure for an exception; a HarnessError has no traceback."""
     kind = "MemoryError" if isinstance(error, MemoryError) else type(error).__name__
     message = _plain(str(error) or type(error).__doc__ or kind)

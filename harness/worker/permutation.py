@@ -31,7 +31,7 @@ def permuted(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]:
     if prepared.is_sparse:
         raise HarnessError("columns of sparse data are not shuffled")
     if prepared.X_test.shape[1] > MOST_COLUMNS:
-        raise HarnessError(f"it is only measured of {MOST_COLUMNS} columns or fewer")
+        raise HarnessError(f"it is measured only for {MOST_COLUMNS} columns or fewer")
     rng = np.random.default_rng(0)
     size = len(prepared.rows.test)
     rows = np.sort(rng.permutation(size)[:MOST_ROWS])

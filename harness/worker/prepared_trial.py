@@ -25,7 +25,7 @@ class Rows:
     duplicates: int  # test rows whose features also occur in a training row
 
 
-def cut(trial: Trial, table: Table) -> Rows:
+def split_table(trial: Trial, table: Table) -> Rows:
     """Return the rows of the trial's split of a table."""
     train, test = split_rows(trial.split, table, trial.task)
     notes = tuple(split_notes(trial.split, table, trial.task))
@@ -112,7 +112,7 @@ class PreparedTrial:
         return {"train_rows": len(y), "test_rows": len(self.rows.test), "columns": X.shape[1]}
 
 
-def take(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
+def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
     """Return a trial with both parts of its split prepared."""
     prepared = fit_preparation(trial.preparation, table, rows.train)
     X_train, X_test = (prepared.apply(_rows(table.X, part)) for part in (rows.train, rows.test))

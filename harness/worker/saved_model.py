@@ -71,9 +71,9 @@ class SavedModel:
 
     def _columns(self, frame: pd.DataFrame) -> pd.DataFrame:
         names = {str(name): name for name in frame.columns}
-        lacking = [str(name) for name in self.schema.columns if str(name) not in names]
-        if lacking:
-            raise DataError(f"the new rows have no column {listed(lacking)}")
+        missing = [str(name) for name in self.schema.columns if str(name) not in names]
+        if missing:
+            raise DataError(f"the new rows have no column {listed(missing)}")
         columns = {
             str(name): _of_kind(frame[names[str(name)]], kind)
             for name, kind in zip(self.schema.columns, self.schema.dtypes, strict=True)
@@ -103,9 +103,9 @@ def load_model(path: Path) -> SavedModel:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except Exception as error:
-        raise DataError(f"{path} is no model that can be opened here: {error}") from error
+        raise DataError(f"{path} is not a model that can be opened here: {error}") from error
     if not isinstance(found, SavedModel):
-        raise DataError(f"{path} is no model of `harness best --save`")
+        raise DataError(f"{path} is not a model written by `harness best --save`")
     return found
 
 
@@ -120,7 +120,7 @@ def read_rows(path: Path) -> pd.DataFrame:
     check_readable(path)
     kind = format_of(path)
     if kind == "svmlight":
-        raise DataError(f"{path}: svmlight has no names of columns; write the rows as CSV")
+        raise DataError(f"{path}: svmlight has no column names; write the rows as CSV")
     reading = Reading(format=kind, more_missing=MARKS)
     if kind == "csv":
         separator = find_separator(path, reading.encoding)

@@ -27,7 +27,7 @@ def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path)
         If the table is sparse, or the model cannot be pickled.
     """
     if not hasattr(table.X, "dtypes"):
-        raise HarnessError("a model of sparse data is not saved: the library's own format serves")
+        raise HarnessError("a model of sparse data cannot be saved; use the library's own format")
     rows = np.arange(len(table.y))
     prepared = fit_preparation(trial.preparation, table, rows)
     weight = table.weight

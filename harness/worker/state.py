@@ -83,10 +83,10 @@ class WorkerState:
     def load(self, dataset: JSON) -> JSON:
         """Load a table for the trials that follow."""
         from harness.data.lookup import load_table, pins_of
-        from harness.worker.loading import import_what_splits
+        from harness.worker.loading import import_splitters
 
         if self._registry is None:
-            raise HarnessError("no plugin is loaded; ask `hello` first")
+            raise HarnessError("no plugin is loaded; send `hello` first")
         again = self._table is not None
         self._prepared = self._table = None
         self._rows.clear()
@@ -98,11 +98,11 @@ class WorkerState:
         self._pins = {"pins": pins} if pins else {}
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
-            import_what_splits()
+            import_splitters()
         self._freeze_objects(thaw=again)
         rows, columns = self._table.X.shape
-        told = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
-        return {**told, "samples": [self.meter.last]}
+        reply = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
+        return {**reply, "samples": [self.meter.last]}
 
     def prepare(self, trial: JSON, variation: JSON | None = None) -> JSON:
         """Split and prepare the rows of a trial, and build the library's training data.
@@ -112,20 +112,20 @@ class WorkerState:
         variation
             Changes of the prepared rows: arguments of :func:`harness.worker.variations.vary`.
         """
-        from harness.worker.prepared_trial import cut, take
+        from harness.worker.prepared_trial import prepare_trial, split_table
         from harness.worker.variations import vary
 
         self._prepared = None  # the previous trial's rows must not count as memory of this one
         if self._table is None or self._algorithm is None:
-            raise HarnessError("no table is loaded; ask `hello` and `load` first")
-        started, load, wanted = utc_now(), facts.load(), trial_from_json(trial)
+            raise HarnessError("no table is loaded; send `hello` and `load` first")
+        started, load, requested = utc_now(), facts.load(), trial_from_json(trial)
         compiled = self.compile_clock.time
-        if wanted.split not in self._rows:
-            self._rows[wanted.split] = cut(wanted, self._table)
+        if requested.split not in self._rows:
+            self._rows[requested.split] = split_table(requested, self._table)
         self.meter.warm()
         gc.freeze()  # objects imported since `load`
         with self.meter.phase("preparation"):
-            prepared = take(wanted, self._table, self._rows[wanted.split])
+            prepared = prepare_trial(requested, self._table, self._rows[requested.split])
             vary(prepared, **(variation or {}))
         prepared.started, prepared.load, prepared.compiled_before = started, load, compiled
         prepared.samples.append(self.meter.last)
@@ -229,7 +229,7 @@ class WorkerState:
 
         prepared = self._current()
         if prepared.output is None:
-            raise HarnessError("nothing was predicted; ask `predict` first")
+            raise HarnessError("nothing was predicted; send `predict` first")
         assert self._table is not None
         names = write_all(Path(arrays), prepared, self._table, exports)
         done = Outcome(
@@ -249,7 +249,7 @@ class WorkerState:
         from harness.worker.saving import train_and_save
 
         if self._table is None or self._algorithm is None:
-            raise HarnessError("no table is loaded; ask `hello` and `load` first")
+            raise HarnessError("no table is loaded; send `hello` and `load` first")
         return train_and_save(self._algorithm, trial_from_json(trial), self._table, Path(path))
 
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
@@ -257,14 +257,14 @@ class WorkerState:
         from harness.worker.warm_up import compile_all
 
         if self._algorithm is None:
-            raise HarnessError("no plugin is loaded; ask `hello` first")
+            raise HarnessError("no plugin is loaded; send `hello` first")
         with self.meter.phase("compile"):
             found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
         return {"samples": [self.meter.last], **found}
 
     def _current(self) -> PreparedTrial:
         if self._prepared is None:
-            raise HarnessError("no trial is prepared; ask `prepare` first")
+            raise HarnessError("no trial is prepared; send `prepare` first")
         return self._prepared
 
     def _build(self, prepared: PreparedTrial, repeats: int = 1) -> JSON:

@@ -1,4 +1,4 @@
-"""Template process: it has imported what every worker imports, and forks workers on request.
+"""Template process: it has imported the modules of every worker, and forks workers on request.
 
 Importing numpy, pandas and scikit-learn takes seconds of processor time; a fork takes
 milliseconds. The template only imports: it runs no plugin, no kernel, and loads no table. So it has
@@ -47,12 +47,12 @@ class _Worker:
 
     pid: int
     pidfd: int  # readable once it has ended
-    told: socket.socket  # closed by the parent when it no longer needs the process id
+    status_socket: socket.socket  # closed by the parent when it no longer needs the process id
     ended: bool = False
 
     def close(self) -> None:
         os.close(self.pidfd)
-        self.told.close()
+        self.status_socket.close()
 
 
 def become_worker(socket_fd: int) -> Sample:
@@ -93,7 +93,7 @@ def _serve(requests: socket.socket) -> None:
         poll.register(requests, select.POLLIN)
         for worker in workers:
             if worker.ended:
-                poll.register(worker.told, 0)  # reports only a hang-up
+                poll.register(worker.status_socket, 0)  # reports only a hang-up
             else:
                 poll.register(worker.pidfd, select.POLLIN)
         ready = {fd for fd, _ in poll.poll(None if workers else 1000 * IDLE)}
@@ -101,13 +101,13 @@ def _serve(requests: socket.socket) -> None:
             os._exit(0)
         workers = [worker for worker in workers if _kept(worker, ready)]
         if requests.fileno() in ready:
-            asked, given, _, _ = socket.recv_fds(requests, LONGEST, 4, socket.MSG_CMSG_CLOEXEC)
-            if not asked:
+            request, given, _, _ = socket.recv_fds(requests, LONGEST, 4, socket.MSG_CMSG_CLOEXEC)
+            if not request:
                 os._exit(0)  # the harness has ended; guards end the workers
             if (new := _forked(given)) is None:
                 for worker in workers:
                     worker.close()
-                _set_up_worker(json.loads(asked), *given)
+                _set_up_worker(json.loads(request), *given)
                 return
             workers.append(new)
 
@@ -120,8 +120,8 @@ def _kept(worker: _Worker, ready: set[int]) -> bool:
         assert how is not None
         code = how.si_status if how.si_code == os.CLD_EXITED else -how.si_status
         with contextlib.suppress(OSError):
-            worker.told.send(str(code).encode())
-    if worker.told.fileno() not in ready:
+            worker.status_socket.send(str(code).encode())
+    if worker.status_socket.fileno() not in ready:
         return True
     os.waitpid(worker.pid, 0)  # not earlier, so that its process id is not reused
     worker.close()
@@ -133,17 +133,17 @@ def _forked(given: list[int]) -> _Worker | None:
     pid = os.fork()
     if not pid:
         return None
-    *workers_own, told = given
-    for fd in workers_own:
+    *inherited, status_fd = given
+    for fd in inherited:
         os.close(fd)
-    return _Worker(pid, os.pidfd_open(pid), socket.socket(fileno=told))
+    return _Worker(pid, os.pidfd_open(pid), socket.socket(fileno=status_fd))
 
 
-def _set_up_worker(asked: JSON, stdin: int, output: int, replies: int, told: int) -> None:
+def _set_up_worker(request: JSON, stdin: int, output: int, replies: int, status_fd: int) -> None:
     """Set up this fork like a newly started worker, and send its process id."""
     os.setsid()  # first, so that its process group exists when the parent may kill it
     pidfd = os.pidfd_open(os.getpid())
-    with socket.socket(fileno=told) as parent, contextlib.suppress(OSError):
+    with socket.socket(fileno=status_fd) as parent, contextlib.suppress(OSError):
         # If the parent has given up meanwhile, stdin is closed too and this worker ends.
         socket.send_fds(parent, [str(os.getpid()).encode()], [pidfd])
     for fd, place in ((stdin, 0), (output, 1), (output, 2)):
@@ -151,8 +151,8 @@ def _set_up_worker(asked: JSON, stdin: int, output: int, replies: int, told: int
     for fd in (pidfd, stdin, output):
         os.close(fd)
     with contextlib.suppress(OSError):
-        os.chdir(asked["folder"])
-    os.environ.update(asked["variables"], HARNESS_REPLY_FD=str(replies))
+        os.chdir(request["folder"])
+    os.environ.update(request["variables"], HARNESS_REPLY_FD=str(replies))
     del sys.argv[1:]
     import numpy as np
 

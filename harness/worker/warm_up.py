@@ -17,7 +17,7 @@ from harness.worker.tuning import plain_specs
 
 ROWS = 60
 COLUMNS = 4
-CROWD = 300  # categories, one per row: more than a uint8 can hold
+MANY_CATEGORIES = 300  # categories, one per row: more than a uint8 can hold
 MANY_ROWS = 5000  # of the large tables: enough for the sort algorithms of large columns
 LARGE_TREES = 30  # maximum for models of large tables
 RARE = 0.03  # share of nonzero rows of a rare column
@@ -27,7 +27,7 @@ INDICATORS = 40  # one-hot columns
 def compile_all(
     algorithm: Algorithm, params: Sequence[Mapping[str, Any]], threads: int, kinds: Sequence[str]
 ) -> JSON:
-    """Run an algorithm on all kinds of tables, see `exercise`; return what was compiled.
+    """Run an algorithm on all kinds of tables, see `exercise`; return the compiled functions.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def exercise(
                 try:
                     _once(algorithm, spec, X, weight)
                 except Exception as error:  # noqa: BLE001 - the trial itself reports errors
-                    if X.shape[0] != CROWD:  # some algorithms need one bin per category
+                    if X.shape[0] != MANY_CATEGORIES:  # some algorithms need one bin per category
                         notes.append(f"{task} with {dict(chosen)}: {type(error).__name__}: {error}")
                 seconds.append(time.perf_counter() - began)
     return list(dict.fromkeys(notes)), seconds[0]  # without duplicates
@@ -112,7 +112,7 @@ class Compiling:
 
 @contextlib.contextmanager
 def watched_compiling() -> Iterator[Compiling]:
-    """Record what numba compiles during the body; cached functions do not count.
+    """Record the functions that numba compiles during the body; cached functions do not count.
 
     Yields
     ------
@@ -125,14 +125,14 @@ def watched_compiling() -> Iterator[Compiling]:
         return
     from numba.core import event
 
-    class Watch(event.Listener):  # type: ignore[misc]
+    class CompileListener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
             found.start()
 
         def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
             found.end()
 
-    with event.install_listener("numba:compile", Watch()):
+    with event.install_listener("numba:compile", CompileListener()):
         yield found
 
 
@@ -170,7 +170,7 @@ def forms(algorithm: Algorithm, kinds: Sequence[str]) -> Iterator[Form]:
     if "float32" in kinds:  # for direct use of the estimators; trials use float64
         yield X.astype(np.float32), None, ()
     if categorical:
-        for rows, n_categories in ((CROWD, CROWD), (ROWS, 3)):
+        for rows, n_categories in ((MANY_CATEGORIES, MANY_CATEGORIES), (ROWS, 3)):
             yield _with_categories(np.resize(X, (rows, COLUMNS)), n_categories), None, (0,)
     if "large" in kinds:
         given = {"categorical": categorical, "sparse": sparse, "float32": "float32" in kinds}
@@ -195,7 +195,7 @@ def _large_forms(
         holed[::7, :2] = np.nan
         yield holed, None, ()
     if categorical:
-        for n_categories in (CROWD, 8):
+        for n_categories in (MANY_CATEGORIES, 8):
             yield _with_categories(X, n_categories), None, (0,)
     if sparse:
         rare = np.random.default_rng(2).random((MANY_ROWS, 2 * INDICATORS)) < RARE

@@ -51,8 +51,8 @@ function pickTwo(block, table) {
     if (Number.isNaN(a) || Number.isNaN(b)) return ["–", ""];
     const sign = b > a ? "+" : "";
     const by = a === 0 ? b - a : (100 * (b - a)) / Math.abs(a);
-    const told = a === 0 || by === 0 ? `${sign}${by}` : `${sign}${by.toPrecision(3)} %`;
-    return [told.replace("-", "−"), by];
+    const text = a === 0 || by === 0 ? `${sign}${by}` : `${sign}${by.toPrecision(3)} %`;
+    return [text.replace("-", "−"), by];
   }
 }
 

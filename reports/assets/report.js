@@ -63,18 +63,18 @@ function download(name, content) {
 }
 
 function filterBox(table, label) {
-  const [box, told] = [document.createElement("input"), document.createElement("output")];
+  const [box, output] = [document.createElement("input"), document.createElement("output")];
   const rows = [...table.tBodies[0].rows];
   box.type = "search";
   box.placeholder = "Filter rows";
   box.setAttribute("aria-label", "Filter rows: " + label);
   box.addEventListener("input", () => {
-    const wanted = box.value.toLowerCase();
-    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    const query = box.value.toLowerCase();
+    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(query);
     const shown = rows.filter((row) => !row.hidden).length;
-    told.textContent = wanted ? `${shown} of ${rows.length} rows` : "";
+    output.textContent = query ? `${shown} of ${rows.length} rows` : "";
   });
-  return [box, told];
+  return [box, output];
 }
 
 for (const block of document.querySelectorAll("div.table, div.points")) {

@@ -58,7 +58,7 @@ def linear(
     *,
     zero: bool = False,
     most: int = 5,
-    tell: Callable[[float], str] = number,
+    label_of: Callable[[float], str] = number,
 ) -> Axis:
     """Return an axis around finite values, with at most so many round ticks."""
     kept = [v for v in values if math.isfinite(v)] or [0.0]
@@ -69,7 +69,7 @@ def linear(
     high = high if high > low else low + room  # all are 0
     step = next(s for s in _steps(high - low) if (high - low) / s <= most)
     ticks = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return Axis(low, high, ticks, [tell(round(t, 12)) for t in ticks], title)
+    return Axis(low, high, ticks, [label_of(round(t, 12)) for t in ticks], title)
 
 
 def _steps(span: float) -> Iterator[float]:
@@ -80,11 +80,11 @@ def _steps(span: float) -> Iterator[float]:
 
 
 def logarithmic(
-    values: Iterable[float], title: str = "", *, tell: Callable[[float], str] = number
+    values: Iterable[float], title: str = "", *, label_of: Callable[[float], str] = number
 ) -> Axis:
     """Return an axis around positive values whose ticks are 1, 2, 3 or 5 times a power of ten."""
     (low, high), ticks = log_scale(values)
-    return Axis(low, high, ticks, [tell(t) for t in ticks], title, log=True)
+    return Axis(low, high, ticks, [label_of(t) for t in ticks], title, log=True)
 
 
 def rows(names: Sequence[str], *, labelled: bool = True) -> Axis:

@@ -77,7 +77,7 @@ Series = Mapping[str, Sequence[tuple[float, float]]]
 def _times(axis: str, lines: Series, names: Sequence[str]) -> Panel:
     every = [point for line in lines.values() for point in line]
     x = logarithmic([x for x, _ in every], axis)
-    y = logarithmic([y for _, y in every], "training time", tell=brief_seconds)
+    y = logarithmic([y for _, y in every], "training time", label_of=brief_seconds)
     return Panel(x, y, list(_drawn(lines, names)), width=210, height=170)
 
 

@@ -61,7 +61,7 @@ def _strip(
 
 def _axis(values: Sequence[float], title: str, unit: str) -> Axis:
     if unit == "seconds":
-        return logarithmic(values, title, tell=brief_seconds)
+        return logarithmic(values, title, label_of=brief_seconds)
     if values and min(values) > 0 and max(values) / min(values) > WIDE:
         return logarithmic(values, title)
     return linear(values, title, most=5)

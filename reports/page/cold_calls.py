@@ -37,7 +37,7 @@ def cold_and_warm(page: Page) -> list[Block]:
     rows = [_row(key, *walls) for key, walls in sorted(found.items())]
     table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
     blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
-    if again := page.fight_again(page.view.duels):
+    if again := page.duels_again(page.view.duels):
         blocks.append(
             Details("The commands", [Verbatim(again, "Commands that repeat this measurement")])
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.analysis.compare import RunComparison, Seconds
 from reports.blocks.blocks import Block, Details, Paragraph, Verbatim
 from reports.blocks.tables import Cell, Column, Row, Table
-from reports.page.printed import APART, RAW, by_verdict, comparison_sentence
+from reports.page.printed import RATIO_NOTE, RAW, by_verdict, comparison_sentence
 from reports.text.commands import command
 from reports.text.format import bounds, digits, ratio, seconds, short, signed
 from reports.text.inline import Badge, Code
@@ -21,7 +21,7 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
     if found.changes:
         blocks.append(_scores(found, prefix))
     if found.ratios:
-        blocks += [_ratios(found, prefix), Paragraph(APART, role="note")]
+        blocks += [_ratios(found, prefix), Paragraph(RATIO_NOTE, role="note")]
     if found.rungs:
         blocks.append(_rungs(found, prefix))
     if found.turns:
@@ -30,8 +30,8 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
         seconds_blocks = [Paragraph(RAW), _seconds(raw, prefix)]
         blocks.append(Details("Raw seconds of both runs", seconds_blocks))
     ids = (str(run.get("id", "")) for run in (found.old, found.new))
-    if told_again := command(found.new, "compare", *ids):
-        blocks.append(Verbatim(told_again, "Command that compares them"))
+    if compare_command := command(found.new, "compare", *ids):
+        blocks.append(Verbatim(compare_command, "Command that compares them"))
     return blocks
 
 

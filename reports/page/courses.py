@@ -120,7 +120,7 @@ def _figure(
     names = run_names(points)
     x = Axis(-0.3, len(points) - 0.7, range(len(points)), names)
     every = [y for by in drawn.values() for line in by.values() for _, y in line]
-    y = logarithmic([*every, 1.0], tell=brief_ratio) if log else linear([*every, 1.0])
+    y = logarithmic([*every, 1.0], label_of=brief_ratio) if log else linear([*every, 1.0])
     one = Lines([[(x.low, 1.0), (x.high, 1.0)]], "muted", 1, "3 3")
     known = SERIES[: len(SERIES) - 1]  # all lines beyond the styles share one style
     styles = [*known, *[OTHERS] * max(0, len(datasets) - len(known))]

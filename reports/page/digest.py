@@ -69,17 +69,17 @@ def _line(cells: Sequence[str]) -> str:
 def _row(page: Page, pair: Pair) -> list[str]:
     judged = page.accuracy(pair, pooled=True) or page.accuracy(pair)
     counts = {a.verdict: sum(b.verdict == a.verdict for b in judged) for a in judged}
-    said = [
+    accuracy = [
         f"{accuracy_badge(v).symbol} {v}" + (f" ({n})" if len(judged) > 1 else "")
         for v, n in counts.items()
     ]
-    said += [counts_words(c) for c in counts_of(page, pair)]
+    accuracy += [counts_words(c) for c in counts_of(page, pair)]
     times = [
         _ratios(page.speed(pair, phase)) for phase in (training_phase(page.view.speed), "predict")
     ]
     memory = memory_cell(page.speed(pair)).text
     names = (short(pair.algorithm), short(pair.reference))
-    return [*names, ", ".join(said), *times, str(memory)]
+    return [*names, ", ".join(accuracy), *times, str(memory)]
 
 
 def _ratios(speeds: list[Speed]) -> str:

@@ -102,7 +102,7 @@ def _drawn(name: str, series: Sequence[Series]) -> Fragment:
     figure = Figure(
         spec=Plot(panels, across=3),
         title=f"{short(name)} over commits",
-        finding=f"{plural(len(series), 'thing')} measured over commits{cut}; a line is a level.",
+        finding=f"{plural(len(series), 'benchmark')} over commits{cut}; each line is a level.",
         table=Table(columns, rows, f"{short(name)}, commit by commit", f"history-{name}"),
     )
     return Fragment([figure], badge=plural(sum(len(one.steps) for one in series), "step"))

@@ -92,7 +92,7 @@ def _runs(
     columns = [
         Column("Run"),
         Column("Experiment"),
-        Column("Begun"),
+        Column("Started"),
         Column("Status"),
         Column("Revision"),
         Column("Trials", numeric=True),

@@ -269,7 +269,7 @@ class Page:
         cells = self.view.cells
         return {cell.algorithm for cell in cells}, {cell.dataset for cell in cells}
 
-    def fight_again(self, duels: Iterable[DuelOutcome]) -> str:
+    def duels_again(self, duels: Iterable[DuelOutcome]) -> str:
         """Return one command a line that repeats duels, or "" if none can be exact."""
         return duels_again(self.view.run, (outcome.duel.id for outcome in duels))
 
@@ -294,9 +294,9 @@ def _differences(mine: Mapping[str, Any], every: Iterable[Mapping[str, Any]]) ->
     return pairs or ["defaults"] * bool(varied)
 
 
-def _part(wanted: Iterable[str], known: set[str]) -> list[str]:
+def _part(chosen: Iterable[str], known: set[str]) -> list[str]:
     """Return names in order; empty if they are all names."""
-    names = list(dict.fromkeys(wanted))
+    names = list(dict.fromkeys(chosen))
     return names if known - set(names) else []
 
 

@@ -33,7 +33,7 @@ RAW = (
     "decides which is faster."
 )
 
-APART = (
+RATIO_NOTE = (
     "A ratio is the reference's time over ours, from the calls of one run. A pair is "
     "faster or slower now where the intervals of both runs do not overlap."
 )
@@ -215,8 +215,8 @@ def comparison_sentence(comparison: RunComparison) -> str:
     parts += [f"{c.other_data} on data that changed since"] if c.other_data else []
     parts += [f"{plural(len(c.turns), 'cell')} with another outcome"] if c.turns else []
     for word in ("slower", "faster"):
-        apart = sum(r.verdict == word for r in c.ratios)
-        parts += [f"{plural(apart, 'ratio')} of duels {word} now"] if apart else []
+        changed = sum(r.verdict == word for r in c.ratios)
+        parts += [f"{plural(changed, 'ratio')} of duels {word} now"] if changed else []
     other = sum(r.old != r.new for r in c.rungs)
     parts += [f"{plural(other, 'pair')} with another parity level"] if other else []
     return spaced(f"{'; '.join(parts)}. Scores: {listing(tally) or 'none to compare'}.")
@@ -233,7 +233,7 @@ def comparison_markdown(comparison: RunComparison) -> str:
     if rows := rung_rows(comparison):
         parts += [markdown_table(RUNG_HEADER, rows)]
     if rows := ratio_rows(comparison):
-        parts += [markdown_table(RATIO_HEADER, rows), APART]
+        parts += [markdown_table(RATIO_HEADER, rows), RATIO_NOTE]
     if rows := seconds_rows(comparison):
         parts += [markdown_table(SECONDS_HEADER, rows), RAW]
     return "\n\n".join(parts) + "\n"
@@ -258,7 +258,7 @@ def comparison_tables(
     found = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
         ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
-        (APART, (RATIO_HEADER, ratio_rows(comparison))),
+        (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
         ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]

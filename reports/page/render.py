@@ -94,9 +94,9 @@ class Renderer:
     def _fresh(self, kind: str) -> str:
         return self.unique(f"{kind}-{next(self._numbers)}")
 
-    def unique(self, wanted: str) -> str:
+    def unique(self, name: str) -> str:
         """Return an anchor that the page does not have yet."""
-        anchor = slug(wanted)
+        anchor = slug(name)
         names = itertools.chain([anchor], (f"{anchor}-{n}" for n in itertools.count(2)))
         chosen = next(name for name in names if name not in self._anchors)
         self._anchors.add(chosen)
@@ -120,9 +120,9 @@ def soft(text: str) -> Markup:
     return Markup("<wbr>").join(parts)
 
 
-def words(said: Words) -> Markup:
+def words(content: Words) -> Markup:
     """Return the words of a sentence as HTML; anything else is an error."""
-    parts = [said] if isinstance(said, str) or not isinstance(said, Iterable) else said
+    parts = [content] if isinstance(content, str) or not isinstance(content, Iterable) else content
     return Markup("").join(map(_inline, parts))
 
 
@@ -180,8 +180,8 @@ def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
 def classes(cell: Cell, column: Column) -> Markup:
     """Return the class attribute of a cell: number, sentence, tone."""
     named = ["n" if column.numeric else "", "w" if column.wide else "", cell.tone]
-    said = " ".join(filter(None, named))
-    return _markup(f' class="{escape(said)}"' if said else "")
+    names = " ".join(filter(None, named))
+    return _markup(f' class="{escape(names)}"' if names else "")
 
 
 def raw(cell: Cell) -> Markup:

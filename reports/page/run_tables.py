@@ -15,12 +15,12 @@ from reports.words.verdict_words import PHASE_NAMES
 if TYPE_CHECKING:
     from harness.analysis.trends import Level, RunPoint
 
-Thing = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
+LevelKey = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 
 
-def levels_of(points: Sequence[RunPoint]) -> dict[Thing, dict[int, Level]]:
+def levels_of(points: Sequence[RunPoint]) -> dict[LevelKey, dict[int, Level]]:
     """Return each measured value by run position."""
-    found: dict[Thing, dict[int, Level]] = {}
+    found: dict[LevelKey, dict[int, Level]] = {}
     for i, point in enumerate(points):
         for level in point.levels:
             found.setdefault(level.key, {})[i] = level
@@ -122,7 +122,7 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
     return _table(points, heads, rows, caption, f"rungs-{name}", compare=True)
 
 
-def _several(levels: Mapping[Thing, object]) -> set[tuple[str, str]]:
+def _several(levels: Mapping[LevelKey, object]) -> set[tuple[str, str]]:
     """Return the (algorithm, dataset) with several sets of params."""
     seen: dict[tuple[str, str], int] = {}
     for algorithm, _, _, dataset in levels:

@@ -38,14 +38,14 @@ def accuracy_sentences(page: Page) -> list[str]:
 
 
 def _one_accuracy(verdict: Accuracy) -> str:
-    said = {
+    phrase = {
         "equivalent": "is as accurate as",
         "better": "is more accurate than",
         "worse": "is less accurate than",
     }.get(verdict.verdict, "may or may not be as accurate as")
     tail = "" if verdict.verdict in ORDER[:3] else " (more splits needed)"
     where = f" on {short(verdict.dataset)}" if verdict.dataset else ""
-    return f"{short(verdict.algorithm)} {said} {short(verdict.reference)}{where}{tail}."
+    return f"{short(verdict.algorithm)} {phrase} {short(verdict.reference)}{where}{tail}."
 
 
 def _plural_verdict(verdict: str) -> str:

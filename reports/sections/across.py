@@ -87,7 +87,9 @@ def _declared(page: Page, margin: float) -> Table | None:
         [
             Cell([Code(short(test.pair[0]))], test.pair[0], f"against {short(test.pair[1])}"),
             Cell(
-                count(test.difference.n), test.difference.n, f"{lacking} missing" if lacking else ""
+                count(test.difference.n),
+                test.difference.n,
+                f"{n_missing} missing" if n_missing else "",
             ),
             Cell.of(test.difference.value, signed),
             Cell.of(test.difference.low, digits),
@@ -97,7 +99,7 @@ def _declared(page: Page, margin: float) -> Table | None:
             Cell.of(test.holm, share),
             f"{short(track)} track: {_reading(test)}" if track else _reading(test),
         ]
-        for test, track, lacking in tests
+        for test, track, n_missing in tests
     ]
     caption = (
         "Wilcoxon signed-rank tests over datasets, adjusted by Holm over the declared pairs; the "
@@ -170,7 +172,7 @@ def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
     return Table(columns, rows, caption, "ranks")
 
 
-# ------------------------------------------------------------------ everyone against everyone
+# ------------------------------------------------------------------ all pairs of algorithms
 
 
 def _matrix(page: Page, field: Field, margin: float) -> list[Block]:

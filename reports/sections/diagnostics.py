@@ -95,8 +95,8 @@ def _panel(page: Page, name: str, results: Sequence[Diagnostic]) -> Panel:
         again = _again(page, answered)
         blocks.append(Table(columns, rows, caption, f"diagnostics-{name}", again=again))
         blocks += _with_command(FIGURES[name](answered), again) if name in FIGURES else ()
-    if silent := [d for d in results if d.reason]:
-        blocks.append(_silent(silent, name))
+    if unanswered := [d for d in results if d.reason]:
+        blocks.append(_unanswered(unanswered, name))
     anchor = page.anchor("diagnostics", name)
     return Panel(TITLES[name], blocks, anchor, folded=len(results) > 60)
 
@@ -126,11 +126,11 @@ def _subject(result: Diagnostic, params: str = "") -> list[Cell]:
     return [name, Cell(short(result.dataset), result.dataset, source)]
 
 
-def _silent(silent: Sequence[Diagnostic], name: str) -> Details:
+def _unanswered(unanswered: Sequence[Diagnostic], name: str) -> Details:
     columns = [Column("Algorithm"), Column("Dataset"), Column("Why", wide=True)]
-    rows: list[Row] = [[*_subject(d), short(d.reason, 300)] for d in silent]
+    rows: list[Row] = [[*_subject(d), short(d.reason, 300)] for d in unanswered]
     table = Table(columns, rows, "Not measured, and why", f"diagnostics-{name}-unanswered")
-    return Details(f"{plural(len(silent), 'diagnostic')} could not be computed", [table])
+    return Details(f"{plural(len(unanswered), 'diagnostic')} could not be computed", [table])
 
 
 # ------------------------------------------------------------------ rows of each diagnostic
@@ -157,8 +157,8 @@ def _check(check: Values) -> Cell:
         return Cell([Badge("unknown", "unsure", "?")], "unknown", short(check["reason"], 160))
     if check["same"]:
         return Cell([Badge("same bytes", "same", "=")], "same")
-    apart = check["agreement"]
-    by = f"{steps(apart['most_ulps'])} {apart['dtype']} step{'s' * (apart['most_ulps'] != 1)}"
+    gap = check["agreement"]
+    by = f"{steps(gap['most_ulps'])} {gap['dtype']} step{'s' * (gap['most_ulps'] != 1)}"
     if check["change"] is not None:
         by += f", {short(check['metric'])} by {digits(check['change'], 2)}"
     return Cell([Badge("differs", "unsure", "≠")], "differs", by)
@@ -168,7 +168,7 @@ def _scaling(found: Values) -> list[Cell]:
     slope = found["slope"]
     note = bounds(slope["low"], slope["high"])
     load, room = found.get("load", 0.0), found.get("processors", 1)
-    doubt = f"doubted: load {digits(load)} on {plural(room, 'processor')}" if load > room else ""
+    doubt = f"doubtful: load {digits(load)} on {plural(room, 'processor')}" if load > room else ""
     span = f"{digits(min(found['x']))} to {digits(max(found['x']))}"
     return [
         Cell(short(found["axis"]), found["axis"]),
@@ -243,10 +243,10 @@ def _bias_variance(found: Values) -> list[Cell]:
     else:
         spread = f"{digits(parts['unbiased_variance']['value'])} − "
         spread += digits(parts["biased_variance"]["value"])
-    apart = "without rows in common" if found["apart"] else "with rows in common"
+    overlap = "without rows in common" if found["apart"] else "with rows in common"
     alone = found["truth"]
     return [
-        Cell(count(found["train_rows"]), found["train_rows"], f"{found['sets']} sets, {apart}"),
+        Cell(count(found["train_rows"]), found["train_rows"], f"{found['sets']} sets, {overlap}"),
         Cell.of(shown["error"], digits, note=note["error"]),
         Cell.of(shown.get("noise"), digits, note="" if alone else "counts as bias"),
         Cell.of(shown["bias"], digits, note=note["bias2" if squared else "bias"]),

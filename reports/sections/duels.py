@@ -37,14 +37,14 @@ def build(page: Page) -> Fragment | None:
     """Return one row for each duel, and the noise floors."""
     if not page.view.duels:
         return None
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _fought(page)]
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _duel_table(page)]
     if floors := noise_floors(page.view.duels):
         blocks.append(Panel("Noise floor", [_floors(floors)], page.anchor("duels", "noise")))
-    doubted = sum(bool(contamination(duel)) for duel in page.view.duels)
-    return Fragment(blocks, badge=f"{count(doubted)} doubted" if doubted else "")
+    doubtful = sum(bool(contamination(duel)) for duel in page.view.duels)
+    return Fragment(blocks, badge=f"{count(doubtful)} doubtful" if doubtful else "")
 
 
-def _fought(page: Page) -> Table:
+def _duel_table(page: Page) -> Table:
     duels = page.view.duels
     columns = [
         Column("Duel"),
@@ -55,7 +55,7 @@ def _fought(page: Page) -> Table:
         Column("Spin settings"),
         Column("How it ended", wide=True),
     ]
-    rows, again = [_row(duel) for duel in duels], page.fight_again(duels)
+    rows, again = [_row(duel) for duel in duels], page.duels_again(duels)
     return Table(columns, rows, "Setup of each duel", "duels", again=again)
 
 
@@ -64,7 +64,7 @@ def _row(outcome: DuelOutcome) -> Row:
     against = "itself (A/A)" if is_self_duel(duel) else short(duel.b.name)
     done = len({block.launch for block in outcome.blocks})
     doubts = contamination(outcome)
-    clean = Badge("doubted", "unsure", "?") if doubts else Badge("clean", "good", "✓")
+    clean = Badge("doubtful", "unsure", "?") if doubts else Badge("clean", "good", "✓")
     loads = [load for launch in launches for load in launch["load"]]
     failed = outcome.failure.message if outcome.failure else ""
     return [

@@ -24,9 +24,9 @@ PLACE = (
 )
 MANY = 40  # facts of one group
 _STATES = {
-    "as asked": Badge("as asked", "good", "✓"),
+    "as requested": Badge("as requested", "good", "✓"),
     "fewer": Badge("fewer", "unsure", "↓"),
-    "more": Badge("more than asked", "bad", "✕"),
+    "more": Badge("more than requested", "bad", "✕"),
 }
 
 
@@ -134,26 +134,26 @@ def _threads(page: Page) -> Table | None:
         if pools is None:
             continue
         pools_found = sorted({*_pools(pools), *_numba(outcome.facts.get("numba"))})
-        asked, numbers = outcome.trial.threads, {number for _, number in pools_found}
-        state = "more" if max(numbers, default=asked) > asked else "as asked"
-        state = "fewer" if state == "as asked" and numbers - {asked} else state
+        requested, numbers = outcome.trial.threads, {number for _, number in pools_found}
+        state = "more" if max(numbers, default=requested) > requested else "as requested"
+        state = "fewer" if state == "as requested" and numbers - {requested} else state
         text = ", ".join(f"{name} {number}" for name, number in pools_found) or "no pool"
-        found[outcome.trial.algorithm, asked, text, state] += 1
+        found[outcome.trial.algorithm, requested, text, state] += 1
     if not found:
         return None
     rows: list[Row] = [
         [
             Cell([Code(short(algorithm))], algorithm),
-            Cell.of(asked, count),
+            Cell.of(requested, count),
             short(text, 200),
             [_STATES[state]],
             Cell.of(number, count),
         ]
-        for (algorithm, asked, text, state), number in sorted(found.items())
+        for (algorithm, requested, text, state), number in sorted(found.items())
     ]
     columns = [
         Column("Algorithm"),
-        Column("Asked for", numeric=True),
+        Column("Requested", numeric=True),
         Column("Found in the worker process", wide=True),
         Column("Verified"),
         Column("Trials", numeric=True),
@@ -176,7 +176,7 @@ def _numba(facts: Any) -> Iterator[tuple[str, int]]:
 def _repeat(page: Page) -> list[Block]:
     run = page.of_run("id") or "latest"
     commands = [
-        page.again() or page.fight_again(page.view.duels),
+        page.again() or page.duels_again(page.view.duels),
         page.command("report", run),
         page.command("export", run, "--format", "csv"),
     ]

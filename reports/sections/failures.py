@@ -53,12 +53,12 @@ def grouped(page: Page) -> dict[Reason, list[Outcome]]:
     """Return the failed outcomes by algorithm and reason, the largest group first."""
     groups: dict[Reason, list[Outcome]] = defaultdict(list)
     for outcome in page.failed:
-        kind, message = _told(outcome.failure)
+        kind, message = _kind_and_message(outcome.failure)
         groups[outcome.trial.algorithm, outcome.status.value, kind, message].append(outcome)
     return dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
-def _told(failure: Failure | None) -> tuple[str, str]:
+def _kind_and_message(failure: Failure | None) -> tuple[str, str]:
     return (failure.kind, failure.message) if failure else ("", "")
 
 
@@ -117,7 +117,7 @@ def _duels(page: Page) -> list[Block]:
     columns = [Column("Duel"), Column("Dataset"), Column("Outcome"), Column("Why")]
     rows: list[Row] = []
     for outcome in page.failed_duels:
-        duel, (kind, message) = outcome.duel, _told(outcome.failure)
+        duel, (kind, message) = outcome.duel, _kind_and_message(outcome.failure)
         sides = f"{short(duel.a.name)} against {short(duel.b.name)}"
         why = Cell(short(message, 240), note=short(kind))
         rows.append([sides, short(duel.a.dataset.name), [_badge(outcome.status.value)], why])
@@ -129,7 +129,7 @@ def _duels(page: Page) -> list[Block]:
 
 def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
     """Return the output of a duel and the command that repeats it, if any."""
-    text, again = outcome.failure.detail if outcome.failure else "", page.fight_again([outcome])
+    text, again = outcome.failure.detail if outcome.failure else "", page.duels_again([outcome])
     blocks: list[Block] = []
     if text:
         blocks.append(Verbatim(_end(text), f"Output of duel {outcome.duel.id}"))

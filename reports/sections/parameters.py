@@ -67,11 +67,11 @@ def _map(page: Page) -> Table | None:
     words = list(dict.fromkeys(word for found in declared.values() for word in found))
     if not words:
         return None
-    asked = page.experiment.get("capacity") or {}
+    capacity = page.experiment.get("capacity") or {}
     columns = [
         Column("Algorithm"),
         *(
-            Column(short(f"{word} = {asked[word]}" if word in asked else word, 40))
+            Column(short(f"{word} = {capacity[word]}" if word in capacity else word, 40))
             for word in words
         ),
     ]
@@ -98,13 +98,14 @@ def _params(page: Page) -> Table:
     for position, cell in enumerate(page.view.cells):
         found.setdefault(page.names[position], cell.params)
     rows: list[Row] = [
-        [Code(short(name, 80)), short(_said(params), 400)] for name, params in sorted(found.items())
+        [Code(short(name, 80)), short(_params_text(params), 400)]
+        for name, params in sorted(found.items())
     ]
     columns = [Column("Algorithm"), Column("Params", wide=True)]
     return Table(columns, rows, "Params passed to the algorithm", "params")
 
 
-def _said(params: Mapping[str, Any]) -> str:
+def _params_text(params: Mapping[str, Any]) -> str:
     if isinstance(tune := params.get("tune"), Mapping):
         number = len(tune.get("configurations") or ())
         folds = tune.get("inner_folds")
@@ -134,7 +135,7 @@ def _searches(page: Page) -> Table | None:
 
 def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:
     facts = [outcome.facts["tuned"] for outcome in outcomes]
-    chosen = Counter(_said(fact.get("params") or {}) for fact in facts)
+    chosen = Counter(_params_text(fact.get("params") or {}) for fact in facts)
     lost = max(sum(loss is None for loss in fact.get("losses") or ()) for fact in facts)
     return [
         Cell([Code(short(algorithm))], algorithm),

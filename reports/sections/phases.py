@@ -79,10 +79,10 @@ def very_first(page: Page) -> list[Block]:
     if not uses:
         return []
     if not compiled:
-        said = (
+        text = (
             "Every kernel was read from the cache, so this run did not measure the very first use."
         )
-        return [Paragraph(said, role="note")]
+        return [Paragraph(text, role="note")]
     read, again = len(uses) - len(compiled), page.again()
     finding = f"Before the first trial, {plural(len(compiled), 'algorithm')} compiled kernels: "
     finding += f"{seconds(compiled[0].seconds)} to {seconds(compiled[-1].seconds)} each, "
@@ -116,7 +116,7 @@ def _first_table(uses: Sequence[FirstUse]) -> Table:
     columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
     columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
     columns += [Column("Environment"), Column("Notes", wide=True)]
-    told_rows: list[Row] = [
+    table_rows: list[Row] = [
         [
             Cell([Code(short(use.algorithm))], use.algorithm),
             Cell.of(use.seconds, seconds, note="" if use.functions else "all from the cache"),
@@ -128,7 +128,7 @@ def _first_table(uses: Sequence[FirstUse]) -> Table:
         for use in uses
     ]
     caption = "Compile time before the first trial"
-    return Table(columns, told_rows, caption, "very-first-use")
+    return Table(columns, table_rows, caption, "very-first-use")
 
 
 def stacks(medians: Medians) -> Plot:

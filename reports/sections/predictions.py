@@ -75,10 +75,10 @@ def build(page: Page) -> Fragment | None:
         return None
     same = sum(c.agreement.same == 1 for c in found)
     blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, found)]
-    apart = [c for c in found if c.agreement.same < 1]
-    if apart:
-        apart.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
-        blocks.append(_scatters(page, apart[:SCATTERS], len(apart)))
+    different = [c for c in found if c.agreement.same < 1]
+    if different:
+        different.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
+        blocks.append(_scatters(page, different[:SCATTERS], len(different)))
     return Fragment(blocks, badge=f"{same} of {len(found)} same" if same else "")
 
 
@@ -221,7 +221,7 @@ def _against(found: Compared) -> str:
 # ------------------------------------------------------------------ scatters
 
 
-def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
+def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
     columns = [
         Column("Algorithm and dataset"),
         *(Column(t, numeric=True) for t in ("Reference", "Ours")),
@@ -245,7 +245,7 @@ def _scatters(page: Page, drawn: Sequence[Compared], apart: int) -> Details:
         points=Table(columns, rows, caption, "predictions-scatter"),
         again=_again(page, drawn),
     )
-    words = f"Ours against the reference, for the {len(drawn)} of {apart} that agree least"
+    words = f"Ours against the reference, for the {len(drawn)} of {n_pairs} that agree least"
     return Details(words, [figure])
 
 

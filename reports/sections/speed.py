@@ -141,5 +141,5 @@ def _environments(speed: Speed) -> list[str]:
 def _again(page: Page, drawn: list[Speed]) -> str:
     """Return the commands that repeat the drawn duels."""
     places = {(s.algorithm, s.reference, s.dataset) for s in drawn}
-    fought = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)
-    return page.fight_again(d for d, names in fought if (*names, d.duel.a.dataset.name) in places)
+    duels = ((d, (d.duel.a.name, d.duel.b.name)) for d in page.view.duels)
+    return page.duels_again(d for d, names in duels if (*names, d.duel.a.dataset.name) in places)

@@ -201,13 +201,13 @@ def _cautions(page: Page) -> list[Words]:
         lines += _notes(speeds)
     else:
         lines.append("No duel was run: the times below are from single runs and rough.")
-    crowded = sum(o.facts.get("alone") is False for o in page.done)
-    if crowded:
+    not_alone = sum(o.facts.get("alone") is False for o in page.done)
+    if not_alone:
         lines.append(
-            f"{plural(crowded, 'trial')} ran at the same time as others: their times are rough."
+            f"{plural(not_alone, 'trial')} ran at the same time as others: their times are rough."
         )
-    if unlike := left_out(page.view.machines):
-        lines.append(unlike)
+    if excluded := left_out(page.view.machines):
+        lines.append(excluded)
     if page.view.accuracy:
         splits = sorted({a.splits for a in page.view.accuracy if a.splits and a.dataset})
         where = f" on {few([str(n) for n in splits])} splits for each dataset" if splits else ""
@@ -221,11 +221,11 @@ def _cautions(page: Page) -> list[Words]:
 
 def _notes(speeds: Sequence[Speed]) -> list[str]:
     """Return the notes on ratios, one example of each kind."""
-    alike: dict[str, list[str]] = defaultdict(list)
+    by_kind: dict[str, list[str]] = defaultdict(list)
     for speed in speeds:
         for kind, note in {note.partition(":")[0]: note for note in speed.notes}.items():
-            alike[kind].append(note)
-    common = sorted(alike.values(), key=lambda notes: (-len(notes), notes[0]))
+            by_kind[kind].append(note)
+    common = sorted(by_kind.values(), key=lambda notes: (-len(notes), notes[0]))
     every = plural(len(speeds), "ratio")
     return [
         f"{len(notes)} of {every}: {short(notes[0], 160)}"

@@ -36,20 +36,20 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return one panel for each duel, and a table of all calls."""
-    fought = [d for d in page.view.duels if d.blocks]
-    if not fought:
+    duels = [d for d in page.view.duels if d.blocks]
+    if not duels:
         return None
-    drawn = fought[:MOST]
-    caption = f"Calls of {plural(len(fought), 'duel')} in order"
+    drawn = duels[:MOST]
+    caption = f"Calls of {plural(len(duels), 'duel')} in order"
     caption += ", of one phase each"
-    caption += f"; {len(drawn)} are drawn" if len(drawn) < len(fought) else ""
+    caption += f"; {len(drawn)} are drawn" if len(drawn) < len(duels) else ""
     figure = Figure(
         spec=Plot([_panel(d) for d in drawn], across=3),
         title="Seconds of each call of a duel in order, one panel for each duel",
         finding=f"{caption}.",
-        table=_table(fought),
+        table=_table(duels),
         keys=[Key("●", "blue", "ours"), Key("◆", "orange", "reference")],
-        again=page.fight_again(fought),
+        again=page.duels_again(duels),
         points=_points(drawn),
     )
     summary = f"The calls of {plural(len(drawn), 'duel')}, one by one"
@@ -82,7 +82,7 @@ def _panel(outcome: DuelOutcome) -> Panel:
     phase = phase_of(outcome)
     made = calls(outcome, phase)
     starts = [i for i, call in enumerate(made) if i and call[1] != made[i - 1][1]]
-    y = logarithmic([c[3] for c in made], phase, tell=brief_seconds)
+    y = logarithmic([c[3] for c in made], phase, label_of=brief_seconds)
     marks: list[Mark] = [
         Lines([[(i - 0.5, y.low), (i - 0.5, y.high)] for i in starts], "muted", 1, "2 3")
     ]
@@ -99,14 +99,14 @@ def _name(outcome: DuelOutcome) -> str:
     return f"{short(duel.a.name, 22)}{itself} · {short(duel.a.dataset.name, 16)}"
 
 
-def _table(fought: Sequence[DuelOutcome]) -> Table:
+def _table(duels: Sequence[DuelOutcome]) -> Table:
     """Return one row of call times for each side of each duel and phase."""
     columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
     columns += [
         Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
     ]
     rows: list[Row] = []
-    for outcome in fought:
+    for outcome in duels:
         names = {"A": outcome.duel.a.name, "B": outcome.duel.b.name}
         for phase in dict.fromkeys(block.phase for block in outcome.blocks):
             for side, name in names.items():

@@ -114,7 +114,7 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
         )
         for kind, (_, shape, colour) in ORIGINS.items()
     ]
-    x = logarithmic((t for t in times if t < math.inf), title, tell=brief_seconds)
+    x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
     y = logarithmic((max(s.behind, FLOOR) for s in found), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
     y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])

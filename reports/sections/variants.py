@@ -172,7 +172,7 @@ def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
     values: list[Sequence[float]] = [getattr(v, key) for v in found]
     every = [x for several in values for x in several]
     if key == "ratios":
-        axis, none = logarithmic([*every, 1.0], title, tell=brief_ratio), 1.0
+        axis, none = logarithmic([*every, 1.0], title, label_of=brief_ratio), 1.0
     else:
         axis, none = linear([*every, 0.0], title), 0.0
     dots = [(x, float(y)) for y, several in enumerate(values) for x in several]

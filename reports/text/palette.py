@@ -1,7 +1,7 @@
 """Colours of all charts, and the maximum length of names in charts."""
 
-# Okabe and Ito's colours, told apart by colour-blind readers, and four greys. A chart that uses
-# another colour keeps it in both themes.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish, and four greys. A
+# chart that uses another colour keeps it in both themes.
 PALETTE = {
     "paper": "#ffffff",
     "ink": "#333333",

@@ -47,7 +47,7 @@ def _both(page: Page, pair: Pair, dataset: str) -> str:
     names = (pair.algorithm, pair.reference)
     if command_line := page.again(names, [dataset] if dataset else ()):
         return command_line
-    return page.fight_again(
+    return page.duels_again(
         outcome
         for outcome in page.view.duels
         if (outcome.duel.a.name, outcome.duel.b.name) == names

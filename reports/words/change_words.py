@@ -28,10 +28,10 @@ def changed(comparison: RunComparison) -> list[Words]:
     if comparison.changes and not counts["worse"] and not counts["better"]:
         lines.append("No score became better or worse beyond its margin.")
     lines += [
-        f"{plural(len(apart), 'ratio')} of duels {word} now: "
-        f"{few([f'{r.algorithm} on {r.dataset}, {r.phase}' for r in apart], 3)}."
+        f"{plural(len(judged), 'ratio')} of duels {word} now: "
+        f"{few([f'{r.algorithm} on {r.dataset}, {r.phase}' for r in judged], 3)}."
         for word in ("slower", "faster")
-        if (apart := [r for r in comparison.ratios if r.verdict == word])
+        if (judged := [r for r in comparison.ratios if r.verdict == word])
     ]
     if other := [r for r in comparison.rungs if r.old != r.new]:
         rungs = ((r, f"{r.old or 'none'} to {r.new or 'none'}") for r in other)

@@ -127,8 +127,8 @@ def speed_tally(speeds: Sequence[Speed], of: str = "") -> str:
     if not won:
         return f"{plural(open_ones, 'duel')}{of} {verb} undecided"
     rest = f", and {open_ones} {verb} undecided" if open_ones else ""
-    doubted = sum(any(note.startswith(BUSY_NOTES) for note in s.notes) for s in speeds)
-    rest += f" ({doubted} on a busy machine)" if doubted else ""
+    busy = sum(any(note.startswith(BUSY_NOTES) for note in s.notes) for s in speeds)
+    rest += f" ({busy} on a busy machine)" if busy else ""
     return f"In {plural(len(speeds), 'duel')}{of}, ours is {' and '.join(won)}{rest}"
 
 

@@ -105,7 +105,7 @@ def read_reply(content, folder):
     os.write(channel.write_end, content[:60_000])
     channel.release()
     try:
-        while channel.hear():
+        while channel.receive():
             with contextlib.suppress(GarbledError):
                 result = channel.reply()
                 assert result is None or isinstance(result["ok"], bool)

@@ -141,7 +141,7 @@ def test_parity_on_names_and_tables(options):
     assert result.reaches("L3")
     assert result.to_frame().loc[0, ["dataset", "rung", "splits"]].tolist() == ["iris", "L3", 2]
     assert "the same bits from raw data" in result._repr_html_()
-    with pytest.raises(ConfigError, match="answers to no reference"):
+    with pytest.raises(ConfigError, match="has no reference"):
         harness.parity("fails", **options)
 
 
@@ -152,7 +152,7 @@ def test_mistakes_are_reported_in_one_line(options, frame):
         harness.duel("mean", "prior", "irs", **options)
     with pytest.raises(DataError, match="needs a target"):
         harness.run(data=frame, **options)
-    with pytest.raises(ConfigError, match="target and task belong to data"):
+    with pytest.raises(ConfigError, match="target and task need your own data"):
         harness.run(target="income", **options)
 
 
@@ -161,7 +161,7 @@ def test_mistakes_are_reported_in_one_line(options, frame):
     [
         ((np.zeros((3, 2)), np.zeros(4)), r"X has 3 rows; y has the shape \(4,\)"),
         ((np.zeros(3), np.zeros(3)), "two dimensions"),
-        ((1, 2, 3), "not as 3 things"),
+        ((1, 2, 3), "not as 3 values"),
         (pd.DataFrame({"a": [{1: 2}, {}], "y": [1, 2]}), "Parquet|nested"),
     ],
 )

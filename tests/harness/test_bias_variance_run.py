@@ -96,4 +96,4 @@ def test_classes_are_decomposed_by_their_main_prediction(view):
 def test_folds_cannot_be_decomposed_and_the_reason_is_given(registry, tmp_path):
     result = run(registry, tmp_path, algorithms=["stumps"], datasets=["square"])
     (message,) = result.diagnostics
-    assert message.reason == "it takes repeated training sets: [splits] training_sets"
+    assert message.reason == "it needs repeated training sets: [splits] training_sets"

@@ -85,7 +85,7 @@ def test_results_of_other_bytes_are_never_reused_or_mixed(machine, tmp_path):
         table_of(
             resolve("mine", load_registry(modules=["harness.data.providers.cards"]))
         )  # pins it
-        assert "of other bytes" in " ".join(explain(store, outcome.trial.id))
+        assert "on other data" in " ".join(explain(store, outcome.trial.id))
     assert measured(results, **TREES, **DUELS) == (0, SHA["those"])
     assert measured(results) == (2, SHA["those"])
     machine("one")

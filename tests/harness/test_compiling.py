@@ -9,7 +9,7 @@ from harness.analysis.build_view import first_uses_of
 from harness.analysis.run_view import FirstUse
 from harness.core.model import DatasetRef
 from harness.core.progress import Progress
-from harness.execution.compiling import compile_and_tell, compile_kernels, lanes_of
+from harness.execution.compiling import compile_and_report, compile_kernels, lanes_of
 from harness.execution.supervisor import Compiled
 from harness.plugins.registry import load_registry
 
@@ -108,7 +108,7 @@ def test_compile_time_is_recorded_and_a_view_has_the_latest():
     jobs = [named("algorithms.bagging"), named("algorithms.reference.sklearn")]
     jobs[1] = replace(jobs[1], algorithm="sklearn.bagging")
     noted = []
-    compile_and_tell(jobs, Slow(), load_registry(()), Progress(), noted.append)
+    compile_and_report(jobs, Slow(), load_registry(()), Progress(), noted.append)
     [data] = noted  # a reference compiles nothing
     older = {**data, "seconds": 99.0}
     messages = [("compiled", older), ("diagnostic", {}), ("compiled", data)]

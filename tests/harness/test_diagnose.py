@@ -76,7 +76,7 @@ def test_every_diagnostic_has_a_result(diagnostics):
         "agreement": 1,
     }
     reasons = [d.reason for d in diagnostics.values() if d.reason]
-    assert reasons == ["it has no depth to choose"] * 2
+    assert reasons == ["it has no parameter for the depth to vary"] * 2
     assert all(d.sentence for d in diagnostics.values() if not d.reason)
 
 
@@ -114,7 +114,7 @@ def test_sizes_are_the_training_sizes(diagnostics):
 def test_depth_is_the_capacity_of_that_name(registry, tmp_path):
     plan = plan_request(request_of(tmp_path), registry)
     deep = replace(registry.algorithm("stumps"), capacity={"depth": Argument("levels")})
-    evidence = SimpleNamespace(asked=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
+    evidence = SimpleNamespace(config=Diagnostics(depth=[2, 4]), algorithm=lambda _: deep)
     fits = answers._fits("depth", plan.jobs[0].trials[0], evidence, None)
     assert [(value, trial.params["levels"]) for value, trial, _ in fits] == [(2, 2), (4, 4)]
 
@@ -179,7 +179,7 @@ def test_impossible_diagnostic_gives_the_reason(whole, registry):
     result = run_experiment(request, registry, Progress())
     with Store.open(request.results) as store:
         events = [e["data"] for e in store.events(result.run_id) if e["kind"] == KIND]
-    why = "a slope takes at least two sizes; threads were timed at 0"
+    why = "a slope needs at least two sizes; threads were timed at 0"
     assert [(e["reason"], e["found"]) for e in events] == [(why, {})] * 2
 
 

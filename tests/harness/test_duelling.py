@@ -202,7 +202,7 @@ def test_calls_have_the_timeout_of_the_job_and_preparation_has_its_own():
     ("error", "status"),
     [
         (RefusedError(Failure("ValueError", "no such leaf", "a traceback")), Status.FAILED),
-        (TooLateError(Failure("timeout", "no end of 'fit' within 7 s")), Status.TIMEOUT),
+        (TooLateError(Failure("timeout", "request 'fit' not done within 7 s")), Status.TIMEOUT),
         (DiedError(Failure("SIGSEGV", "the worker was ended by SIGSEGV")), Status.CRASHED),
     ],
 )

@@ -60,7 +60,11 @@ def test_phases_without_training_have_a_model_too(supervisor):
     ("params", "status", "message"),
     [
         ({"fit": "segfault"}, Status.CRASHED, "the worker was ended by SIGSEGV"),
-        ({"fit": "sleep", "seconds": 600}, Status.TIMEOUT, "no end of 'first_call' within 5 s"),
+        (
+            {"fit": "sleep", "seconds": 600},
+            Status.TIMEOUT,
+            "request 'first_call' not done within 5 s",
+        ),
     ],
 )
 def test_crashing_or_hanging_side_ends_the_duel_as_an_outcome(supervisor, params, status, message):

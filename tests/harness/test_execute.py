@@ -37,7 +37,7 @@ def test_more_threads_than_can_run_are_reported_for_local_trials(executor, lines
     progress = SimpleNamespace(message=messages.append)
     Execution(None, "r", None, progress, Options(executor))._warn_threads(plan)
     assert len(messages) == lines
-    assert all("4,096 threads are asked for" in line for line in messages)
+    assert all("4,096 threads are requested" in line for line in messages)
     Execution(None, "r", None, progress, Options())._warn_threads(Plan())
     assert len(messages) == lines
 

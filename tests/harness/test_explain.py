@@ -88,7 +88,7 @@ def test_duel_is_known_stale_or_failed(store):
     stored("f1", Status.CRASHED, Failure("crash", "it fell"))
     assert explain_duel(store, "f1")[1].startswith("failed last time (crashed: it fell), timed")
     stored("e2", Status.DONE)
-    with pytest.raises(ConfigError, match="any of 2 duels"):
+    with pytest.raises(ConfigError, match="matches 2 duels"):
         explain_duel(store, "e")
 
 
@@ -125,7 +125,7 @@ def test_failure_gives_the_retry_command(store):
 
 def test_trial_that_never_started_runs_again(store):
     measure(store, status=Status.FAILED, facts={"failed_in": "start"})
-    assert explain(store, CELL)[-1] == "it never began, so it runs again"
+    assert explain(store, CELL)[-1] == "it never started, so it runs again"
 
 
 def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
@@ -150,9 +150,9 @@ def test_lost_arrays_are_named_as_the_reason(store, tmp_path):
         ),
         ({"measurement": 2}, "trials are measured in a new way (version 1 → 2)"),
         ({"machine": "m2"}, "measured on another machine (none; this is m2)"),
-        ({"plugin": "mine"}, "another plugin offers the algorithm (algorithms.bagging → mine)"),
+        ({"plugin": "mine"}, "another plugin registers the algorithm (algorithms.bagging → mine)"),
         ({"weather": "rain"}, "weather changed (none → rain)"),
-        ({}, "the way ids are made changed"),
+        ({}, "ids are computed differently"),
     ],
 )
 def test_each_change_is_described(store, now, message):
@@ -171,7 +171,7 @@ def test_several_changes_are_all_compared_with_the_newest_measurement(store):
         changed(code="c" * 16, versions={"numba": "0.69.0", "numpy": "2.4.1"}), id="3" * 16
     )
     assert explain(store, "", dataclasses.replace(expected, timed=True))[3:] == [
-        "a timed trial is wanted",
+        "a timed trial is needed now",
         f"the code of algorithms.bagging changed (digest {'b' * 12} → {'c' * 12})",
         "numba 0.68.0 → 0.69.0",
         "numpy 2.4.0 → 2.4.1",
@@ -199,7 +199,7 @@ def test_unknown_or_ambiguous_name_is_an_error(store):
     for name in ("9", ""):
         with pytest.raises(ConfigError, match="starts with"):
             explain(store, name)
-    with pytest.raises(ConfigError, match="may be any of 2 cells"):
+    with pytest.raises(ConfigError, match="matches 2 cells"):
         explain(store, "1111")
 
 

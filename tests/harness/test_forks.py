@@ -142,7 +142,7 @@ def test_killed_template_costs_no_worker_and_no_trial(tmp_path):
         assert [o.status for o in result] == [Status.DONE, Status.DONE]
         assert pids_in(mark) == [session.process.pid]
         os.kill(session.process.pid, signal.SIGKILL)
-        with pytest.raises(DiedError, match="the process that could have said how"):
+        with pytest.raises(DiedError, match="the template process that records its exit code"):
             session.ask("fit", 20.0)
         with supervisor.pool.take(job({})) as another:
             assert isinstance(another.process, fork_server.Forked)  # of a new template

@@ -32,7 +32,7 @@ def test_more_threads_than_can_run_are_reported(monkeypatch):
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert machine.too_many_threads(2) == ""
     message = machine.too_many_threads(99)
-    assert "99 threads are asked for, and this process may use 2 processors" in message
+    assert "99 threads are requested, but this process may use 2 processors" in message
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_sides_of_a_duel_may_be_one_algorithm_with_two_params():
 
 
 def test_duel_has_launches_or_a_stop_rule():
-    with pytest.raises(ConfigError, match="launches fixes what precision"):
+    with pytest.raises(ConfigError, match="launches cannot be combined with precision"):
         duel_experiment(("a", "b"), "iris", settings={"launches": 8, "precision": "2%"})
     with pytest.raises(ConfigError, match=r"duels\.launches: .*greater than or equal to 1"):
         duel_experiment(("a", "b"), "iris", settings={"launches": 0, "claim": None})

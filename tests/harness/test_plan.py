@@ -251,7 +251,11 @@ def fails(_dataset):
     ("skip", "kind", "message"),
     [
         (fails, "ValueError", "`skip` of odd failed on d: ValueError: no such column"),
-        (lambda _: True, "PluginError", "`skip` of odd returned True; it returns a reason or None"),
+        (
+            lambda _: True,
+            "PluginError",
+            "`skip` of odd returned True; it must return a reason or None",
+        ),
     ],
 )
 def test_failing_skip_fails_only_its_own_trials(skip, kind, message):

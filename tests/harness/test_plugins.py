@@ -202,8 +202,10 @@ def test_unregistered_reference_is_reported(tmp_path):
             register(Algorithm("lost", print, ALL_TASKS, reference="their"))
         """,
     )
-    result = load(path).unanswered()
-    assert result == {"lost": "lost answers to unknown algorithm 'their': did you mean 'theirs'?"}
+    result = load(path).missing_references()
+    assert result == {
+        "lost": "lost has as reference the unknown algorithm 'their': did you mean 'theirs'?"
+    }
 
 
 def test_own_packages_load_without_a_broken_plugin():
@@ -235,7 +237,7 @@ def test_plugin_of_this_api_version_is_loaded_and_another_is_refused(tmp_path):
     good = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__}\n"
     assert load(plugin(tmp_path, good)).names("metric") == ["loss"]
     other = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__ + 1}\n"
-    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, and .* has 1"):
+    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, but .* has 1"):
         load(plugin(tmp_path, other))
 
 

@@ -195,7 +195,7 @@ def test_duel_is_rerun_as_planned(folder, registry, stored, monkeypatch):
         return DuelOutcome(duel, Status.FAILED)
 
     monkeypatch.setattr("harness.runs.execute.run_duel", run_duel)
-    monkeypatch.setattr("harness.runs.execute.compile_and_tell", lambda *_: None)
+    monkeypatch.setattr("harness.runs.execute.compile_and_report", lambda *_: None)
     own = duel_experiment(
         ("other.one", "mine"), "iris", settings={"launches": 2}, params=(["deep=9"], ()), seed=3,
         capacity={},
@@ -211,7 +211,7 @@ def test_duel_is_rerun_as_planned(folder, registry, stored, monkeypatch):
         assert duels_run.pop() == duel
         assert end.outcome.duel == duel
     assert page_of(folder, registry, lone).again() == ""
-    told = page_of(folder, registry, run).fight_again([DuelOutcome(plan.duels[0], Status.DONE)])
+    told = page_of(folder, registry, run).duels_again([DuelOutcome(plan.duels[0], Status.DONE)])
     assert told == f"python -m harness duel --again {plan.duels[0].id} --fresh"
     with closing(Lines()) as progress, pytest.raises(ConfigError, match="unknown duel 'zzz'"):
         duel_again("zzz", results=results, progress=progress)
@@ -262,4 +262,4 @@ def test_rerun_command_is_omitted_if_a_page_cannot_show_it(folder, registry, sto
     assert page.again(["a" * 500]) == ""
     against = {**page.view.run, "config": {**page.view.run["config"], "against": {}}}
     gate = Page(type(page.view)(**{**vars(page.view), "run": against}))
-    assert gate.again() == gate.fight_again(page.view.duels) == ""
+    assert gate.again() == gate.duels_again(page.view.duels) == ""

@@ -97,7 +97,7 @@ def test_mismatched_rows_are_refused(user_run):
     with pytest.raises(DataError, match="was numeric in training and is text"):
         model.predict(frame.assign(a="text"))
     (folder / "bad.pkl").write_bytes(b"no pickle")
-    with pytest.raises(DataError, match="is no model"):
+    with pytest.raises(DataError, match="is not a model"):
         load_model(folder / "bad.pkl")
     with pytest.raises(DataError, match="no file"):
         read_rows(folder / "absent.csv")

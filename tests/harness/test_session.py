@@ -113,7 +113,7 @@ def test_refusal_leaves_the_session_usable_and_has_the_output(impostor):
 
 def test_late_reply_and_a_request_after_the_end(impostor):
     session = impostor("time.sleep(60)")
-    with pytest.raises(TooLateError, match=r"no end of 'fit' within 0.3 s"):
+    with pytest.raises(TooLateError, match=r"request 'fit' not done within 0.3 s"):
         session.ask("fit", 0.3)
     assert not running(session.process.pid)
     with pytest.raises(DiedError, match="has ended"):
@@ -124,7 +124,7 @@ def test_long_request_to_a_stopped_worker_is_late(tmp_path):
     session = Session(job({}), tmp_path)
     session.hello(job({}), 60.0)
     os.kill(session.process.pid, signal.SIGSTOP)
-    with pytest.raises(TooLateError, match=r"no end of 'warm' within 0.3 s"):
+    with pytest.raises(TooLateError, match=r"request 'warm' not done within 0.3 s"):
         session.ask("warm", 0.3, params=[{"text": "x" * (1 << 20)}])  # no pipe holds as much
     assert not running(session.process.pid)
 

@@ -19,7 +19,7 @@ from harness.core.model import Limits, Status
 from harness.core.outcome_files import read_outcome
 from harness.execution.compiling import compile_kernels
 from harness.execution.supervisor import Supervisor
-from harness.planning.reuse import may_end_otherwise
+from harness.planning.reuse import may_succeed_now
 from harness.plugins.registry import Registry
 
 
@@ -208,9 +208,9 @@ def test_timeout_on_a_loaded_machine_is_named_and_run_again(supervisor, monkeypa
     [outcome] = run(supervisor, {"fit": "sleep", "seconds": 60.0}, timeout=1.5)
     assert outcome.status is Status.TIMEOUT
     assert "other programs used 1.9 of 2 processors" in outcome.failure.message
-    assert may_end_otherwise(outcome.status, outcome.facts, Limits(timeout=1.5))
+    assert may_succeed_now(outcome.status, outcome.facts, Limits(timeout=1.5))
     idle = {**outcome.facts, "machine_load": {**facts, "loaded": False}}
-    assert not may_end_otherwise(outcome.status, idle, Limits(timeout=1.5))
+    assert not may_succeed_now(outcome.status, idle, Limits(timeout=1.5))
 
 
 def test_exceeding_the_memory_cap_ends_the_trial(supervisor):
@@ -238,7 +238,7 @@ def test_possible_out_of_memory_kill_is_reported_as_possible(supervisor, monkeyp
     [outcome] = run(supervisor, {"fit": "exit"})  # forces a new worker, which notes the count
     [outcome] = run(supervisor, {"fit": "kill_self"})
     assert outcome.status is Status.OUT_OF_MEMORY
-    assert "it seems" in outcome.failure.message
+    assert "probably killed" in outcome.failure.message
 
 
 def test_threads_are_set_and_verified(supervisor):
@@ -439,5 +439,5 @@ def test_algorithm_hanging_during_compilation_is_ended(tmp_path):
     with Supervisor(tmp_path / "work", start_timeout=4.0) as supervisor:
         hang = {"fit": "hang", "pids": str(tmp_path / "pids")}
         [hung] = compile_kernels([job(hang, timeout=1.0)], supervisor, Registry())
-    assert "no end of 'warm' within 4 s" in hung.notes[0]
+    assert "request 'warm' not done within 4 s" in hung.notes[0]
     wait_until(lambda: not any(map(running, pids_in(tmp_path / "pids"))))

@@ -148,7 +148,7 @@ class ForkedSession:
         request = {"v": PROTOCOL, "n": next(self.numbers), "do": do, **fields}
         self.end.sendall(json.dumps(request).encode() + b"\n")
         if not select.select([self.end], [], [], timeout)[0]:
-            raise TooLateError(Failure("timeout", f"no end of {do!r} within {timeout:g} s"))
+            raise TooLateError(Failure("timeout", f"request {do!r} not done within {timeout:g} s"))
         reply = json.loads(self.replies.readline() or "null")
         if reply is None:
             raise DiedError(Failure("closed", "the worker has ended"))

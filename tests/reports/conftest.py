@@ -356,7 +356,7 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "x.py", line 3, in fit\n
 def typical() -> RunView:
     def fails(algorithm: str, dataset: str) -> Failure | None:
         if (algorithm, dataset) == ("catboost", "wine"):
-            return Failure("timeout", "no end of 'fit' within 60 s", TRACEBACK)
+            return Failure("timeout", "request 'fit' not done within 60 s", TRACEBACK)
         return None
 
     def skips(algorithm: str, dataset: str) -> str:

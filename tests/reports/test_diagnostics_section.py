@@ -57,7 +57,7 @@ def test_difference_is_highlighted_with_its_size(page_with, text_of):
     assert row[4].note == "it crashed"
 
 
-@pytest.mark.parametrize(("load", "note"), [(0.5, ""), (7.5, "doubted: load 7.50 on 2")])
+@pytest.mark.parametrize(("load", "note"), [(0.5, ""), (7.5, "doubtful: load 7.50 on 2")])
 def test_times_under_load_are_marked(page_with, text_of, load, note):
     one = next(d for d in text_of if d.name == "scaling")
     busy = replace(one, found={**one.found, "load": load, "processors": 2})

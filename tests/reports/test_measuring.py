@@ -47,7 +47,7 @@ def test_conditions_of_a_duel_are_on_the_page(typical) -> None:
     assert "stopped after 8 launches" in page
     assert "OMP_WAIT_POLICY=PASSIVE" in page
     assert "busy machine: load average up to 9.5" in page
-    assert result.badge == "1 doubted"
+    assert result.badge == "1 doubtful"
     assert "itself (A/A)" in page
     assert "±0.0%" in page  # equal calls: the floor of nothing
 

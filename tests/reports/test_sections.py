@@ -99,7 +99,7 @@ def test_commands_are_quoted_for_a_shell(page) -> None:
 def test_results_folder_elsewhere_is_named(typical) -> None:
     page = Page(replace(typical, run={**typical.run, "results": "my runs"}))
     assert page.again().endswith(" --fresh --results 'my runs'")
-    assert page.fight_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
+    assert page.duels_again(typical.duels).splitlines()[0].endswith(" --results 'my runs'")
 
 
 def test_overlapping_train_and_test_rows_are_reported_once_per_split(typical) -> None:
@@ -286,7 +286,7 @@ def test_mean_lacking_a_split_ranks_last(typical) -> None:
 
 def test_every_failure_has_its_reason_its_text_and_its_command(page) -> None:
     text = text_of(failures.build(page).blocks)
-    assert "no end of 'fit' within 60 s" in text
+    assert "request 'fit' not done within 60 s" in text
     assert "Traceback (most recent call last)" in text
     first = next(o for o in page.failed if o.trial.dataset == "wine")
     assert f"--trial {first.trial.id} --fresh" in text
@@ -364,14 +364,14 @@ def test_phases_are_medians_over_the_datasets(page) -> None:
 
 def test_environment_lists_versions_threads_and_commands(page) -> None:
     text = text_of(environment.build(page).blocks)
-    for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as asked", "A CPU @ 2 GHz"):
+    for word in ("scikit-learn", "1.9.1", "openmp 1", "numba 1", "as requested", "A CPU @ 2 GHz"):
         assert word in text
     assert f"python -m harness run --again {page.of_run('id')} --fresh" in text
     assert "environment-environments" not in text, "one usual environment is not worth words"
 
 
 @pytest.mark.parametrize(
-    ("pools", "word"), [(4, "more than asked"), (1, "as asked"), (None, "as asked")]
+    ("pools", "word"), [(4, "more than requested"), (1, "as requested"), (None, "as requested")]
 )
 def test_threads_beyond_the_requested_number_are_reported(typical, pools, word) -> None:
     facts = {"pools": [{"internal_api": "openmp", "num_threads": pools}] if pools else []}

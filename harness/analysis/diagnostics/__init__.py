@@ -15,7 +15,7 @@ from harness.core.errors import HarnessError
 
 
 class InapplicableError(HarnessError):
-    """Raised if a diagnostic has no meaning for an algorithm or a task; the message says why."""
+    """Error for a diagnostic without meaning for an algorithm or a task; the message says why."""
 
 
 @dataclass(frozen=True)

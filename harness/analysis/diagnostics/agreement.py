@@ -64,13 +64,13 @@ def compare(a: ArrayLike, b: ArrayLike) -> Agreement:
     if one.shape != other.shape or not one.size:
         raise InapplicableError(f"predictions of shapes {one.shape} and {other.shape}")
     x, y = numbers(one), numbers(other)
-    apart = np.abs(x - y)
+    distance = np.abs(x - y)
     steps, dtype = ulp_steps(x, y)
     return Agreement(
         rows=len(one),
         same=float(np.mean(steps == 0)),
-        largest=float(apart.max()),
-        quantiles={f"{q:g}": float(np.quantile(apart, q)) for q in QUANTILES},
+        largest=float(distance.max()),
+        quantiles={f"{q:g}": float(np.quantile(distance, q)) for q in QUANTILES},
         correlation=pearson(x, y),
         ulps=histogram(steps),
         most_ulps=int(steps.max()),

@@ -137,7 +137,7 @@ def of_classes(
 def _checked(predicted: np.ndarray) -> int:
     """Return R; raise if there are fewer than two sets or rows."""
     if min(predicted.shape) < 2:
-        raise InapplicableError("it takes two training sets and two test rows")
+        raise InapplicableError("it needs at least two training sets and two test rows")
     return len(predicted)
 
 
@@ -146,7 +146,7 @@ def _parts(rows: dict[str, np.ndarray], weight: np.ndarray | None) -> dict[str, 
     n = len(rows["error"])
     w = np.ones(n) if weight is None else weight
     if not w.sum() > 0:
-        raise InapplicableError("the test rows weigh nothing")
+        raise InapplicableError("the weights of the test rows are all zero")
     values = np.stack([*rows.values(), np.ones(n)], axis=1) * w[:, None]
     random = np.random.default_rng(0)  # the same resamples for every model
     drawn = [values[random.integers(0, n, n)].sum(axis=0) for _ in range(RESAMPLES)]

@@ -40,12 +40,12 @@ class Check:
             return f"{head}: could not be run: {self.reason}"
         if self.same:
             return f"{head}: the same bytes"
-        apart = self.agreement
-        if apart.same == 1:
+        agreement = self.agreement
+        if agreement.same == 1:
             return f"{head}: the same numbers, but not the same bytes (a zero has another sign)"
         words = (
-            f"{head}: {1 - apart.same:.1%} of the predicted numbers differ, "
-            f"by up to {apart.most_ulps} {apart.dtype} steps ({apart.largest:.2g})"
+            f"{head}: {1 - agreement.same:.1%} of the predicted numbers differ, "
+            f"by up to {agreement.most_ulps} {agreement.dtype} steps ({agreement.largest:.2g})"
         )
         return words if self.change is None else f"{words}; {self.metric} by {self.change:+.2g}"
 

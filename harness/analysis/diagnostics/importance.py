@@ -25,7 +25,7 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Ranks:
-    """How similarly two ensembles rank the columns."""
+    """Agreement of two ensembles on the ranks of the columns."""
 
     columns: int
     used: tuple[int, int]  # columns that each side splits on
@@ -55,7 +55,9 @@ def gain_importance(ensemble: TreeEnsemble) -> np.ndarray:
     inner = ensemble.left >= 0
     gain = ensemble.gain[inner]
     if np.isnan(gain).any():
-        raise InapplicableError(f"{ensemble.library or 'it'} exports no gains of its splits")
+        raise InapplicableError(
+            f"{ensemble.library or 'it'} does not export the gains of its splits"
+        )
     weight = np.repeat(np.abs(ensemble.weight), np.diff(ensemble.offsets))[inner]
     return np.bincount(
         ensemble.feature[inner], weights=gain * weight, minlength=ensemble.n_features

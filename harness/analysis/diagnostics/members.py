@@ -29,10 +29,10 @@ def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     Raises
     ------
     InapplicableError
-        If trees are steps of a sum, which predict nothing on their own, or there is one tree.
+        If the trees are terms of a sum, so a single one is no prediction, or there is one tree.
     """
     if ensemble.combination == "sum" and ensemble.n_trees > 1:
-        raise InapplicableError("its trees are steps of a sum, and predict nothing on their own")
+        raise InapplicableError("its trees are terms of a sum, so a single tree is no prediction")
     if ensemble.n_trees < 2:
         raise InapplicableError("it is a single tree")
     value = ensemble.value[ensemble.leaves(X)]  # (n, n_trees, n_values)
@@ -59,7 +59,7 @@ def tallies(votes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray
     """
     total = float(np.abs(weight).sum())
     if not total > 0:
-        raise InapplicableError("all its members weigh nothing")
+        raise InapplicableError("the weights of its members are all zero")
     shares = np.zeros((votes.shape[1], n_classes))
     rows = np.arange(votes.shape[1])
     for vote, share in zip(votes, weight / total, strict=True):

@@ -28,11 +28,11 @@ class Permutation:
     @property
     def sentence(self) -> str:
         """Return the result as a sentence."""
-        clear = [name for name, low in zip(self.columns, self.low, strict=True) if low > 0]
-        if not clear:
+        needed = [name for name, low in zip(self.columns, self.low, strict=True) if low > 0]
+        if not needed:
             return "no column is clearly needed: shuffling any of them changes the loss little"
-        first = ", ".join(clear[:3])
-        return f"{len(clear)} of {len(self.columns)} columns are needed; most of all {first}"
+        first = ", ".join(needed[:3])
+        return f"{len(needed)} of {len(self.columns)} columns are needed; most of all {first}"
 
 
 def importances(columns: np.ndarray, increase: np.ndarray, loss: float, metric: str) -> Permutation:

@@ -67,7 +67,7 @@ def fit(axis: str, x: Sequence[float], seconds: Sequence[float], level: float = 
     """
     if len(set(x)) < 2:
         raise InapplicableError(
-            f"a slope takes at least two sizes; {axis} were timed at {len(set(x))}"
+            f"a slope needs at least two sizes; {axis} were timed at {len(set(x))}"
         )
     sizes, times = finite(x), finite(seconds)
     if min(sizes.min(), times.min()) <= 0:

@@ -53,10 +53,10 @@ def lines_of(duels: Iterable[DuelOutcome]) -> list[Line]:
     for launches in kinds.values():
         for axis in COORDINATES:
             rest = [c for c in COORDINATES if c != axis]
-            alike: dict[tuple[float, ...], list[_Launch]] = defaultdict(list)
+            groups: dict[tuple[float, ...], list[_Launch]] = defaultdict(list)
             for launch in launches:
-                alike[tuple(launch.at[c] for c in rest)].append(launch)
-            lines += [_line(axis, same) for same in alike.values() if _sizes(axis, same) > 1]
+                groups[tuple(launch.at[c] for c in rest)].append(launch)
+            lines += [_line(axis, same) for same in groups.values() if _sizes(axis, same) > 1]
     return lines
 
 

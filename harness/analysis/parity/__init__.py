@@ -25,7 +25,7 @@ TOLERANCE = 1e-6  # relative, of leaf values
 
 
 def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) -> Comparison:
-    """Return how far two ensembles agree, with the first difference on each level explained.
+    """Compare two ensembles and explain the first difference on each level of agreement.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
     for side in (a, b):
         if side.ensemble.n_features != training.X.shape[1]:
             raise DataError(
-                f"the trees of {side.name} know {side.ensemble.n_features} columns and the training"
-                f" rows have {training.X.shape[1]}: compare them on what both were trained on"
+                f"the trees of {side.name} have {side.ensemble.n_features} columns but the training"
+                f" rows have {training.X.shape[1]}: compare both on the rows they were trained on"
             )
     if a.name == b.name:
         a, b = replace(a, name=f"{a.name} (A)"), replace(b, name=f"{b.name} (B)")
     one, other = a.ensemble, b.ensemble
-    places, alike = first_places(one, other, training, tolerance)
+    places, n_equal = first_places(one, other, training, tolerance)
     pair = Pair(a, b, training, base_shifts(one, other, tolerance))
     explained = [explain(place, pair) for place in places]
     levels = {place.level for place in places}
@@ -61,7 +61,7 @@ def compare(a: Side, b: Side, training: Training, tolerance: float = TOLERANCE) 
         agreement,
         tuple(replace(d, sentence=sentence(d, a, b)) for d in explained),
         (one.n_trees, other.n_trees),
-        alike,
+        n_equal,
         training.rows,
         _worst(a, b, training),
         tolerance,

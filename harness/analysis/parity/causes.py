@@ -27,7 +27,7 @@ from harness.trees.ensemble import TreeEnsemble
 
 TIE = 1e-9
 FEW_ULPS = 4  # between two thresholds that count as equal up to rounding
-ALIKE = 1e-5  # relative spread of factors that count as equal
+SAME_FACTOR = 1e-5  # relative spread of factors that count as equal
 EXACT = frozenset({"threshold", "leaf value"})  # shown with all digits
 SINGLE = float(np.finfo(np.float32).eps)
 
@@ -163,7 +163,7 @@ def _cause(gains: Sequence[Gains]) -> str:
 
 
 def _recomputed(place: Place, pair: Pair, masks: list[Mask]) -> tuple[tuple[Gains, ...], str]:
-    """Return the gains by each side's own sums, and why some are missing."""
+    """Return the gains by each side's own sums, and the reasons why some are missing."""
     gains: list[Gains] = []
     reasons: list[str] = []
     for by, side in (("a", pair.a), ("b", pair.b)):
@@ -207,18 +207,18 @@ def _as_exported(place: Place, pair: Pair) -> dict[str, Any]:
 
 
 def _of_leaves(place: Place, pair: Pair) -> dict[str, Any]:
-    """Return how far two leaves differ, and whether rounding can explain it."""
+    """Return the difference of two leaves, and its cause: rounding or a rule."""
     a, b = pair.trees
     nodes = (np.array(place.nodes[:1]), np.array(place.nodes[1:]))
     one, other = (v[0] for v in tree_values(a, b, place.tree, nodes, pair.shifts))
-    apart = np.abs(one - other)
+    distance = np.abs(one - other)
     size = float(np.maximum(np.abs(one), np.abs(other)).max())
-    worst = int(apart.argmax())
+    worst = int(distance.argmax())
     single = a.sum_dtype == b.sum_dtype == "float32"
     ulps, of = ulps_between(
         float(one[worst]), float(other[worst]), "float32" if single else "float64"
     )
-    relative = float(apart.max()) / size if size else 0.0
+    relative = float(distance.max()) / size if size else 0.0
     pattern = _pattern(place, pair) if place.level == "values" else {}
     small = not pattern and relative <= _rounding(place, pair, one)
     difference = {"relative": relative, "ulps": ulps, "ulps_of": of, **pattern}
@@ -246,15 +246,15 @@ def _pattern(place: Place, pair: Pair) -> dict[str, Any]:
     if len(walk.leaves) < 2:
         return {}
     shift = other - one
-    if np.ptp(shift) <= ALIKE * np.abs(shift).max():
+    if np.ptp(shift) <= SAME_FACTOR * np.abs(shift).max():
         moved = {"shift": float(np.median(shift))}
         bases = pair.shifts[1][place.tree] - pair.shifts[0][place.tree]
-        same = np.allclose(bases, moved["shift"], rtol=ALIKE, atol=0)
+        same = np.allclose(bases, moved["shift"], rtol=SAME_FACTOR, atol=0)
         return moved | ({"what": "base score"} if same else {})
     zero = one == 0
     if (zero != (other == 0)).any() or (~zero).sum() < 2:
         return {}
     ratio = other[~zero] / one[~zero]
     scale = float(np.median(ratio))
-    alike = np.ptp(ratio) <= ALIKE * np.abs(ratio).max() < np.abs(scale - 1.0)
-    return {"scale": scale} if alike else {}
+    constant = np.ptp(ratio) <= SAME_FACTOR * np.abs(ratio).max() < np.abs(scale - 1.0)
+    return {"scale": scale} if constant else {}

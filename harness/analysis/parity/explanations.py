@@ -28,7 +28,7 @@ WHOLE = frozenset({"output", "tree weight", "base score"})
 
 
 def sentence(diff: Difference, a: Side, b: Side) -> str:
-    """Return what differs, and the cause as far as it is known.
+    """Return a sentence on a difference and its cause, as far as it is known.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def _same_rows(diff: Difference) -> str:
     if diff.what == "threshold":
         return "The number is the same, but one side rounds or compares values in another way."
     if diff.what == "missing side":
-        return "No value is missing in these rows, so either side gains the same."
+        return "No value is missing in these rows, so both sides have the same gain."
     if diff.what == "sides":
         return "Both make the same two parts of the rows, with left and right exchanged."
     return "The categories in which they differ do not occur in these rows."
 
 
 def _steps(diff: Difference) -> str:
-    """Describe how many representable numbers two numbers are apart, if they are few."""
+    """Return the number of representable numbers between two numbers, if it is small."""
     if not diff.ulps or diff.ulps > COUNTED:
         return ""
     return f", which are {diff.ulps} {diff.ulps_of} step{'s' * (diff.ulps != 1)} apart"
@@ -119,22 +119,22 @@ def _reason(diff: Difference, a: Side, b: Side) -> str:
     if diff.cause == "rounding":
         near = all(g.apart <= g.rounding for g in diff.gains)
         off = "rounding" if near else "sums in single precision"
-        return f"{phrase}, {diff.relative:.1e} of it apart: no more than {off} may move them by."
-    return f"{phrase}: {_blame(diff, a, b)}."
+        return f"{phrase}, {diff.relative:.1e} relative difference: within the error of {off}."
+    return f"{phrase}: {_worse_side(diff, a, b)}."
 
 
-def _blame(diff: Difference, a: Side, b: Side) -> str:
+def _worse_side(diff: Difference, a: Side, b: Side) -> str:
     """Describe which side did not take the better split, if one is truly better."""
     better_ones = [g.better for g in diff.gains]
     if better_ones == ["a", "b"]:
-        return "each took the better split by its own sums, so these differ already"
+        return "each took the better split by its own sums, so the sums differ already"
     if better_ones == ["b", "a"]:
         return "neither took the better split by its own sums"
     who, better = (a, diff.b) if "b" in better_ones else (b, diff.a)
     assert better is not None
     phrase = f"{who.name} did not take the better split, into {better.rows[0]} and"
     phrase += f" {better.rows[1]} rows"
-    return f"{phrase}, which its bins may not offer" if who.reference in BINNED else phrase
+    return f"{phrase}, which may lie between its bins" if who.reference in BINNED else phrase
 
 
 def _same_parts() -> str:
@@ -172,11 +172,11 @@ def _stops(diff: Difference, one: Node, other: Node, a: Side, b: Side) -> str:
     phrase = f"{stops.name} stops where {splits.name} splits on “{node.text}” and makes {parts}"
     gains = [g.b if g.a is None else g.a for g in diff.gains]
     if gains and diff.cause != "rule":
-        return f"{phrase}; the gain of {gains[0]:.3g} is nothing beyond rounding."
+        return f"{phrase}; the gain of {gains[0]:.3g} is within rounding."
     if gains:
         phrase += f", a gain of {gains[0]:.6g}"
     elif node.gain is not None:
-        phrase += f", by its own count a gain of {node.gain:.6g}"
+        phrase += f", with a reported gain of {node.gain:.6g}"
     limit = f"a limit (gain, depth {len(diff.path)}, leaves, rows) or a rule differs"
     return f"{phrase}: {limit}{_params(a, b)}."
 
@@ -199,14 +199,14 @@ def _leaves(diff: Difference, one: Node, other: Node, a: Side, b: Side) -> str:
     phrase = f"{one.text} in {a.name} and {other.text.removeprefix('leaf ')} in {b.name}"
     if diff.shift is not None:
         same = f"every leaf of the tree differs by the same {diff.shift:.6g}"
-        return f"{phrase}; {same}: the scores start elsewhere, or a constant is added."
+        return f"{phrase}; {same}: the initial scores differ, or a constant is added."
     if diff.scale is not None:
         times = f"every leaf of the tree is {diff.scale:.6g} times as large"
         return f"{phrase}; {times}{_rate(diff, a, b)}."
-    apart = f"{phrase}, {diff.relative:.1e} of it apart{_steps(diff)}"
+    text = f"{phrase}, {diff.relative:.1e} relative difference{_steps(diff)}"
     if diff.cause == "rounding":
-        return f"{apart}: no more than sums in single precision may be off by."
-    return f"{apart}: more than rounding, so a rule of the leaves differs."
+        return f"{text}: within the error of sums in single precision."
+    return f"{text}: more than rounding, so a rule of the leaves differs."
 
 
 def _rate(diff: Difference, a: Side, b: Side) -> str:

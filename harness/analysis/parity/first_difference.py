@@ -48,15 +48,15 @@ def first_places(
     """
     places = {place.level: place for place in _of_the_whole(a, b, tolerance)}
     shifts = base_shifts(a, b, tolerance)
-    alike, n_trees = 0, min(a.n_trees, b.n_trees)
-    while alike < n_trees and "structure" not in places:
-        for place in _of_a_tree(a, b, alike, training, tolerance, shifts):
+    n_equal, n_trees = 0, min(a.n_trees, b.n_trees)
+    while n_equal < n_trees and "structure" not in places:
+        for place in _of_a_tree(a, b, n_equal, training, tolerance, shifts):
             places.setdefault(place.level, place)
-        alike += "structure" not in places
+        n_equal += "structure" not in places
     if "structure" not in places and a.n_trees != b.n_trees:
         rows = np.arange(training.rows)
         places["structure"] = Place("structure", "number of trees", n_trees, rows=rows)
-    return sorted(places.values(), key=lambda p: (p.tree, LEVELS.index(p.level))), alike
+    return sorted(places.values(), key=lambda p: (p.tree, LEVELS.index(p.level))), n_equal
 
 
 def _of_the_whole(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> Iterator[Place]:
@@ -82,7 +82,7 @@ def _bases_agree(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> bool:
 
 
 def _form(e: TreeEnsemble) -> tuple[object, ...]:
-    """Return what must be equal for leaves to be comparable; the mean of one tree is its sum."""
+    """Return the properties that comparable ensembles share; the mean of one tree is its sum."""
     alone = e.combination == "mean" and e.n_trees == 1
     combination = "sum" if alone else e.combination
     return combination, e.n_outputs, e.value.shape[1], e.against
@@ -130,10 +130,10 @@ def _differing_leaves(
     one, other = tree_values(a, b, tree, walk.pairs.nodes(walk.leaves), shifts)
     size = np.maximum(np.abs(one), np.abs(other)).max(axis=1)
     with np.errstate(invalid="ignore"):  # infinite leaves
-        apart = np.where(one == other, 0.0, np.abs(one - other)).max(axis=1)
+        distance = np.where(one == other, 0.0, np.abs(one - other)).max(axis=1)
     unit = max(np.finfo(a.sum_dtype).eps, np.finfo(b.sum_dtype).eps)
-    far = ~(apart <= tolerance * size + unit * size.max(initial=0.0))
-    groups = (walk.leaves[far], walk.leaves[~far & (apart > 0)])
+    far = ~(distance <= tolerance * size + unit * size.max(initial=0.0))
+    groups = (walk.leaves[far], walk.leaves[~far & (distance > 0)])
     beyond, within = ([(pair, "leaf value") for pair in g.tolist()] for g in groups)
     return beyond, within
 
@@ -164,7 +164,7 @@ def base_shifts(a: TreeEnsemble, b: TreeEnsemble, tolerance: float) -> Shifts:
 
     A library keeps its initial score separate or within its first trees. If the bases differ by
     more than the tolerance, they are added to the first tree of each output. Otherwise they are
-    not: if a leaf and the base nearly cancel, their rounding would look like a rule.
+    not: if a leaf and the base nearly cancel, their rounding would be taken for a rule.
     """
     differ = a.combination == "sum" and not _bases_agree(a, b, tolerance)
     one, other = (_shift(e, counted=differ) for e in (a, b))

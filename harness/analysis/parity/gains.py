@@ -36,7 +36,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Gain:
-    """The gain of a split, and its possible errors by what is rounded."""
+    """Gain of a split, and its possible errors in three cases of rounding."""
 
     value: float
     resolution: float  # everything in double precision, as computed here

@@ -21,7 +21,7 @@ from harness.trees.ensemble import TreeEnsemble
 
 
 class UnknownError(HarnessError):
-    """Raised if the sums behind a split cannot be recomputed; the message says why."""
+    """Error for sums of a split that cannot be recomputed; the message says why."""
 
 
 def terms_of(side: Side, training: Training, tree: int) -> Terms:
@@ -34,7 +34,7 @@ def terms_of(side: Side, training: Training, tree: int) -> Terms:
     """
     rule = RULES.get(side.reference)
     if rule is None:
-        what = f"{side.reference} has" if side.reference else "it has no reference library with"
+        what = f"{side.reference} has" if side.reference else "without a reference library there is"
         raise UnknownError(f"{side.name}: {what} no rule for its gains")
     return rule(side, training, tree)
 
@@ -90,8 +90,10 @@ def bagged(prefix: str) -> Callable[[Side, Training, int], Terms]:
 
     def rule(side: Side, training: Training, _tree: int) -> Terms:
         if param(side, "bootstrap", default=True):
-            reason = "the rows that each tree was grown on are not exported"
-            raise UnknownError(f"{side.name}: {reason}; bootstrap=false grows all on the same rows")
+            reason = "the rows that each tree was built on are not exported"
+            raise UnknownError(
+                f"{side.name}: {reason}; bootstrap=false builds all trees on the same rows"
+            )
         require(side, {"max_samples": (1.0, None)})
         if prefix and training.weight is not None:  # weights only say which rows are drawn
             return impurity(side, training, np.ones(training.rows), prefix)
@@ -125,7 +127,7 @@ def scores_before(side: Side, training: Training, tree: int) -> np.ndarray:
     start = tree - tree % e.n_outputs
     each_once = np.array_equal(e.output, np.arange(e.n_trees) % e.n_outputs)
     if e.combination != "sum" or not each_once or e.value.shape[1] != 1:
-        raise UnknownError(f"{side.name}: its rounds are not one tree an output")
+        raise UnknownError(f"{side.name}: its rounds do not have one tree per output")
     values: np.ndarray = first_trees(e, start).raw(training.X).astype(np.float64)
     return values / e.temperature
 

@@ -1,4 +1,4 @@
-"""Walk two trees side by side from the root, as long as they split the training rows alike.
+"""Walk two trees side by side from the root, as long as they split the training rows equally.
 
 The walk follows the structure, so it does not depend on how an ensemble numbers its nodes.
 """
@@ -89,7 +89,7 @@ class Walk:
                 (pair, "leaf or split") for pair in here[inner_x != inner_y].tolist()
             ]
             on = inner_x & inner_y
-            on[on] = self._alike(here[on], x[on], y[on])
+            on[on] = self._same_partition(here[on], x[on], y[on])
             parent, right = np.repeat(here[on], 2), np.tile([False, True], on.sum())
             right_b = right ^ np.isin(parent, list(self.exchanged))
             x, y = np.repeat(x[on], 2), np.repeat(y[on], 2)
@@ -108,17 +108,17 @@ class Walk:
         pairs.right_b += right_b
         return np.arange(first, len(pairs))
 
-    def _alike(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return which pairs of inner nodes have the same partition; record what differs."""
-        alike = same_splits(self.a, self.b, x, y)
-        for i in np.flatnonzero(~alike).tolist():
+    def _same_partition(self, pairs: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the mask of pairs with the same partition; record the differences."""
+        same = same_splits(self.a, self.b, x, y)
+        for i in np.flatnonzero(~same).tolist():
             pair = int(pairs[i])
-            what, alike[i] = self._difference(pair, int(x[i]), int(y[i]))
-            (self.equivalent_splits if alike[i] else self.differing_splits).append((pair, what))
-        return alike
+            what, same[i] = self._difference(pair, int(x[i]), int(y[i]))
+            (self.equivalent_splits if same[i] else self.differing_splits).append((pair, what))
+        return same
 
     def _difference(self, pair: int, x: int, y: int) -> tuple[str, bool]:
-        """Return how two splits differ, and whether they have the same partition of the rows."""
+        """Return the kind of difference of two splits, and whether their partitions are equal."""
         a, b = self.a, self.b
         if a.feature[x] != b.feature[y]:
             return "feature", False

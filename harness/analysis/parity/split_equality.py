@@ -14,7 +14,7 @@ from harness.trees.ensemble import Missing, TreeEnsemble
 
 
 def same_splits(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return where inner nodes ``x`` of one ensemble and ``y`` of the other split alike, (n,)."""
+    """Return a mask of equal splits of inner nodes ``x`` of ``a`` and ``y`` of ``b``, (n,)."""
     same: np.ndarray = a.feature[x] == b.feature[y]
     sets = a.categories[x] >= 0
     same &= sets == (b.categories[y] >= 0)
@@ -28,7 +28,7 @@ def same_splits(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) 
 
 
 def same_thresholds(a: TreeEnsemble, b: TreeEnsemble, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return where two numeric splits send every possible value to the same side, (n,)."""
+    """Return a mask of numeric splits that send every value to the same side, (n,)."""
     one, other = a.threshold[x], b.threshold[y]
     if (a.comparison, a.input_dtype) != (b.comparison, b.input_dtype):
         one, other = last_left(a, one), last_left(b, other)

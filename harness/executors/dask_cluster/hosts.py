@@ -18,50 +18,50 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOCKS = Path("/tmp")  # noqa: S108 - not TMPDIR, which may differ from process to process
-LOOK = 0.05  # seconds between two tries
+POLL = 0.05  # seconds between two tries
 PREFIX, OWNER = "harness-dask-", "owner"
 YOUNG = 60.0  # seconds that a new folder may be without an owner
 
 
 class GivenUpError(Exception):
-    """Waiting for a host was cancelled."""
+    """Error raised if waiting for a host is cancelled."""
 
 
 @contextmanager
-def on_this_host(*, alone: bool, wanted: Callable[[], bool] = lambda: True) -> Iterator[None]:
+def on_this_host(*, alone: bool, keep_waiting: Callable[[], bool] = lambda: True) -> Iterator[None]:
     """Hold this host's lock during the body, exclusively or shared; wait for it first.
 
     Parameters
     ----------
     alone
         Whether to hold the lock exclusively, so that nothing else runs on this host.
-    wanted
+    keep_waiting
         Function called while waiting; False cancels.
 
     Raises
     ------
     GivenUpError
-        If ``wanted`` returns False.
+        If ``keep_waiting`` returns False.
 
     Notes
     -----
     A waiter for exclusive use holds a second lock, the gate, so that new shared users cannot delay
-    it for ever.
+    it indefinitely.
     """
     kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-    with _locked("gate", kind, wanted) as gate, _locked("host", kind, wanted):
+    with _locked("gate", kind, keep_waiting) as gate, _locked("host", kind, keep_waiting):
         fcntl.flock(gate, fcntl.LOCK_UN)
         yield
 
 
 @contextmanager
-def _locked(name: str, kind: int, wanted: Callable[[], bool]) -> Iterator[int]:
+def _locked(name: str, kind: int, keep_waiting: Callable[[], bool]) -> Iterator[int]:
     handle = _opened(LOCKS / f"harness-{name}.lock")
     try:
         while not _lock(handle, kind):
-            if not wanted():
+            if not keep_waiting():
                 raise GivenUpError
-            time.sleep(LOOK)
+            time.sleep(POLL)
         yield handle
     finally:
         os.close(handle)
@@ -110,11 +110,11 @@ def sweep() -> None:
     """Remove the folders of processes that have died."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            if is_left(path):
+            if is_abandoned(path):
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def is_left(path: Path) -> bool:
+def is_abandoned(path: Path) -> bool:
     """Return whether the owner of a folder has died."""
     try:
         handle = os.open(path / OWNER, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -41,7 +41,7 @@ class Place:
 
     def host(self, *, alone: bool) -> AbstractContextManager[None]:
         """Hold this host's lock; waiting is cancelled when the place is closed."""
-        return on_this_host(alone=alone, wanted=lambda: not self.closed)
+        return on_this_host(alone=alone, keep_waiting=lambda: not self.closed)
 
     def warm(self, jobs: Iterable[Job]) -> None:
         """Compile the kernels of algorithms once, while nothing is timed on this host."""

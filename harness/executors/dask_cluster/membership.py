@@ -20,7 +20,7 @@ from harness.executors.dask_cluster.process_facts import MISSING, facts_here
 
 ANSWERING = 30.0  # seconds for a worker to answer before it is queried again
 LISTENING = 1.0  # seconds to wait for further answers before differences are reported
-LOOK = 0.25  # seconds between two polls of the cluster
+POLL = 0.25  # seconds between two polls of the cluster
 
 
 class ClusterError(HarnessError):
@@ -52,13 +52,13 @@ class Membership:
         plugins = {name for job in every for name in (job.plugin, *job.plugins)}
         libraries = {name for job in every for name in job.libraries}
         self.client = client
-        self.wanted = tuple(sorted(plugins)), tuple(sorted(libraries))
-        self.own = facts_here(*self.wanted)
+        self.required = tuple(sorted(plugins)), tuple(sorted(libraries))
+        self.own = facts_here(*self.required)
         self.there: list[str] = []
         self.known: dict[str, JSON] = {}
         self._answered: set[str] = set()  # addresses that answered since they joined
         self._again: dict[str, float] = {}  # address → time of the next query
-        self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._received: SimpleQueue[tuple[str, Any]] = SimpleQueue()
 
     def poll_workers(self) -> list[str]:
         """Poll the cluster and return the addresses of the present workers that have answered.
@@ -81,7 +81,7 @@ class Membership:
         """Return the present workers that have not answered."""
         return [one for one in self.there if one not in self._answered]
 
-    def like(self) -> list[str]:
+    def same_hardware(self) -> list[str]:
         """Return the workers of this machine's hardware class.
 
         If there is none, wait some time for further answers.
@@ -89,12 +89,12 @@ class Membership:
         own, end = machine.machine_id(), time.monotonic() + ANSWERING
         while True:
             with scheduler_errors():
-                met = self.poll_workers()
-            found = [one for one in met if self.fact(one, "machine") == own]
-            all_told = bool(met) and not self.silent()
-            if found or all_told or time.monotonic() > end:
+                answered = self.poll_workers()
+            found = [one for one in answered if self.fact(one, "machine") == own]
+            complete = bool(answered) and not self.silent()
+            if found or complete or time.monotonic() > end:
                 return found
-            time.sleep(LOOK)
+            time.sleep(POLL)
 
     def fact(self, address: str, what: str) -> str:
         """Return a fact of a worker, "" if unknown."""
@@ -103,9 +103,9 @@ class Membership:
     def _take_answers(self) -> None:
         """Process the answers received meanwhile."""
         answers = self._answers()
-        if unlike(self.own, answers):
+        if version_differences(self.own, answers):
             time.sleep(LISTENING)
-            refuse_unlike(self.own, answers | self._answers())
+            check_versions(self.own, answers | self._answers())
         self.known |= answers
         self._answered |= set(answers)
         for address in answers:
@@ -114,9 +114,9 @@ class Membership:
     def _answers(self) -> dict[str, JSON]:
         """Return the answers received since the last call, by address."""
         found = {}
-        while not self._heard.empty():
-            address, answer = self._heard.get()
-            if is_there(address, answer):
+        while not self._received.empty():
+            address, answer = self._received.get()
+            if has_answered(address, answer):
                 found[address] = answer
         return found
 
@@ -124,18 +124,18 @@ class Membership:
         """Query workers for their facts, and cancel queries without an answer after some time."""
         import asyncio  # imported late, to keep the command line fast
 
-        asked = [asyncio.ensure_future(self._ask_one(address)) for address in new]
-        _, late = await asyncio.wait(asked, timeout=ANSWERING)
+        queries = [asyncio.ensure_future(self._ask_one(address)) for address in new]
+        _, late = await asyncio.wait(queries, timeout=ANSWERING)
         for one in late:
             one.cancel()
 
     async def _ask_one(self, address: str) -> None:
         how = {"workers": [address], "on_error": "return"}
         try:
-            told = (await self.client.run(facts_here, *self.wanted, **how))[address]
+            answer = (await self.client.run(facts_here, *self.required, **how))[address]
         except Exception as error:  # noqa: BLE001 - handled with the answers
-            told = error
-        self._heard.put((address, told))
+            answer = error
+        self._received.put((address, answer))
 
 
 @contextmanager
@@ -145,30 +145,30 @@ def scheduler_errors() -> Iterator[None]:
         yield
     except (OSError, CancelledError) as error:
         raise ClusterError(
-            "the scheduler of the Dask cluster has gone; what it had done is stored: run again, "
-            "with a cluster that is there"
+            "the scheduler of the Dask cluster is lost; finished outcomes are stored: run again "
+            "with another cluster"
         ) from error
 
 
-def is_there(address: str, answer: JSON | Exception) -> bool:
+def has_answered(address: str, answer: JSON | Exception) -> bool:
     """Return whether a worker has answered; raise `ConfigError` if it cannot run trials."""
     if isinstance(answer, Exception) and not isinstance(answer, OSError):
         raise ConfigError(f"the worker {address} cannot run trials: {answer!r}")
     return not isinstance(answer, Exception)
 
 
-def refuse_unlike(own: JSON, answers: dict[str, JSON]) -> None:
+def check_versions(own: JSON, answers: dict[str, JSON]) -> None:
     """Raise `ConfigError` that lists each difference between workers and this client."""
-    if found := unlike(own, answers):
-        told = "; ".join(
-            f"{what} is {theirs} at {', '.join(addresses)}, and {own['versions'][what]} here"
+    if found := version_differences(own, answers):
+        differences = "; ".join(
+            f"{what} is {theirs} at {', '.join(addresses)}, but {own['versions'][what]} here"
             for (what, theirs), addresses in found.items()
         )
-        advice = "install the same there, and start them again"
-        raise ConfigError(f"workers are not like this client: {told}; {advice}")
+        advice = "install the same versions there and restart the workers"
+        raise ConfigError(f"workers differ from this client: {differences}; {advice}")
 
 
-def unlike(own: JSON, answers: dict[str, JSON]) -> dict[tuple[str, str], list[str]]:
+def version_differences(own: JSON, answers: dict[str, JSON]) -> dict[tuple[str, str], list[str]]:
     """Return (name, version there) → workers, for all versions that differ from this client's."""
     found: dict[tuple[str, str], list[str]] = {}
     for address, facts in sorted(answers.items()):

@@ -34,13 +34,13 @@ def facts_here(plugins: tuple[str, ...], libraries: tuple[str, ...]) -> JSON:
     """
     ids.clear_caches()
     code = {f"code of {plugin}": digest_of(plugin) for plugin in plugins}
-    asked = {name: installed_version(name) for name in libraries}
+    requested = {name: installed_version(name) for name in libraries}
     return {
         "machine": machine.machine_id(),
         "host": platform.node(),
         "versions": {
             "python": platform.python_version(),
-            **asked,
+            **requested,
             **machine.library_versions(),
             "code of the harness": source_digest(OWN),
             "code of the harness that is loaded": loaded_code(),

@@ -26,7 +26,7 @@ from harness.core.outcome_files import outcome_path, read_outcome
 from harness.core.units import utc_now
 from harness.executors.dask_cluster.jobs import Carried, close_here, run_duel_here, run_here
 from harness.executors.dask_cluster.membership import (
-    LOOK,
+    POLL,
     ClusterError,
     Membership,
     scheduler_errors,
@@ -42,20 +42,20 @@ PATIENCE = 60.0  # seconds to wait for a worker if there is none
 
 
 @dataclass
-class Errand:
+class WorkItem:
     """Job of one trial, or one duel, with the addresses of the workers lost while it ran."""
 
     what: Job | Duel
     lost: list[str] = field(default_factory=list)
 
 
-Part = deque[Errand]  # errands for one worker, in order
-Brought = tuple[list[Carried] | DuelOutcome, Errand, str]  # result, errand, worker
+Part = deque[WorkItem]  # work items for one worker, in order
+Brought = tuple[list[Carried] | DuelOutcome, WorkItem, str]  # result, item, worker
 
 
 def parts_of(job: Job) -> list[Part]:
     """Return the trials of a job in parts of at most `TOGETHER`."""
-    each = [Errand(replace(job, trials=(trial,))) for trial in job.trials]
+    each = [WorkItem(replace(job, trials=(trial,))) for trial in job.trials]
     return [deque(each[i : i + TOGETHER]) for i in range(0, len(each), TOGETHER)]
 
 
@@ -76,7 +76,7 @@ class DaskWorkers:
         self.client, self.folder, self.membership = client, folder, Membership(client, jobs)
         self.name = uuid.uuid4().hex
         self.waiting: deque[Part] = deque()
-        self.assigned: dict[str, Part] = {}  # address → its errands; the first is running
+        self.assigned: dict[str, Part] = {}  # address → its work items; the first is running
         self.running: dict[Any, str] = {}  # future → address
         self.resting: dict[str, float] = {}  # address → time until which it gets no jobs
 
@@ -91,7 +91,7 @@ class DaskWorkers:
         Raises
         ------
         ClusterError
-            If no worker is left, or the scheduler has gone.
+            If no worker is left, or the scheduler is lost.
         """
         self.waiting.extend(parts)
         since = time.monotonic()
@@ -100,23 +100,23 @@ class DaskWorkers:
                 there = self.membership.poll_workers()
                 self.wake(there)
                 ended = self.give_up_lost(there)
-                self.hand_out(there, alone=alone)
+                self.submit_next(there, alone=alone)
                 done = self.take_done(ended)
-                self.hand_out(there, alone=alone)  # so that no worker waits for the store
+                self.submit_next(there, alone=alone)  # so that no worker waits for the store
             yield from ended
             yield from self.unpacked(done, alone=alone)
             if self.running:
                 since = time.monotonic()
             elif self.waiting and time.monotonic() - since > PATIENCE:
-                raise ClusterError(self.nobody_left())
+                raise ClusterError(self.no_workers_message())
             else:
-                time.sleep(LOOK)
+                time.sleep(POLL)
 
-    def nobody_left(self) -> str:
+    def no_workers_message(self) -> str:
         """Return a message on waiting work without workers, and on workers that do not answer."""
         left, silent = sum(map(len, self.waiting)), self.membership.silent()
-        told = f"{left} trials or duels wait, and the cluster has no worker for them"
-        return f"{told}; these do not answer: {', '.join(silent)}" if silent else told
+        message = f"{left} trials or duels wait, but the cluster has no worker for them"
+        return f"{message}; these do not answer: {', '.join(silent)}" if silent else message
 
     def free(self, there: list[str], *, alone: bool) -> list[str]:
         """Return the workers without running work; if ``alone``, one of each free host."""
@@ -133,8 +133,8 @@ class DaskWorkers:
         idle = [one for one in self.assigned if one not in busy]
         return idle + [one for host, one in by_host.items() if host not in taken]
 
-    def hand_out(self, there: list[str], *, alone: bool) -> None:
-        """Submit the next errand to each free worker or host."""
+    def submit_next(self, there: list[str], *, alone: bool) -> None:
+        """Submit the next item to each free worker or host."""
         for address in self.free(there, alone=alone):
             if address not in self.assigned:
                 if not self.waiting:
@@ -142,11 +142,11 @@ class DaskWorkers:
                 self.assigned[address] = self.waiting.popleft()
             what = self.assigned[address][0].what
             task = run_here if isinstance(what, Job) else run_duel_here
-            asked = {"workers": [address], "retries": 0, "pure": False}
-            self.running[self.client.submit(task, self.name, what, **asked)] = address
+            options = {"workers": [address], "retries": 0, "pure": False}
+            self.running[self.client.submit(task, self.name, what, **options)] = address
 
     def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
-        """Requeue the errands of lost workers; return the outcomes of those given up."""
+        """Requeue the work items of lost workers; return the outcomes of those given up."""
         found = []
         for future, address in list(self.running.items()):
             if address not in there:
@@ -159,7 +159,7 @@ class DaskWorkers:
         self.resting = {one: end for one, end in self.resting.items() if one in there and end > now}
 
     def lose(self, future: Any) -> list[Outcome | DuelOutcome]:
-        """Requeue the errands of a lost worker; return the outcome of one given up, if any."""
+        """Requeue the work items of a lost worker; return the outcome of one given up, if any."""
         address = self.running.pop(future)
         part = self.assigned.pop(address)
         future.cancel()
@@ -172,7 +172,7 @@ class DaskWorkers:
     def take_done(self, ended: list[Outcome | DuelOutcome]) -> list[Brought]:
         """Wait shortly; return the results of finished tasks with their workers.
 
-        Outcomes of errands that are given up are added to ``ended``.
+        Outcomes of work items that are given up are added to ``ended``.
         """
         from distributed import KilledWorker, wait
         from distributed import TimeoutError as NotYetError
@@ -180,7 +180,7 @@ class DaskWorkers:
         if not self.running:
             return []
         with suppress(NotYetError):
-            wait(list(self.running), timeout=LOOK, return_when="FIRST_COMPLETED")
+            wait(list(self.running), timeout=POLL, return_when="FIRST_COMPLETED")
         found = []
         for future, address in list(self.running.items()):
             if future.status not in ("finished", "error"):
@@ -192,7 +192,7 @@ class DaskWorkers:
                 self.resting[address] = time.monotonic() + RESTING
                 continue
             except OSError as error:
-                raise HarnessError(f"{address} cannot carry out trials: {error}") from error
+                raise HarnessError(f"{address} cannot run trials: {error}") from error
             del self.running[future]
             part = self.assigned[address]
             found.append((result, part.popleft(), address))
@@ -202,8 +202,8 @@ class DaskWorkers:
 
     def unpacked(self, done: Iterable[Brought], *, alone: bool) -> Iterator[Any]:
         """Yield the outcomes in the form of a local worker's."""
-        for result, errand, address in done:
-            ran = {"worker": address, "lost": errand.lost}
+        for result, item, address in done:
+            ran = {"worker": address, "lost": item.lost}
             ran |= {name: self.membership.fact(address, name) for name in ("host", "machine")}
             if isinstance(result, DuelOutcome):
                 yield replace(result, facts={**result.facts, "dask": ran})
@@ -219,11 +219,11 @@ class DaskWorkers:
         text, files = carried
         for name, data in files.items():
             (self.folder / Path(name).name).write_bytes(data)
-        told = json.loads(text)
-        facts = told.get("facts", {})  # the remote supervisor does not know other processes
-        told["facts"] = {**facts, "alone": alone and facts.get("alone", False), "dask": ran}
-        path = outcome_path(self.folder, told["trial"]["id"])
-        path.write_text(json.dumps(told))
+        record = json.loads(text)
+        facts = record.get("facts", {})  # the remote supervisor does not know other processes
+        record["facts"] = {**facts, "alone": alone and facts.get("alone", False), "dask": ran}
+        path = outcome_path(self.folder, record["trial"]["id"])
+        path.write_text(json.dumps(record))
         return read_outcome(path)
 
     def close(self) -> None:
@@ -231,26 +231,26 @@ class DaskWorkers:
         for future in self.running:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
-        spoken = [one for one in self.membership.there if one in self.membership.known]
-        ask(self.client, CLOSING, close_here, self.name, workers=spoken, on_error="ignore")
+        answered = [one for one in self.membership.there if one in self.membership.known]
+        ask(self.client, CLOSING, close_here, self.name, workers=answered, on_error="ignore")
 
 
-def given_up(errand: Errand) -> Outcome | DuelOutcome:
-    """Return the failed outcome of an errand that is given up; the next run tries it again."""
-    told = f"{len(errand.lost)} workers were lost with it: {', '.join(errand.lost)}"
-    facts: JSON = {"dask": {"lost": errand.lost}, "failed_in": "start"}
+def given_up(item: WorkItem) -> Outcome | DuelOutcome:
+    """Return the failed outcome of an item that is given up; the next run repeats it."""
+    message = f"{len(item.lost)} workers were lost with it: {', '.join(item.lost)}"
+    facts: JSON = {"dask": {"lost": item.lost}, "failed_in": "start"}
     now = utc_now()
     end: dict[str, Any] = {"facts": facts, "started": now, "ended": now}
-    end["failure"] = Failure(LOST, told)
-    if isinstance(errand.what, Duel):
-        return DuelOutcome(errand.what, Status.CRASHED, **end)
-    return Outcome(errand.what.trials[0], Status.CRASHED, **end)
+    end["failure"] = Failure(LOST, message)
+    if isinstance(item.what, Duel):
+        return DuelOutcome(item.what, Status.CRASHED, **end)
+    return Outcome(item.what.trials[0], Status.CRASHED, **end)
 
 
 def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:
     """Return the result of ``client.run``, or None after ``seconds``.
 
-    A worker that hangs keeps its connection, so ``client.run`` alone could wait for ever.
+    A worker that hangs keeps its connection, so ``client.run`` alone could wait indefinitely.
     """
     found: list[Any] = []
 

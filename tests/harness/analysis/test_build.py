@@ -229,7 +229,7 @@ def test_labels_without_probabilities_give_a_notice(fake, registry):
         fake.add(trial("ours", "blobs", fold), arrays, dict(outcome.facts))
     result = of(fake.view(registry), "ours", "theirs", "blobs")
     assert result.verdict == "worse"
-    assert any(note.startswith("ours gives no probabilities") for note in result.notes)
+    assert any(note.startswith("ours returns only the probabilities") for note in result.notes)
     assert not any("theirs gives" in note for note in result.notes)
 
 
@@ -243,7 +243,7 @@ def test_given_and_holdout_splits(fake, registry):
             fake.add(made, arrays)
     view = fake.view(registry)
     given = of(view, "ours", "theirs", "given")
-    assert "names its own test rows" in given.advice
+    assert "has fixed test rows" in given.advice
     assert of(view, "ours", "theirs", "holdout").splits == 2
 
 

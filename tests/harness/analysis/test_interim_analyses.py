@@ -7,7 +7,7 @@ import pytest
 
 from harness.analysis.interim_analysis import INTERIM_LAUNCHES, half_width, stop_reason
 from harness.analysis.run_view import Interval
-from harness.analysis.speed import LOOK_LEVEL, speeds_of
+from harness.analysis.speed import INTERIM_LEVEL, speeds_of
 from harness.analysis.stats import signed_rank_cdf, signed_rank_trim
 from harness.core.model import (
     Block,
@@ -32,7 +32,7 @@ def misses(x):
         ranks = np.abs(part).argsort(axis=1).argsort(axis=1) + 1
         positive = (ranks * (part > 0)).sum(axis=1)
         least = np.minimum(positive, n * (n + 1) // 2 - positive)
-        missed.append(least <= signed_rank_trim(n, LOOK_LEVEL)[0])
+        missed.append(least <= signed_rank_trim(n, INTERIM_LEVEL)[0])
     return np.array(missed)
 
 
@@ -127,7 +127,7 @@ def test_reported_interval_is_adjusted_for_interim_analyses():
     outcome = DuelOutcome(duel(claim=1.0), Status.DONE, tuple(result), facts={"stopped": "why"})
     fixed = DuelOutcome(duel(), Status.DONE, tuple(result))
     (looked,), (plain,) = speeds_of(outcome), speeds_of(fixed)
-    assert looked.ratio.level >= LOOK_LEVEL > plain.ratio.level >= 0.95
+    assert looked.ratio.level >= INTERIM_LEVEL > plain.ratio.level >= 0.95
     assert looked.ratio.low < plain.ratio.low
     assert looked.ratio.high > plain.ratio.high
     assert "why" in looked.notes

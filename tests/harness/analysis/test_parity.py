@@ -340,7 +340,7 @@ def test_without_rules_the_stored_gains_are_reported():
     ):
         (first,) = compare(with_gain(2.0), with_gain(other, 1), STEP).differences
         assert (first.cause, first.gains) == (cause, ())
-        assert "has no reference library" in first.no_gains
+        assert "without a reference library" in first.no_gains
         assert first.sentence.endswith(f"{words}.")
     (first,) = compare(Side(stump(), "a"), Side(stump(feature=1), "b"), STEP).differences
     assert first.cause == ""
@@ -348,7 +348,7 @@ def test_without_rules_the_stored_gains_are_reported():
 
 
 def test_rows_of_wrong_width_are_refused():
-    with pytest.raises(DataError, match="know 2 columns and the training rows have 3"):
+    with pytest.raises(DataError, match="have 2 columns but the training rows have 3"):
         compare(Side(stump(), "a"), Side(stump(), "b"), Training(np.zeros((4, 3)), np.zeros(4)))
 
 

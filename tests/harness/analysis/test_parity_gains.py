@@ -80,10 +80,10 @@ def test_gain_parameters_are_used(name, task, params):
         ("sklearn.decision_tree", {"class_weight": "balanced"}, "with class_weight='balanced'"),
         ("sklearn.gradient_boosting", {"subsample": 0.5}, "with subsample=0.5"),
         ("xgboost.hist", {"objective": "reg:absoluteerror"}, "with objective='reg:absoluteerror'"),
-        ("xgboost.hist", {"num_parallel_tree": 2}, "not one tree an output"),
+        ("xgboost.hist", {"num_parallel_tree": 2}, "not have one tree per output"),
         ("lightgbm.gbdt", {"bagging_freq": 1}, "with subsample_freq=1"),
         ("mine.unknown", {}, "mine.unknown has no rule"),
-        ("", {}, "has no reference library"),
+        ("", {}, "without a reference library"),
     ],
 )
 def test_unsupported_parameters_give_the_reason(name, params, reason):

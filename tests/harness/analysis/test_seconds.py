@@ -50,4 +50,4 @@ def test_excluded_trials_are_reported():
     assert left_out({}) == left_out({"a": 7}) == ""
     message = left_out({"a": 1200, "b": 2, "c": 1})
     assert message.startswith("Times are those of 1,200 trials on machine a; 3 on 2 other kinds")
-    assert "not written down" in left_out({"": 2, "b": 1})
+    assert "unrecorded machine" in left_out({"": 2, "b": 1})

@@ -70,7 +70,7 @@ def test_three_folds_of_a_tiny_dataset_are_never_equivalent():
     undecided = [v.advice for v in results if v.verdict == "inconclusive"]
     assert len(undecided) > 50  # the others are the false alarms allowed by 95 %
     assert all(re.search(r"should decide|test rows a split \(it has 10\)", a) for a in undecided)
-    assert sum(a.startswith("repeats cannot decide this set") for a in undecided) > 30
+    assert sum(a.startswith("repeats cannot decide this dataset") for a in undecided) > 30
 
 
 def test_false_verdicts_are_as_rare_as_their_levels():
@@ -171,11 +171,11 @@ def test_difference_constant_up_to_rounding_has_zero_width():
 def test_one_split_is_no_evidence():
     verdict = judge(evidence([0.3]))
     assert verdict.verdict == "inconclusive"
-    assert "ask for 5 or more" in verdict.advice
+    assert "use 5 or more" in verdict.advice
     assert verdict.difference.high == math.inf
     assert verdict.posterior is None
     given = judge(evidence([0.3], repeat=0))
-    assert "names its own test rows" in given.advice
+    assert "has fixed test rows" in given.advice
     identical = judge(evidence([0.0], identical=True))
     assert identical.verdict == "inconclusive"
     assert identical.notes == ("identical predictions on its one split",)

@@ -279,7 +279,7 @@ def test_too_few_splits_are_found() -> None:
     models = Model("a", [0.40, 0.44, 0.42]), TUNED_ON_THREE
     assert findings_of_models(*models, splits=3)["RUN013"].evidence["splits"] == 3
     one = findings_of_models(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
-    assert one.sentence.startswith("one split cannot tell")
+    assert one.sentence.startswith("one split cannot distinguish")
 
 
 def test_columns_whose_shuffling_changes_nothing_are_found() -> None:

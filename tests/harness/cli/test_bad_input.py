@@ -39,7 +39,7 @@ def run_on(folder, content, *more, name="mine.csv", target="y"):
         (["run", "--threads", "0"], "run.threads"),
         (["run", "--executor", "loacl"], "did you mean 'local'?"),
         (["run", "--executor", "loacl", "--dry-run"], "did you mean 'local'?"),
-        (["run", "--timeout", "soon"], "with run.timeout as asked for: 1 mistake"),
+        (["run", "--timeout", "soon"], "with run.timeout as requested: 1 mistake"),
         (["run", "--plugin", "absent.py"], "no plugin file"),
         (["run", "--target", "y"], "--data FILE"),
         (["run", "--data", "mine.csv"], "--target COLUMN"),

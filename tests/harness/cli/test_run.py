@@ -99,9 +99,9 @@ def test_dry_run_writes_nothing_and_reports_stored_trials(walked):
     done = run_command(folder, *plain, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "0 of 2 trials to run" in done.stdout
-    assert "threads are asked for" not in done.stdout
+    assert "threads are requested" not in done.stdout
     many = run_command(folder, *plain, "--dry-run", "--threads", "1000")
-    assert "warning: 1,000 threads are asked for, and this process may use" in many.stdout
+    assert "warning: 1,000 threads are requested, but this process may use" in many.stdout
     assert (folder / "results" / "harness.db").read_bytes() == before
 
 

@@ -145,11 +145,14 @@ def test_errors_in_listeners_skips_and_references_are_reported(call):
     assert {o.failure.message for o in failed} == {reason}
     assert "in fails" in failed[0].failure.detail
     assert json.loads(out)["outcomes"] == {"failed": 2, "done": 8}
-    assert "note: lost answers to unknown algorithm 'sklearn.decision_tre': did you mean" in err
+    assert (
+        "note: lost has as reference the unknown algorithm 'sklearn.decision_tre': did you mean"
+        in err
+    )
     _, out, _ = call("list", "plugins", "--json")
     notes = [p["note"] for p in json.loads(out)["plugins"] if p["note"]]
     assert len(notes) == 1
-    assert notes[0].startswith("lost answers to unknown algorithm")
+    assert notes[0].startswith("lost has as reference the unknown algorithm")
 
 
 def test_reports_in_every_format_show_parity_levels_and_gates(call, place):

@@ -131,16 +131,16 @@ class Misshapen(Correct):
 
 FAULTY = {
     Drifting: ("the same seed gives the same bits", "off"),
-    Scribbling: ("what is given is left as it was", "X of training was written to"),
+    Scribbling: ("inputs are not modified", "X of training was modified"),
     Chatty: ("nothing is printed", "[1] training"),
-    Deaf: ("heavier rows pull predictions towards them", "are weights passed on?"),
-    Lazy: ("predictions are better than a constant", "a constant's"),
-    Stale: ("one row is predicted as in the batch", "predict_one differs"),
-    Bragging: ("exported trees predict what it predicts", "the exported ensemble differs"),
-    Torn: ("the number of threads changes no bit", "training with 2 threads"),
-    Narrow: ("one training row is enough, or refused with a reason", "ends in IndexError"),
-    Stumbling: ("a constant target is learnt, or refused with a reason", "ends in TypeError"),
-    Misshapen: ("predictions have the promised form", "shape (60, 1), not (60,)"),
+    Deaf: ("rows with larger weights count more", "are weights passed on?"),
+    Lazy: ("predictions are better than a constant", "that of a constant"),
+    Stale: ("predict_one agrees with predict", "predict_one differs"),
+    Bragging: ("exported trees give the same predictions", "the exported ensemble differs"),
+    Torn: ("the number of threads does not change the result", "training with 2 threads"),
+    Narrow: ("one training row is enough, or rejected with a reason", "raises IndexError"),
+    Stumbling: ("a constant target is learnt, or rejected with a reason", "raises TypeError"),
+    Misshapen: ("predictions have the right shape, dtype and range", "shape (60, 1), not (60,)"),
 }
 
 
@@ -200,7 +200,7 @@ def test_crash_and_hang_are_findings_and_checks_continue(tmp_path):
     plugin.write_text(PLUGIN)
     results = {f.check: f for f in check_supervised("crashing", [plugin], timeout=3.0)}
     assert len(results) == len(OF_ALGORITHMS)
-    one_row = results["one training row is enough, or refused with a reason"]
+    one_row = results["one training row is enough, or rejected with a reason"]
     assert one_row.state == "failed"
     assert "SIGSEGV" in one_row.message
     assert "crashing.py" in one_row.message
@@ -216,5 +216,5 @@ def test_command_returns_its_exit_code(tmp_path, capsys, monkeypatch):
     assert main() == 1
     data = json.loads(capsys.readouterr().out)
     claim = data["findings"]["algorithm"][-1]
-    assert (claim["check"], claim["state"]) == ("it reaches the rung that it claims", "failed")
+    assert (claim["check"], claim["state"]) == ("it reaches the claimed parity level", "failed")
     assert "claims L3" in claim["message"]

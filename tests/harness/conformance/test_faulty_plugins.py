@@ -57,11 +57,15 @@ DATASET = Dataset(
 )
 SHARED = rows()
 COUNT = itertools.count()
-AS_DECLARED = "the rows are what it declares"
-TARGET = "the target and what goes with each row are as its task wants them"
+AS_DECLARED = "the rows match the declaration"
+TARGET = "the target, weights and groups fit the task"
 OF_ROWS = {
     "drifts": (lambda: rows(next(COUNT)), "every load gives the same rows", "seeded"),
-    "shares": (lambda: SHARED, "what is written into the rows is in no later load", "give a copy"),
+    "shares": (
+        lambda: SHARED,
+        "rows changed by a caller do not appear in a later load",
+        "return a copy",
+    ),
     "array": (lambda: rows().X, AS_DECLARED, "a DataFrame, not a harness.Table"),
     "strings": (
         lambda: replace(rows(), X=rows().X.astype({"c": object})),
@@ -82,7 +86,7 @@ OF_WORDS = {
     "digest": ({"digest": "v1"}, "the declaration is complete", "not the 64 hex digits"),
     "silent": ({"summary": ""}, "the declaration is complete", "summary is empty"),
     "classes": ({"n_classes": 0}, "the declaration is complete", "n_classes is 0"),
-    "larger": ({"rows": 61}, AS_DECLARED, "X is (60, 3), and (61, 3) is declared"),
+    "larger": ({"rows": 61}, AS_DECLARED, "X has shape (60, 3), but (61, 3) is declared"),
     "weighted": ({"weighted": True}, AS_DECLARED, "weighted is declared as True and is False"),
 }
 
@@ -130,21 +134,25 @@ def raising(p):
     return absolute(p)
 
 
-WEIGHT = "a weight counts rows: 2 is the row twice, 0 is no row, and equal ones are none"
-PLAIN = "it gives a plain number, the same every time"
+WEIGHT = "weights count rows: 2 is the row twice, 0 is no row, equal ones change nothing"
+PLAIN = "it returns a float, the same every time"
 METRICS = {
     "upside down": ({"lower_is_better": False}, "better predictions score better", "higher is be"),
-    "deaf": ({"score": lambda p: absolute(replace(p, weight=None))}, WEIGHT, "weighing 0, 1 and 2"),
-    "sums": ({"score": lambda p: absolute(p) * len(p.y)}, WEIGHT, "weighing 0, 1 and 2"),
+    "deaf": (
+        {"score": lambda p: absolute(replace(p, weight=None))},
+        WEIGHT,
+        "of weights 0, 1 and 2",
+    ),
+    "sums": ({"score": lambda p: absolute(p) * len(p.y)}, WEIGHT, "of weights 0, 1 and 2"),
     "first": (
         {"score": lambda p: abs(float(p.output[0] - p.y[0]))},
-        "the order of the rows changes nothing",
+        "the order of the rows does not matter",
         "in another order",
     ),
-    "scribbling": ({"score": scribbling}, "what it is given is left", "output was written to"),
+    "scribbling": ({"score": scribbling}, "inputs are not modified", "output was modified"),
     "drawing": ({"score": drawing}, PLAIN, "and then"),
     "array": ({"score": lambda p: np.abs(p.output - p.y)}, PLAIN, "a ndarray, not a float"),
-    "raising": ({"score": raising}, "where it is undefined it is NaN", "one row"),
+    "raising": ({"score": raising}, "an undefined score is NaN", "one row"),
     "silent": ({"summary": ""}, "the declaration is complete", "summary is empty"),
 }
 
@@ -204,10 +212,14 @@ def ticking(page):
 
 SECTION = Section("made", "Made", 10, shown)
 SECTIONS = {
-    "needy": ({"build": needy}, "it is built of an empty run", "IndexError"),
-    "dividing": ({"build": dividing}, "it is built of a run with hostile names", ""),
-    "text": ({"build": lambda _: "<p>"}, "it is built of a run of one trial", "not a reports.Frag"),
-    "raw": ({"build": raw}, "names are shown as text", "a name became markup"),
+    "needy": ({"build": needy}, "it can be built for an empty run", "IndexError"),
+    "dividing": ({"build": dividing}, "it can be built for a run with hostile names", ""),
+    "text": (
+        {"build": lambda _: "<p>"},
+        "it can be built for a run of one trial",
+        "not a reports.Frag",
+    ),
+    "raw": ({"build": raw}, "markup in names is escaped", "markup in a name was not escaped"),
     "ticking": ({"build": ticking}, "the same run gives the same section", "differ"),
     "untitled": ({"title": " "}, "the declaration is complete", "title is empty"),
 }
@@ -293,17 +305,17 @@ class Deaf:
 
 
 EXECUTOR = Executor("made", honest, "for a test")
-ONCE = "every trial of every job is run once, and its outcome told as it was"
+ONCE = "every trial is run once, and its outcome is returned unchanged"
 EXECUTORS = {
-    twice: (ONCE, "it began"),
-    last_lost: (ONCE, "it began"),
-    edited: (ONCE, "not as supervise gave it"),
-    backwards: ("the trials of a job are told in their order", "where the job has"),
-    timid: ("a trial that fails costs no other", "1 trials of 6"),
-    needs_one: ("no job is no work", "IndexError"),
-    swallowing: ("what supervise raises reaches the caller", "as if all were well"),
-    crowded: ("timed trials run alone", "ran at once"),
-    Deaf: ("a caller that stops early is obeyed", "after the caller had stopped"),
+    twice: (ONCE, "it started"),
+    last_lost: (ONCE, "it started"),
+    edited: (ONCE, "differs from the one that supervise returned"),
+    backwards: ("outcomes of a job keep the order of its trials", "the order in the job"),
+    timid: ("a failed trial does not stop the others", "1 of 6"),
+    needs_one: ("without jobs nothing is run", "IndexError"),
+    swallowing: ("an exception of supervise reaches the caller", "ended without an exception"),
+    crowded: ("timed trials run alone", "ran at the same time"),
+    Deaf: ("no trial starts after the caller stops", "after the caller had stopped"),
 }
 
 

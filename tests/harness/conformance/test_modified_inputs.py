@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeRegressor
 
 from harness import Accepts, Algorithm, Task
-from harness.conformance.inputs import no_mutation, taken
+from harness.conformance.inputs import native_kinds, no_mutation
 from harness.conformance.subject import Subject
 
 EVERYTHING = Accepts(missing=True, categorical=True, sparse=True)
@@ -111,15 +111,15 @@ class Staging(Clean):
 
 
 WRITERS = {
-    Imputing: "X of training, with missing values, was written to",
-    FillingFrames: "X of predict, with missing and categorical values, was written to",
-    Recoding: "X of training, with categorical values, was written to",
-    Scaling: "X of predict, with sparse values, was written to",
-    Pruning: "X of training, with sparse values, was written to",
-    Weighing: "weight was written to",
-    Centring: "y was written to",
-    OneByOne: "X of predict_one was written to",
-    Staging: "X of staged was written to",
+    Imputing: "X of training, with missing values, was modified",
+    FillingFrames: "X of predict, with missing and categorical values, was modified",
+    Recoding: "X of training, with categorical values, was modified",
+    Scaling: "X of predict, with sparse values, was modified",
+    Pruning: "X of training, with sparse values, was modified",
+    Weighing: "weight was modified",
+    Centring: "y was modified",
+    OneByOne: "X of predict_one was modified",
+    Staging: "X of staged was modified",
 }
 
 
@@ -144,11 +144,11 @@ def test_unsupported_table_is_not_tried(writer):
 
 
 def test_tables_are_those_the_algorithm_accepts():
-    assert taken(Accepts()) == [{}]
-    assert taken(Accepts(missing=True)) == [{}, {"missing": True}]
-    assert taken(Accepts(categorical=True, sparse=True)) == [
+    assert native_kinds(Accepts()) == [{}]
+    assert native_kinds(Accepts(missing=True)) == [{}, {"missing": True}]
+    assert native_kinds(Accepts(categorical=True, sparse=True)) == [
         {},
         {"categorical": True},
         {"sparse": True},
     ]
-    assert {"missing": True, "categorical": True} in taken(EVERYTHING)
+    assert {"missing": True, "categorical": True} in native_kinds(EVERYTHING)

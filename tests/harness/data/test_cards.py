@@ -183,7 +183,7 @@ def test_card_cannot_take_the_name_of_a_shipped_one(folder):
     text = (folder / "iris.toml").read_text().replace('name = "wine"', 'name = "iris"')
     (folder / "iris.toml").write_text(text)
     assert resolve("iris", registry()).rows == 150
-    assert "takes the name of" in fault_of("iris")
+    assert "has the same name as" in fault_of("iris")
 
 
 def test_user_card_reads_a_file_beside_it(folder):

@@ -169,13 +169,13 @@ def test_redirect_to_another_address_is_refused(tmp_path, served, path):
     data = json.loads(served[f"{API}/7"])
     data["data_set_description"]["url"] = f"https://openml.org{path}"
     served[f"{API}/7"] = json.dumps(data).encode()
-    with pytest.raises(DataError, match="odd address"):
+    with pytest.raises(DataError, match="invalid address"):
         table_of(dataset_of())
 
 
 def test_unknown_openml_id_is_reported(served):
     served.pop(f"{API}/7")
-    with pytest.raises(DataError, match="OpenML knows nothing of number 7: Unknown dataset"):
+    with pytest.raises(DataError, match="OpenML has no dataset 7: Unknown dataset"):
         table_of(dataset_of())
 
 

@@ -69,7 +69,7 @@ def test_unpinned_file_is_pinned_at_the_first_fetch(tmp_path, served):
     path = remote.download(URL, "", "mine")
     assert remote.pin_of(URL) == SHA
     path.write_bytes(CONTENT + b"4,u,no\n")
-    with pytest.raises(DataError, match=f"not {SHA[:16]}.* as it must"):
+    with pytest.raises(DataError, match=f"not the expected {SHA[:16]}.*;"):
         remote.download(URL, "", "mine")
     path.unlink()
     served[URL] = CONTENT + b"5,u,no\n"
@@ -140,7 +140,7 @@ def test_missing_network_gives_alternatives(served):
 
 def test_offline_uses_no_network(served, monkeypatch):
     monkeypatch.setenv("HARNESS_OFFLINE", "1")
-    with pytest.raises(DataError, match="HARNESS_OFFLINE forbids"):
+    with pytest.raises(DataError, match="HARNESS_OFFLINE disables"):
         remote.download(URL, SHA, "mine")
     assert served["asked"] == []
 
@@ -189,7 +189,7 @@ def test_damaged_pins_are_reported_and_kept(tmp_path, served, content):
     remote.download(URL, "", "mine")
     pins = tmp_path / "cache/pins.json"
     pins.write_bytes(content)
-    with pytest.raises(DataError, match=r"pins\.json cannot be read.*put it back, or delete it"):
+    with pytest.raises(DataError, match=r"pins\.json cannot be read.*restore it, or delete it"):
         remote.download(URL, "", "mine")
     assert pins.read_bytes() == content, "nothing is lost by looking"
     assert remote.download(URL, SHA, "mine").is_file(), "whoever has a checksum needs no pin"

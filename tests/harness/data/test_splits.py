@@ -142,7 +142,7 @@ def test_given_test_rows():
     [
         (Split("given"), table_of(np.arange(9.0)), "names no test rows"),
         (Split("given"), table_of(np.arange(9.0), test_rows=np.ones(9, bool)), "no row to train"),
-        (Split("kfold", 10), table_of(np.arange(9.0)), "9 rows cannot be parted into 10"),
+        (Split("kfold", 10), table_of(np.arange(9.0)), "9 rows cannot be divided into 10"),
         (Split("kfold", 4), table_of(np.arange(9.0), np.arange(9) % 3), "3 groups cannot"),
         (Split("holdout"), table_of(np.arange(9.0), np.zeros(9, int)), "1 groups cannot"),
     ],

@@ -100,7 +100,7 @@ def test_file_changing_while_read_is_refused(tmp_path, monkeypatch):
 def test_special_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(DataError, match="no regular file"):
+        with pytest.raises(DataError, match="not a regular file"):
             sha256_of(type(tmp_path)(path))
 
 

@@ -110,7 +110,7 @@ def test_rows_without_a_label_are_left_out_only_if_the_card_says_so(tmp_path):
         (TOPICS + b"CCAT 5 0\n", r"1\.gz has 1 line other .* such as 'CCAT 5 0'"),
         (TOPICS + b"CCAT 9007199254740993 1\n", r"1\.gz has 1 line other than topic, id"),
         (TOPICS + b"\xff 5 1\n", r"1\.gz is not UTF-8: line 11 holds byte 0xff"),
-        (b"\n", r"1\.gz holds no table"),
+        (b"\n", r"1\.gz has no table"),
         (b"XCAT 2286 1\n", "no row has a usable target 'label'"),
         (b"CCAT 2286 1\n", "one class only"),
     ],
@@ -123,7 +123,7 @@ def test_broken_topic_file_is_reported_in_one_line(tmp_path, topics, message):
 
 @pytest.mark.parametrize("number", [b"0.5", b"nan", b"inf", b"9007199254740992"])
 def test_number_that_is_no_id_is_refused(tmp_path, number):
-    with pytest.raises(DataError, match=r"1\.gz: .* in front of a row is no id"):
+    with pytest.raises(DataError, match=r"1\.gz: .* in front of a row is not an id"):
         loaded(tmp_path, ROWS, number + b" 1:1\n", TOPICS)
 
 

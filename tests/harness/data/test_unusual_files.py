@@ -61,13 +61,13 @@ def test_numeric_looking_text_is_reported(tmp_path, shape):
     rows = "".join(f'"{shape.format(i + 1)}",{i / 7},{i % 2}\n' for i in range(30))
     table, message = read(tmp_path, "a,b,y\n" + rows)
     assert table.X["a"].dtype == "category"
-    assert f"'a' is text, though it looks like numbers, such as '{shape.format(1)}'" in message
+    assert f"'a' is text, although its values are numbers, such as '{shape.format(1)}'" in message
 
 
 def test_few_codes_and_dates_are_not_numeric_text(tmp_path):
     rows = "".join(f"{i % 5}%,2020-01-{i + 1:02d},{i % 2}\n" for i in range(28))
     _, message = read(tmp_path, "a,b,y\n" + rows)
-    assert "looks like numbers" not in message
+    assert "its values are numbers" not in message
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
@@ -87,5 +87,5 @@ def test_arff_with_dates_reports_the_unsupported_type(tmp_path):
 def test_infinity_is_no_category(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("c,y\n1,0\ninf,1\n2,0\n-inf,1\n")
-    with pytest.raises(DataError, match=r"the column 'c' is infinite in 2 rows.*no category"):
+    with pytest.raises(DataError, match=r"the column 'c' is infinite in 2 rows.*not a category"):
         dataset_from_file(path, "y", categorical=("c",))

@@ -22,7 +22,7 @@ from harness.executors.dask import connected, run_dask, run_duels_dask
 from harness.executors.dask_cluster import workers as _dask_crew
 from harness.executors.dask_cluster.membership import ClusterError
 from harness.executors.dask_cluster.workers import DaskWorkers, given_up, parts_of
-from harness.planning.reuse import may_end_otherwise
+from harness.planning.reuse import may_succeed_now
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -130,14 +130,14 @@ def test_trial_losing_every_worker_fails_alone_and_is_retried():
     workers, _ = dask_workers_with(parts_of(job({}, {}, {})), ("a", "one"))
     ended = []
     for _ in range(_dask_crew.ATTEMPTS):
-        workers.hand_out(["a"], alone=False)
+        workers.submit_next(["a"], alone=False)
         (future,) = workers.running
         ended += workers.give_up_lost([])
         assert future.is_cancelled
     (lost,) = ended
     assert (lost.status, lost.failure.kind) == (Status.CRASHED, "WorkerLost")
     assert lost.facts["dask"]["lost"] == ["a"] * 3
-    assert may_end_otherwise(lost.status, lost.facts, job().limits)
+    assert may_succeed_now(lost.status, lost.facts, job().limits)
     (left,) = workers.waiting
     assert [errand.lost for errand in left] == [[], []]
 
@@ -145,9 +145,9 @@ def test_trial_losing_every_worker_fails_alone_and_is_retried():
 def test_missing_result_is_computed_by_another_worker(monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"), ("b", "two"))
-    workers.hand_out(["a"], alone=False)
+    workers.submit_next(["a"], alone=False)
     assert workers.take_done([]) == []
-    workers.hand_out(["b"], alone=False)
+    workers.submit_next(["b"], alone=False)
     assert handed == ["a", "b"]
     assert workers.assigned["b"][0].lost == ["a"]
 
@@ -157,32 +157,32 @@ def test_worker_with_a_missing_result_is_unused_until_it_is_gone(monkeypatch, al
     """Otherwise a killed worker would use up all attempts before the scheduler notices."""
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     workers, handed = dask_workers_with(parts_of(job({}, {})), ("a", "one"))
-    workers.hand_out(["a"], alone=alone)
+    workers.submit_next(["a"], alone=alone)
     assert workers.take_done([]) == []
     for _ in range(_dask_crew.ATTEMPTS):
         workers.wake(["a"])
-        workers.hand_out(["a"], alone=alone)
+        workers.submit_next(["a"], alone=alone)
     assert handed == ["a"]
     workers.wake([])  # gone
-    workers.hand_out(["a"], alone=alone)  # a new one, at the same address
+    workers.submit_next(["a"], alone=alone)  # a new one, at the same address
     assert handed == ["a", "a"]
     assert workers.take_done([]) == []
     workers.resting = dict.fromkeys(workers.resting, 0.0)  # their time is over
     workers.wake(["a"])  # still there: it was slow
-    workers.hand_out(["a"], alone=alone)
+    workers.submit_next(["a"], alone=alone)
     assert handed == ["a"] * 3
 
 
 def test_timed_work_shares_its_host_with_nothing():
     parts = parts_of(job({}, {})) + parts_of(job({}))
     workers, handed = dask_workers_with(parts, ("b", "one"), ("c", "two"))
-    workers.hand_out(["b"], alone=True)
+    workers.submit_next(["b"], alone=True)
     workers.membership.known["a"] = workers.membership.known[
         "b"
     ]  # came later, and is the first of its host now
-    workers.hand_out(["a", "b"], alone=True)
+    workers.submit_next(["a", "b"], alone=True)
     assert handed == ["b"]
-    workers.hand_out(["a", "b", "c"], alone=True)
+    workers.submit_next(["a", "b", "c"], alone=True)
     assert handed == ["b", "c"]
 
 
@@ -207,7 +207,7 @@ def test_duels_without_a_suitable_worker_run_locally(cluster, monkeypatch):
     options = {"scheduler": cluster.scheduler_address}
     assert list(run_duels_dask([expected], here, options)) == ["fought"]
     monkeypatch.undo()
-    lost = given_up(_dask_crew.Errand(expected, ["x"] * 3))
+    lost = given_up(_dask_crew.WorkItem(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     assert list(run_duels_dask([expected], here, options)) == ["fought"]
     assert messages == [expected] * 3
@@ -222,7 +222,7 @@ def test_duel_with_lost_workers_has_this_host_alone(cluster, monkeypatch):
         yield
         held.pop()
 
-    lost = given_up(_dask_crew.Errand(expected, ["x"] * 3))
+    lost = given_up(_dask_crew.WorkItem(expected, ["x"] * 3))
     monkeypatch.setattr(DaskWorkers, "run", lambda *_, **__: iter([lost]))
     monkeypatch.setattr(dask, "on_this_host", lock)
     options = {"scheduler": cluster.scheduler_address}
@@ -245,7 +245,7 @@ def test_lost_scheduler_is_reported(monkeypatch):
         )
         assert next(result).status is Status.DONE
         own.close()
-        with pytest.raises(ClusterError, match=r"has gone.*run again"):
+        with pytest.raises(ClusterError, match=r"is lost.*run again"):
             list(result)
 
 

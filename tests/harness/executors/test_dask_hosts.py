@@ -31,7 +31,7 @@ class HostUser(threading.Thread):
 
     def run(self):
         try:
-            with on_this_host(alone=self.alone, wanted=self.wanted):
+            with on_this_host(alone=self.alone, keep_waiting=self.wanted):
                 self.there.set()
                 self.leave.wait(10.0)
         except GivenUpError:

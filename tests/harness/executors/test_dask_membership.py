@@ -21,8 +21,8 @@ from harness.executors.dask_cluster import membership, process_facts
 from harness.executors.dask_cluster.membership import (
     ClusterError,
     Membership,
-    is_there,
-    refuse_unlike,
+    check_versions,
+    has_answered,
 )
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -125,29 +125,29 @@ def test_workers_of_this_machine_type_are_awaited_for_a_limited_time(
 ):
     monkeypatch.setattr(membership, "ANSWERING", 0.5)
     other = {**facts(), "machine": "another"}
-    assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).like() == ["b"]
-    assert Membership(cluster_that_says(a=[other]), ()).like() == []
-    assert Membership(cluster_that_says(a=[other], b=[]), ()).like() == []
+    assert Membership(cluster_that_says(a=[other], b=[facts()]), ()).same_hardware() == ["b"]
+    assert Membership(cluster_that_says(a=[other]), ()).same_hardware() == []
+    assert Membership(cluster_that_says(a=[other], b=[]), ()).same_hardware() == []
     gone = SimpleNamespace(nthreads=lambda: (_ for _ in ()).throw(OSError()))
     with pytest.raises(ClusterError, match="has gone"):
-        Membership(gone, ()).like()
+        Membership(gone, ()).same_hardware()
 
 
 def test_worker_that_cannot_run_trials_is_reported():
-    assert not is_there("a", ConnectionResetError())
+    assert not has_answered("a", ConnectionResetError())
     with pytest.raises(ConfigError, match=r"the worker a cannot run trials: .*harness"):
-        is_there("a", ModuleNotFoundError("No module named 'harness'"))
+        has_answered("a", ModuleNotFoundError("No module named 'harness'"))
 
 
 def test_every_version_difference_is_listed():
     options = {"versions": {"numpy": "2.4", "numba": "0.68"}}
     answers = {"tcp://a": {"versions": {"numpy": "2.3"}}, "tcp://b": options}
     with pytest.raises(ConfigError) as error:
-        refuse_unlike(options, answers)
+        check_versions(options, answers)
     assert "numpy is 2.3 at tcp://a, and 2.4 here" in str(error.value)
     assert "numba is missing at tcp://a" in str(error.value)
     assert "tcp://b" not in str(error.value)
-    refuse_unlike(options, {"tcp://b": options})
+    check_versions(options, {"tcp://b": options})
 
 
 def test_all_differing_workers_are_reported_at_once(cluster_that_says, monkeypatch):

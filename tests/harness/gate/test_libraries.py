@@ -127,7 +127,7 @@ def test_environment_name_depends_on_all_its_inputs(tmp_path, monkeypatch):
         environment_name(one, source),
         environment_name(one, None),
         environment_name(one, Source(("scipy",))),
-        environment_name(one, Source(("numpy",), wanted="more")),
+        environment_name(one, Source(("numpy",), libraries="more")),
         environment_name(tree(tmp_path / "two", more=REACHED), source),
         environment_name(tree(tmp_path / "three", lock="numpy==2.4\n"), source),
     ]
@@ -252,13 +252,13 @@ def site(tmp_path, monkeypatch):
 
 def test_checkout_is_installed_from_its_folder():
     source = running_harness()
-    assert (source.asked, source.files) == (("--editable", str(ROOT)), {})
-    assert source.wanted == module.wanted_libraries(ROOT)
+    assert (source.packages, source.files) == (("--editable", str(ROOT)), {})
+    assert source.libraries == module.libraries_digest(ROOT)
 
 
 def test_installed_harness_is_copied_and_never_requested_by_name(site):
     source = running_harness(site)
-    assert source.asked == ("filelock>=3",)
+    assert source.packages == ("filelock>=3",)
     info = "tree_harness-0.1.0.dist-info"
     assert set(source.files) == {*FILES, f"{info}/METADATA", f"{info}/RECORD"}
     assert source.files[FILES[0]] == site / FILES[0]
@@ -269,14 +269,14 @@ def test_harness_without_installation_leaves_the_gate_undecided(site, tmp_path, 
         running_harness(tmp_path)  # the distribution is another one's
     assert caught.value.exit_code == 6
     (site / "tree_harness-0.1.0.dist-info/RECORD").unlink()
-    with pytest.raises(BaseError, match="no installer has listed its files"):
+    with pytest.raises(BaseError, match="no list of its files exists"):
         running_harness(site)
 
     def absent(_):
         raise PackageNotFoundError
 
     monkeypatch.setattr(module, "distribution", absent)
-    with pytest.raises(BaseError, match="it is no checkout"):
+    with pytest.raises(BaseError, match="it is not a checkout"):
         running_harness(site)
 
 
@@ -320,7 +320,7 @@ def test_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     results = {version: wheel(tmp_path / "index", version) for version in ("0.1.0", "0.2.0")}
     (site / "tree_harness-0.1.0.dist-info/METADATA").write_text(METADATA.partition("Requires")[0])
-    source = replace(running_harness(site), asked=("tree-harness",))  # as a project may
+    source = replace(running_harness(site), packages=("tree-harness",))  # as a project may
     monkeypatch.setattr(module, "running_harness", lambda: source)
     expected = tree(
         tmp_path / "wanted", lock=f"tree-harness==0.2.0 --hash=sha256:{results['0.2.0']}\n"
@@ -332,6 +332,6 @@ def test_base_gets_the_files_of_the_running_harness(site, tmp_path, monkeypatch)
     )
     done = subprocess.run([python, "-I", "-c", message], capture_output=True, text=True, check=True)
     assert done.stdout == "# harness/__init__.py\nNone\n"
-    newer = replace(source, asked=("tree-harness>=0.2",))
+    newer = replace(source, packages=("tree-harness>=0.2",))
     with pytest.raises(BaseError, match="cannot be installed"):
         module._install(expected, Path(python), newer)

@@ -21,7 +21,7 @@ def kept(tmp_path):
 
 def taken(kept, tmp_path, content):
     (tmp_path / "source").write_bytes(content)
-    return kept.take({"any": tmp_path / "source"})["any"]
+    return kept.add_files({"any": tmp_path / "source"})["any"]
 
 
 def test_arrays_of_every_plain_dtype_are_read_back(kept, tmp_path):
@@ -35,7 +35,7 @@ def test_arrays_of_every_plain_dtype_are_read_back(kept, tmp_path):
         "record": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
     }
     write_arrays(tmp_path / "all.npz", arrays)
-    result = kept.load(kept.take({"all": tmp_path / "all.npz"})["all"].sha256)
+    result = kept.load(kept.add_files({"all": tmp_path / "all.npz"})["all"].sha256)
     assert result.keys() == arrays.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(result[name], array)
@@ -49,7 +49,7 @@ def test_changed_file_is_refused_and_replaced_when_stored_again(kept, tmp_path):
     with pytest.raises(StoreError, match="were changed since; remove the file and run"):
         kept.load(stored.sha256)
     assert not kept.holds(stored)
-    kept.take({"one": tmp_path / "source", "same": tmp_path / "source"})
+    kept.add_files({"one": tmp_path / "source", "same": tmp_path / "source"})
     assert kept.holds(stored)
     assert list(kept.files()) == [path]
 
@@ -74,7 +74,7 @@ def test_link_or_pipe_is_not_followed(kept, tmp_path):
         kept.load(stored.sha256)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(StoreError, match="no regular file"):
+    with pytest.raises(StoreError, match="not a regular file"):
         kept.load(stored.sha256)
 
 
@@ -101,7 +101,7 @@ def test_decompression_bomb_is_refused_before_unpacking(kept, tmp_path, monkeypa
     many = archive({f"{i}.npy": b"" for i in range(artifacts.MAX_ARRAYS + 1)})
     with pytest.raises(StoreError, match="unpacks to more than"):
         kept.load(taken(kept, tmp_path, many).sha256)
-    with pytest.raises(StoreError, match="no regular file of at most"):
+    with pytest.raises(StoreError, match="not a regular file of at most"):
         taken(kept, tmp_path, b"0" * 10_000_001)
 
 

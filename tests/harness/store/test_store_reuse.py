@@ -8,7 +8,7 @@ import pytest
 from harness.core.model import Limits, Status, to_json
 from harness.core.progress import Progress
 from harness.measurement.tree_comparison import Comparisons, known_matches
-from harness.planning.reuse import Pins, may_end_otherwise, reusable, reusable_duels
+from harness.planning.reuse import Pins, may_succeed_now, reusable, reusable_duels
 from harness.planning.tree_comparisons import Match
 from harness.store import Store
 
@@ -65,10 +65,10 @@ def test_limits_are_those_of_each_job(stored, kit):
 
 
 def test_results_of_older_versions_without_limits_count():
-    assert not may_end_otherwise(Status.TIMEOUT, {"failed_in": "fit"}, Limits(timeout=1e6))
-    assert not may_end_otherwise(Status.OUT_OF_MEMORY, {}, Limits())
+    assert not may_succeed_now(Status.TIMEOUT, {"failed_in": "fit"}, Limits(timeout=1e6))
+    assert not may_succeed_now(Status.OUT_OF_MEMORY, {}, Limits())
     # the machine itself was too small then: there was no cap
-    assert not may_end_otherwise(
+    assert not may_succeed_now(
         Status.OUT_OF_MEMORY, {"limits": {"timeout": 1.0, "memory": 0}}, Limits(memory=1)
     )
 

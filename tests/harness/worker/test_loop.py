@@ -9,7 +9,7 @@ from jobs import PLUGIN
 
 from harness.core.errors import DataError
 from harness.worker import PROTOCOL
-from harness.worker.loop import answer, serve, told
+from harness.worker.loop import answer, failure_of, serve
 from harness.worker.state import WorkerState
 
 
@@ -28,7 +28,7 @@ def test_every_request_gets_a_reply():
 
 def test_another_protocol_version_is_refused():
     reply = answer({"v": 99, "do": "fit"}, {"fit": dict})
-    assert "source trees do not belong together" in reply["failure"]["message"]
+    assert "worker and parent run different source trees" in reply["failure"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_serve_replies_line_by_line_until_the_end():
 
 
 def test_exceptions_are_reported_briefly_in_plain_characters():
-    ours = told(DataError("the file is empty"))
+    ours = failure_of(DataError("the file is empty"))
     assert (ours.kind, ours.message, ours.detail) == ("DataError", "the file is empty", "")
-    theirs = told(ValueError("\ud800" + "x" * 100_000))
+    theirs = failure_of(ValueError("\ud800" + "x" * 100_000))
     theirs.message.encode()
     left_out = "\n[... 92,001 characters left out ...]\n"
     assert theirs.message == "?" + "x" * 3999 + left_out + "x" * 4000
-    assert told(AssertionError()).message
-    assert told(MemoryError()).kind == "MemoryError"
+    assert failure_of(AssertionError()).message
+    assert failure_of(MemoryError()).kind == "MemoryError"
 
 
 def test_worker_imports_no_library_before_it_knows_the_plugin(tmp_path):

@@ -61,8 +61,8 @@ def test_outer_test_rows_never_reach_the_inner_search():
         {TUNE: {"configurations": [{}, {"strategy": "median"}], "inner_folds": 4}},
         "native", "d", Split(folds=3, fold=1), 0, 1, "c", "t", Task.REGRESSION,
     )  # fmt: skip
-    rows = prepared_trial.cut(trial, table)
-    taken = prepared_trial.take(trial, table, rows)
+    rows = prepared_trial.split_table(trial, table)
+    taken = prepared_trial.prepare_trial(trial, table, rows)
     algorithm = Algorithm(
         "tree", estimator_adapter(lambda spec: Recording(**spec.params)), ALL_TASKS
     )

@@ -2,6 +2,6 @@
 
 import os
 
-# One thread for every case, said before numpy is imported anywhere.
+# Use one thread for every case; the variables must be set before numpy is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_name, "1")

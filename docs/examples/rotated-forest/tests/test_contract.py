@@ -1,4 +1,4 @@
-"""Every promise of the plugin contract, a test each."""
+"""One test for each rule of the plugin contract."""
 
 from harness.testing import conformance
 

@@ -64,7 +64,7 @@ def test_missing_gains_are_reported():
         value=np.zeros((3, 1)),
     )
     unknown = TreeEnsemble.join([stump], n_features=2, library="CatBoost")
-    with pytest.raises(InapplicableError, match="CatBoost exports no gains"):
+    with pytest.raises(InapplicableError, match="CatBoost does not export the gains"):
         importance.gain_importance(unknown)
 
 

@@ -54,7 +54,7 @@ def test_members_of_a_regression_predict_values():
 def test_boosting_steps_and_single_trees_are_no_members():
     X, y = load_diabetes(return_X_y=True)
     boosted = GradientBoostingRegressor(n_estimators=2).fit(X, y)
-    with pytest.raises(InapplicableError, match="steps of a sum"):
+    with pytest.raises(InapplicableError, match="terms of a sum"):
         members.member_predictions(export(boosted), X)
     alone = export(BaggingRegressor(n_estimators=1).fit(X, y))
     with pytest.raises(InapplicableError, match="single tree"):
@@ -87,7 +87,7 @@ def test_margin_equals_its_formula(table, data):
 
 
 def test_zero_weight_members_are_reported():
-    with pytest.raises(InapplicableError, match="weigh nothing"):
+    with pytest.raises(InapplicableError, match="are all zero"):
         margins.margins(np.zeros((2, 3), int), np.zeros(2), np.zeros(3, int), 2)
 
 

@@ -158,5 +158,5 @@ def test_leaves_that_are_no_numbers_in_the_library_are_told_as_such(rounds):
         np.testing.assert_array_equal(found, theirs)
         return
     assert np.isnan(theirs).any()
-    with pytest.raises(ValueError, match="has come to a leaf whose value is NaN, as the library's"):
+    with pytest.raises(ValueError, match="computed a leaf value that is NaN, as XGBoost would"):
         ours.fit(X, y)

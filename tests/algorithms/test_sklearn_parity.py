@@ -87,7 +87,7 @@ def test_classes_that_all_weigh_nothing_leave_a_node_without_rows():
 def test_a_tree_that_needs_more_room_is_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-    monkeypatch.setattr(sklearn_grower, "FIRST_ROOM", 3)
+    monkeypatch.setattr(sklearn_grower, "INITIAL_CAPACITY", 3)
     assert difference(*fit_both(DecisionTreeRegressor, X, y, random_state=0)) == ""
 
 

@@ -1,4 +1,4 @@
-"""LightGBM's choice of bin edges among distinct values: as many rows in each as there can be."""
+"""LightGBM's choice of bin edges among distinct values, for bins with about equally many rows."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 @inner_kernel
 def add_edge(low, high, edges, count):
-    """Note the number after the middle of two values, unless it is the last edge again."""
+    """Append the float after the middle of two values, unless it equals the last edge."""
     edge = np.nextafter((low + high) / 2.0, np.inf)
     if count and edge <= np.nextafter(edges[count - 1], np.inf):
         return count
@@ -17,7 +17,7 @@ def add_edge(low, high, edges, count):
 
 @inner_kernel
 def separate(values, counts, least, edges):
-    """Write an edge between values wherever a bin has rows enough; return their number."""
+    """Write an edge as soon as a bin has enough rows; return the number of edges."""
     n_edges, rows = 0, 0
     for i in range(len(values) - 1):
         rows += counts[i]
@@ -30,25 +30,25 @@ def separate(values, counts, least, edges):
 
 @kernel
 def choose_edges(values, counts, room, total, least, edges):
-    """Write the edges between bins, the last bin's end left out; return their number.
+    """Write the edges between bins, without the end of the last bin; return their number.
 
-    A value with more rows than a bin should have gets one of its own; what is left is shared
-    among the other bins, anew after each.
+    A value with at least ``total / room`` rows gets its own bin. The other bins have about equally
+    many of the remaining rows; their mean size is computed anew after each bin.
 
     Parameters
     ----------
     values : (n,) float64, ascending
-    counts : (n,) int64, rows of each
-    room : most bins
-    total : rows
-    least : fewest rows of a bin
+    counts : (n,) int64, number of rows of each value
+    room : maximum number of bins
+    total : number of rows
+    least : minimum number of rows of a bin
     edges : (room,) float64, written
     """
     n = len(values)
     if n <= room:
         return separate(values, counts, least, edges)
     room = max(min(room, total // least), 1)
-    fair = total / room  # rows of a bin; a value of as many is big
+    fair = total / room  # rows per bin; a value with at least as many is big
     others, rest = room, total
     for i in range(n):
         if counts[i] >= fair:

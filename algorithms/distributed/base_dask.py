@@ -140,7 +140,7 @@ class DaskTraining:
         self._refuse_unshared()
         tables = read_tables(eval_set, eval_sample_weight)
         if self.early_stopping_round is not None and not tables:
-            raise ValueError("early_stopping_round needs an eval_set to watch")
+            raise ValueError("early_stopping_round requires an eval_set")
         client = self._client()
         addresses = find_workers(client, self.workers)
         compare_versions(client, addresses)
@@ -172,7 +172,7 @@ class DaskTraining:
         for name in self.__dict__.get("_extra_params", ()):
             own = self._parameter_table.by_name[name].attribute
             if own:
-                raise ValueError(f"{name} is {own} here: give it by this name")
+                raise ValueError(f"{name} is named {own} here: use this name")
         defaults = self._local_class()
         for name, why in UNSHARED.items():
             value = getattr(self, name)
@@ -270,10 +270,10 @@ class DaskTraining:
     def _resume(self, job, key):
         """Set the seed and the finished rounds of the interrupted training."""
         if getattr(self, "_unfinished", None) is None:
-            raise ValueError("resume=True, and no fit of this estimator was ended early")
+            raise ValueError("resume=True, but this estimator has no interrupted fit")
         known, seed, rounds = self._unfinished
         if known != key:
-            raise ValueError("resume=True, and parameters or rows are not those of the last fit")
+            raise ValueError("resume=True, but parameters or rows differ from the last fit")
         job.seed, job.rounds = seed, rounds[: job.params.n_estimators]
 
     def _take_results(self, model, results):

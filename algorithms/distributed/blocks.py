@@ -41,7 +41,7 @@ def parts_of(X, others):
     if len(counts) > 1:
         raise ValueError(
             f"X, y and weights fall into {[len(one) for one in found]} parts: "
-            "repartition them alike"
+            "repartition them equally"
         )
     return list(zip(*found, strict=True))
 
@@ -62,7 +62,7 @@ def alike(one, X):
         one = one[:, 0]
     known = not np.isnan([*one.chunks[0], *X.chunks[0]]).any()
     if known and len(one) != len(X):
-        raise ValueError(f"X has {len(X)} rows, where y or weights have {len(one)}")
+        raise ValueError(f"X has {len(X)} rows, but y or weights have {len(one)}")
     return one.rechunk({0: X.chunks[0]}) if known else one
 
 

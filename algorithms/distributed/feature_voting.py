@@ -63,7 +63,7 @@ class VotingGrower(RankGrower):
         at, largest = state[booster_arrays.NEXT], int(state[LARGEST])
         h = int(self.leaves[at]["h"])
         totals = self.ranks.total([n_left, sums[booster_arrays.SPREAD]], "splits").tolist()
-        small, large = self.divide(*totals)
+        small, large = self.write_children(*totals)
         whole = self.held[at].copy()
         self.held[small] = sums[booster_arrays.TOTAL_G], sums[booster_arrays.TOTAL_H]
         self.held[large] = whole - self.held[small]
@@ -87,7 +87,7 @@ class VotingGrower(RankGrower):
         ]
         sums = self.ranks.add_up(blocks, (width_of(largest), width_of(h)), "histograms")
         self.scan(leaves, [share[self.ranks.rank] for share in shares], sums)
-        self.learn(small, large)
+        self.exchange_splits(small, large)
 
     def propose(self, small, large):
         """Compute each feature's gain on the rank's own rows, in each new leaf."""

@@ -195,7 +195,7 @@ class RankGrower:
             return False
         if is_last:
             total = n_left if self.by_features else int(self.ranks.total([n_left], "splits")[0])
-            self.divide(total, 0)
+            self.write_children(total, 0)
             self.new = NONE
             return True
         self.build(start, end)
@@ -212,9 +212,9 @@ class RankGrower:
             distributed_growth.LARGEST : distributed_growth.H_SMALL + 1
         ].tolist()
         sums = self.reduce(n_left, largest, h_small)
-        self.find_best_splits(sums, *self.divide(*sums[0, :META].tolist()))
+        self.find_best_splits(sums, *self.write_children(*sums[0, :META].tolist()))
 
-    def divide(self, n_left, spread):
+    def write_children(self, n_left, spread):
         """Write the children of the split leaf; return the small and the large one."""
         rules, scale = self.tree_rules, self.scale
         return split_global_leaf(n_left, spread, self.facts, self.board, rules, scale)
@@ -276,9 +276,9 @@ class RankGrower:
         """Scan the rank's own features, then exchange the best splits with all ranks."""
         own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
         find_best_splits_of_share(self.facts, self.board, *own, small, large)
-        self.learn(small, large)
+        self.exchange_splits(small, large)
 
-    def learn(self, small, large):
+    def exchange_splits(self, small, large):
         """Exchange the best splits of two leaves with all ranks."""
         self.ranks.best(self.own_best[: self.buffer_length], self.take, "splits")
         self.new = small, large

@@ -19,7 +19,7 @@ from algorithms.distributed import worker_tasks
 from algorithms.distributed.sockets import LinkError
 from algorithms.distributed.table_parts import inspect_part
 from algorithms.distributed.worker_check import (
-    LOOK,
+    POLL_SECONDS,
     WorkerLostError,
     call_workers,
     compare,
@@ -170,7 +170,7 @@ def train_on(client, futures, held, job, place):
     except BaseException as error:
         abort(client, name, addresses)
         if isinstance(error, OSError):
-            raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
+            raise WorkerLostError(f"the scheduler of the Dask cluster is gone: {error}") from error
         raise
 
 
@@ -194,7 +194,11 @@ def wait_for_ranks(client, running, addresses):
     while len(outcomes) < len(running):
         left = [rank for rank in range(len(running)) if rank not in outcomes]
         with suppress(NotYetError, CancelledError):
-            wait([running[rank] for rank in left], timeout=LOOK, return_when="FIRST_COMPLETED")
+            wait(
+                [running[rank] for rank in left],
+                timeout=POLL_SECONDS,
+                return_when="FIRST_COMPLETED",
+            )
         there = client.nthreads()  # queries the scheduler; the client's copy may be outdated
         for rank in left:
             if running[rank].done():
@@ -246,7 +250,7 @@ def collect(outcomes, addresses):
     why = why or [str(error) for error in outcomes if isinstance(error, Exception)]
     raise WorkerLostError(
         f"training on {len(addresses)} workers ended after {len(rounds)} rounds: "
-        f"{'; '.join(why)}. fit(..., resume=True) goes on from there",
+        f"{'; '.join(why)}. fit(..., resume=True) continues from there",
         rounds,
     )
 

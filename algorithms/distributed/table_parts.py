@@ -39,7 +39,7 @@ def inspect_part(part, model):
     """
     lengths = {one.shape[0] for one in part}
     if len(lengths) > 1:
-        raise ValueError(f"a part has X, y and weights of unlike lengths: {sorted(lengths)}")
+        raise ValueError(f"a part has X, y and weights of different lengths: {sorted(lengths)}")
     if lengths == {0}:
         return PartSummary(0, "")
     X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
@@ -123,7 +123,7 @@ def read_parts(parts, model, rows, dtype, class_weights):
     targets = [read_y(part[1], model) for part in full]
     if hasattr(model, "predict_proba"):
         targets = [
-            codes_among(model.classes_, y, "a part has labels that y has not") for y in targets
+            codes_among(model.classes_, y, "a part has labels that are not in y") for y in targets
         ]
     y = np.concatenate([*targets, np.empty(0)]).astype(np.float64)
     weight = None

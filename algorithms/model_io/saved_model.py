@@ -164,7 +164,7 @@ class SavedModel:
         params, left_out = self._plain_params()
         known = [name for name in self._saved_facts if hasattr(self, name)]
         facts = {name: json_format.encode_nonfinite(getattr(self, name)) for name in known}
-        told = {
+        data = {
             "class": type(self).__name__,
             "params": params,
             "left_out": left_out,
@@ -174,12 +174,12 @@ class SavedModel:
             **missing_of_file(self.ensemble_),
         }
         if getattr(self, "categories_", {}) is None:
-            del told["categories"]  # loaded from a library's file that does not name them
+            del data["categories"]  # loaded from a library's file that does not name them
         if hasattr(self, "classes_"):
             kind = self.classes_.dtype
             dtype = kind.str if kind.kind in "biuf" else kind.kind  # text without a length
-            told["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
-        return told
+            data["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
+        return data
 
     def _plain_params(self):
         """Return the JSON-compatible parameters, and the names of the others."""
@@ -219,8 +219,8 @@ def categories_of(found):
     """
     if isinstance(found.categories, list) and found.categories:
         return [index_of(values) for values in found.categories]
-    known, told = keyed_categories(found), "categories" in found.estimator
-    return None if not known and not told and len(found.ensemble.set_codes) else known
+    known, is_stored = keyed_categories(found), "categories" in found.estimator
+    return None if not known and not is_stored and len(found.ensemble.set_codes) else known
 
 
 def keyed_categories(found):
@@ -248,15 +248,15 @@ def index_of(values):
     return found
 
 
-def labels_of(told):
+def labels_of(stored):
     """Return class labels as an array of their dtype; raise ValueError if they do not fit it.
 
     Parameters
     ----------
-    told : dict, ``dtype`` and the list ``values``
+    stored : dict, ``dtype`` and the list ``values``
     """
-    values = told["values"]
-    found = np.array(values, np.dtype(told["dtype"][:MOST_IN_DTYPE]))
+    values = stored["values"]
+    found = np.array(values, np.dtype(stored["dtype"][:MOST_IN_DTYPE]))
     if found.ndim != 1 or found.tolist() != values or len(set(values)) < len(values):
         raise ValueError("class labels are not distinct values of their dtype")
     return found

@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.prediction.kernels.numeric_walk import EIGHT, NODE
 
 BURSTS = (2, 3, 4, 5, 6, 8, 10, 12)  # candidate numbers of steps between two checks for arrival
-LOOK = 2.0  # cost of a check whether all rows have arrived, in steps
+CHECK_COST = 2.0  # cost of a check whether all rows have arrived, in steps
 TINY, HUGE = 1e-300, 1e200
 
 
@@ -101,7 +101,7 @@ def steps_at_once(arrived, depth):
     found, least = depth.copy(), depth.astype(np.float64)
     for steps in BURSTS:
         if steps < arrived.shape[1]:
-            cost = (steps + LOOK) * (1.0 + away[:, steps::steps].sum(axis=1))
+            cost = (steps + CHECK_COST) * (1.0 + away[:, steps::steps].sum(axis=1))
             better = cost < least
             found[better], least[better] = steps, cost[better]
     return found

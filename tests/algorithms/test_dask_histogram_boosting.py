@@ -188,15 +188,15 @@ def test_a_worker_that_hangs_is_given_up_and_another_fit_goes_on(client, monkeyp
 
 def test_going_on_needs_a_start_and_the_same_rows(client, monkeypatch):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
-    with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
+    with pytest.raises(ValueError, match="this estimator has no interrupted fit"):
         model.fit(*collections(), resume=True)
     monkeypatch.setattr(base_dask, "train_on", lose)
     with pytest.raises(WorkerLostError):
         model.fit(*collections())
     X, y = collections()
-    with pytest.raises(ValueError, match="not those of the last fit"):
+    with pytest.raises(ValueError, match="differ from the last fit"):
         model.fit(X + 1e-9, y, resume=True)  # as many rows, and of the same kind
-    with pytest.raises(ValueError, match="not those of the last fit"):
+    with pytest.raises(ValueError, match="differ from the last fit"):
         clone_of(model, num_leaves=5).fit(X, y, resume=True)
     with pytest.raises(WorkerLostError):
         model.fit(X, y, resume=True)
@@ -220,7 +220,7 @@ def test_going_on_needs_the_same_learner_and_the_same_values_in_long_parameters(
     model._unfinished = (key, told.seed, [])
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
-        with pytest.raises(ValueError, match="not those of the last fit"):
+        with pytest.raises(ValueError, match="differ from the last fit"):
             changed._resume(*told_of(changed, 2000))
     model._resume(*told_of(model, 2000))
 
@@ -264,7 +264,7 @@ def test_a_cluster_that_goes_is_told():
 
         closer = threading.Thread(target=close)
         closer.start()
-        with pytest.raises(WorkerLostError, match=r"has gone|is gone"):  # who is missed first
+        with pytest.raises(WorkerLostError, match=r"is gone"):  # who is missed first
             model.fit(X, y)
         closer.join()
 

@@ -27,10 +27,10 @@ def test_sparse_rows_are_read_as_what_absent_means(model, form, threads, share, 
     X, y = rows(301)
     fitted = model(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     ensemble = fitted.ensemble_
-    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", share)
+    monkeypatch.setattr("algorithms.prediction.predictor.SPLITS_PER_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
     found = FastPredictor(ensemble).raw(form(X), threads)
-    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", 0)
+    monkeypatch.setattr("algorithms.prediction.predictor.SPLITS_PER_STEP", 0)
     assert np.array_equal(found, FastPredictor(ensemble).raw(dense))
     assert len(np.unique(found)) > 5
 

@@ -70,11 +70,11 @@ def round_down(threshold):
 def next_step(steps, X, row, at, missing):
     """Return the next step of a row; ``missing`` is a constant: the row may have NaN."""
     step = steps[at]
-    asks = step["feature"]
-    x = X[row, np.uint64(asks & FEATURE)]
+    feature = step["feature"]
+    x = X[row, np.uint64(feature & FEATURE)]
     to_right = np.uint64(x > step["threshold"])
     if missing:
-        to_right |= np.uint64(np.isnan(x)) & np.uint64(asks >> np.uint32(31))
+        to_right |= np.uint64(np.isnan(x)) & np.uint64(feature >> np.uint32(31))
     return np.uint64(step["left"]) + to_right
 
 

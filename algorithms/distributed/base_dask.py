@@ -170,9 +170,9 @@ class DaskTraining:
         """Raise ValueError for parameters that are not supported on Dask."""
         self._resolved()  # raises for parameters that are never supported
         for name in self.__dict__.get("_extra_params", ()):
-            own = self._parameter_table.by_name[name].attribute
-            if own:
-                raise ValueError(f"{name} is named {own} here: use this name")
+            attribute = self._parameter_table.by_name[name].attribute
+            if attribute:
+                raise ValueError(f"{name} is named {attribute} here: use this name")
         defaults = self._local_class()
         for name, why in UNSHARED.items():
             value = getattr(self, name)
@@ -263,7 +263,7 @@ class DaskTraining:
         """Return a digest of parameters and data, which must be equal to resume a training."""
         every = job.params.get_params() | {"tree_learner": job.tree_learner, "top_k": job.top_k}
         may_differ = "n_jobs", "n_estimators"
-        params = {name: whole(own) for name, own in every.items() if name not in may_differ}
+        params = {name: whole(value) for name, value in every.items() if name not in may_differ}
         facts = params, [part.content for part in parts], job.categorical.tolist()
         return hashlib.sha256(json.dumps(facts, default=repr).encode()).hexdigest()
 

@@ -36,14 +36,14 @@ def parts_of(X, others):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
         X = X.rechunk({1: -1})
-    found = [blocks(X), *(blocks(alike(one, X)) for one in others)]
-    counts = {len(one) for one in found}
+    delayed = [blocks(X), *(blocks(alike(one, X)) for one in others)]
+    counts = {len(one) for one in delayed}
     if len(counts) > 1:
         raise ValueError(
-            f"X, y and weights fall into {[len(one) for one in found]} parts: "
+            f"X, y and weights fall into {[len(one) for one in delayed]} parts: "
             "repartition them equally"
         )
-    return list(zip(*found, strict=True))
+    return list(zip(*delayed, strict=True))
 
 
 def alike(one, X):

@@ -154,8 +154,8 @@ class VotingGrower(RankGrower):
         """Scan the rank's share of the summed features, for each new leaf."""
         self.own_best[:] = 0
         begin = 0
-        for which, (leaf, own) in enumerate(zip(leaves, positions, strict=True)):
-            features = self.features[own]
+        for which, (leaf, selected) in enumerate(zip(leaves, positions, strict=True)):
+            features = self.features[selected]
             counts = self.bins.count[features]
             cells = np.ascontiguousarray(sums[:, begin : begin + int(counts.sum())])
             begin += cells.shape[1]

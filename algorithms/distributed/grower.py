@@ -124,20 +124,20 @@ class RankGrower:
         ends = np.searchsorted(owner, np.arange(self.ranks.size + 1))
         self.owned = [slice(ends[r], ends[r + 1]) for r in range(self.ranks.size)]
         before = np.cumsum(counts) - counts
-        own = self.owned[self.ranks.rank]
-        self.built = features[own] if self.by_features else features
+        owned = self.owned[self.ranks.rank]
+        self.built = features[owned] if self.by_features else features
         self.places = before + META * (owner + 1)
         if self.by_features:
-            self.places = before[own] - before[own][:1] + META
+            self.places = before[owned] - before[owned][:1] + META
         width = int(self.bins.count[self.built].sum())
         blocks = 1 if self.by_features else self.ranks.size
         self.out = np.zeros((2, width + META * blocks), np.int64)
         sizes = [int(counts[s].sum()) + META for s in self.owned]
         stops = np.cumsum([0, *sizes])
         self.blocks = [self.out[:, stops[r] : stops[r + 1]] for r in range(self.ranks.size)]
-        first = META + np.cumsum(counts[own]) - counts[own]
+        first = META + np.cumsum(counts[owned]) - counts[owned]
         planes = np.empty((len(self.leaves), 2, sizes[self.ranks.rank]), np.int64)
-        self.share = FeatureShare(np.ascontiguousarray(features[own]), first, planes)
+        self.share = FeatureShare(np.ascontiguousarray(features[owned]), first, planes)
 
     def grow(self, records, scale, seed, rows=None, features=None):
         """Grow a tree together with all ranks; parameters and result are those of `Grower.grow`."""
@@ -158,13 +158,15 @@ class RankGrower:
         self.spans[0] = 0, len(self.rows)
         self.build(0, len(self.rows))
         s = self.sums[0]
-        own = [
+        part = [
             len(self.rows),
             s[booster_arrays.SPREAD],
             s[booster_arrays.TOTAL_G],
             s[booster_arrays.TOTAL_H],
         ]
-        n_rows, spread, g, h = own if self.by_features else self.ranks.total(own, "splits").tolist()
+        n_rows, spread, g, h = (
+            part if self.by_features else self.ranks.total(part, "splits").tolist()
+        )
         root, node = self.leaves[0], self.board.nodes[0]
         root["start"], root["end"], root["depth"], root["node"] = 0, n_rows, 0, 0
         root["g"], root["h"], root["spread"], root["wide"] = g, h, spread, 1
@@ -274,8 +276,8 @@ class RankGrower:
 
     def find_best_splits(self, sums, small, large):
         """Scan the rank's own features, then exchange the best splits with all ranks."""
-        own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
-        find_best_splits_of_share(self.facts, self.board, *own, small, large)
+        arguments = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
+        find_best_splits_of_share(self.facts, self.board, *arguments, small, large)
         self.exchange_splits(small, large)
 
     def exchange_splits(self, small, large):
@@ -291,9 +293,9 @@ class RankGrower:
 
     def mark(self):
         """Write the leaf of every row of the rank."""
-        own, n = self.leaves.copy(), self.n_leaves
-        own["start"][:n], own["end"][:n] = self.spans[:n].T
-        grown, share = Marked(own, self.rows), self.workers.share
+        leaves, n = self.leaves.copy(), self.n_leaves
+        leaves["start"][:n], leaves["end"][:n] = self.spans[:n].T
+        grown, share = Marked(leaves, self.rows), self.workers.share
         mark_rows(share, grown, n, self.leaf_of, self.spare, self.of_others)
 
     def of_others(self):

@@ -79,12 +79,12 @@ def check_categories(X, categories):
 
 def digest_of(*arrays):
     """Return a digest of the values, dtypes and shapes of arrays."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        found.update(f"{array.dtype.str} {array.shape}".encode())
-        own = np.ascontiguousarray(array)
-        found.update(repr(own.tolist()).encode() if own.dtype.hasobject else own.data)
-    return found.hexdigest()
+        digest.update(f"{array.dtype.str} {array.shape}".encode())
+        data = np.ascontiguousarray(array)
+        digest.update(repr(data.tolist()).encode() if data.dtype.hasobject else data.data)
+    return digest.hexdigest()
 
 
 def read_y(y, model):
@@ -166,5 +166,5 @@ def whole(value):
     if hasattr(value, "tolist"):  # numpy array or pandas column
         return value.tolist()
     if isinstance(value, dict):
-        return [[str(key), whole(own)] for key, own in value.items()]
-    return [whole(own) for own in value] if isinstance(value, list | tuple) else value
+        return [[str(key), whole(item)] for key, item in value.items()]
+    return [whole(item) for item in value] if isinstance(value, list | tuple) else value

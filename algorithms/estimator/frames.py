@@ -165,8 +165,8 @@ def as_pandas(X):
     columns = {}
     for name, kind in zip(X.columns, X.dtypes, strict=True):
         if is_category(kind):
-            own = kind.categories.to_list() if kind.base_type().__name__ == "Enum" else None
-            columns[name] = pd.Categorical(X[name].to_list(), categories=own)
+            categories = kind.categories.to_list() if kind.base_type().__name__ == "Enum" else None
+            columns[name] = pd.Categorical(X[name].to_list(), categories=categories)
         else:
             columns[name] = X[name].to_numpy()
     return pd.DataFrame(columns)

@@ -53,17 +53,17 @@ class CategoricalSplits:
     def _turn(self, bits):
         """Return bit sets of the codes that go right, one for each categorical split."""
         is_categorical = np.flatnonzero(self.splits["kind"] & IS_SET)
-        own = self.splits[is_categorical]
-        words, of_members = own["words"], (own["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
-        of_missing = (own["kind"] & MISSING_LEFT == 0).astype(np.uint64)
+        splits = self.splits[is_categorical]
+        words, of_members = splits["words"], (splits["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
+        of_missing = (splits["kind"] & MISSING_LEFT == 0).astype(np.uint64)
         first = np.cumsum(words + 2) - (words + 2)
         goes_right = np.zeros((words + 2).sum(), np.uint64)
-        to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(own)) + 1, words)
+        to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(splits)) + 1, words)
         source = np.arange(words.sum()) - np.repeat(np.cumsum(words) - words, words)
-        found = bits[source + np.repeat(own["threshold"].astype(np.int64), words)]
-        goes_right[to] = np.where(np.repeat(of_members, words) == 1, found, ~found)
+        members = bits[source + np.repeat(splits["threshold"].astype(np.int64), words)]
+        goes_right[to] = np.where(np.repeat(of_members, words) == 1, members, ~members)
         of_zero = np.where(
-            own["kind"] & ZERO_MISSING, of_missing, goes_right[first + 1] & np.uint64(1)
+            splits["kind"] & ZERO_MISSING, of_missing, goes_right[first + 1] & np.uint64(1)
         )
         goes_right[first] = of_missing + np.uint64(2) * of_zero
         goes_right[first + words + 1] = np.uint64(1) - of_members
@@ -92,8 +92,8 @@ class CategoricalSplits:
 
     def of(self, trees):
         """Return the arguments of the kernel about the given trees."""
-        own = self.splits, self.begins[trees], self.ends[trees]
-        return *own, self.used_columns, self.coded, self.bits
+        selected = self.splits, self.begins[trees], self.ends[trees]
+        return *selected, self.used_columns, self.coded, self.bits
 
     def new_block(self):
         """Return buffers for a block of rows, and for their codes."""

@@ -105,14 +105,14 @@ class LeafMasks:
 
     def of(self, trees):
         """Return the arguments of `add_masked_trees` about the given trees, after `fill`."""
-        own = (
+        selected = (
             self.lookups,
             self.numeric_splits,
             self.bounds[trees],
             self.leaves,
             self.first_leaves[trees],
         )
-        return *own, self._tables, self.sizes
+        return *selected, self._tables, self.sizes
 
     def add_rows(self, trees, adding, X, out):
         """Add the scores of the given trees for rows of dense X.

@@ -108,8 +108,8 @@ def evaluate_split(split, bits, reading, block, results, codes, to, n):
         for i in range(np.uint64(n)):
             code = np.uint64(min(codes[column + i], beyond))
             word = bits[first + (code >> np.uint64(6))]
-            found = np.int64((word >> (code & np.uint64(63))) & np.uint64(1))
-            results[np.uint64(to) + i] = found << RIGHT
+            bit = np.int64((word >> (code & np.uint64(63))) & np.uint64(1))
+            results[np.uint64(to) + i] = bit << RIGHT
         return
     for i in range(np.uint64(n)):
         block[np.uint64(to) + i] = (

@@ -119,9 +119,9 @@ def place(reading, block, codes, first, n, size):
 @inner_kernel
 def apply_lookup(lookup, tables, codes, masks, n):
     """Apply the combined masks of categorical splits to n rows."""
-    own, first = np.uint64(lookup["column"] * BLOCK), np.uint64(lookup["first"])
+    offset, first = np.uint64(lookup["column"] * BLOCK), np.uint64(lookup["first"])
     for i in range(np.uint64(n)):
-        masks[i] &= tables[first + np.uint64(codes[own + i])]
+        masks[i] &= tables[first + np.uint64(codes[offset + i])]
 
 
 @inner_kernel
@@ -172,18 +172,18 @@ def fill_tables(steps, categorical_nodes, firsts, sizes, keeps, bits, tables):
         word, n_codes = np.int64(step["threshold"]), 64 * step["words"]
         members_left = (kind & MEMBERS_LEFT) != 0
         missing_left = (kind & MISSING_LEFT) != 0
-        own = tables[firsts[k] : firsts[k] + size]
+        table = tables[firsts[k] : firsts[k] + size]
         for code in range(min(n_codes, size - FIRST_CODE - 1)):
-            found = (bits[word + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
-            if found != members_left:
-                own[code + FIRST_CODE] &= keep
+            is_member = (bits[word + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
+            if is_member != members_left:
+                table[code + FIRST_CODE] &= keep
         if members_left:
             for entry in range(min(n_codes + FIRST_CODE, size - 1), size):
-                own[entry] &= keep
+                table[entry] &= keep
         zero_left = missing_left
         if kind & ZERO_MISSING == 0:
             zero_left = (bits[word] & np.uint64(1) != 0) == members_left
         if not zero_left:
-            own[OF_ZERO] &= keep
+            table[OF_ZERO] &= keep
         if not missing_left:
-            own[OF_MISSING] &= keep
+            table[OF_MISSING] &= keep

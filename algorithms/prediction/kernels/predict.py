@@ -60,10 +60,10 @@ def pack_steps(nodes, place, steps, order):
 @inner_kernel
 def round_down(threshold):
     """Return the largest float32 that is not above a float64."""
-    found = np.float32(threshold)
-    if np.float64(found) > threshold:
-        found = np.nextafter(found, np.float32(-np.inf))
-    return found
+    rounded = np.float32(threshold)
+    if np.float64(rounded) > threshold:
+        rounded = np.nextafter(rounded, np.float32(-np.inf))
+    return rounded
 
 
 @inner_kernel
@@ -81,11 +81,11 @@ def next_step(steps, X, row, at, missing):
 @kernel
 def has_missing(X, first, last):
     """Return whether one of the rows first … last − 1 of X has a missing value."""
-    found = False
+    result = False
     for row in range(first, last):
         for j in range(X.shape[1]):
-            found |= np.isnan(X[row, j])
-    return found
+            result |= np.isnan(X[row, j])
+    return result
 
 
 @kernel

@@ -21,18 +21,18 @@ def write_rows(indptr, indices, data, place, laid, width, block, first, last):
     block : number of rows per block
     """
     for row in range(first, last):
-        own = first_place(row - first, width, block)
+        offset = first_place(row - first, width, block)
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            laid[own + place[indices[entry]] * block] = data[entry]
+            laid[offset + place[indices[entry]] * block] = data[entry]
 
 
 @kernel
 def wipe_rows(indptr, indices, absent, place, laid, width, block, first, last):
     """Reset the entries written by `write_rows` to ``absent``."""
     for row in range(first, last):
-        own = first_place(row - first, width, block)
+        offset = first_place(row - first, width, block)
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            laid[own + place[indices[entry]] * block] = absent
+            laid[offset + place[indices[entry]] * block] = absent
 
 
 @inner_kernel

@@ -25,7 +25,7 @@ import numpy as np
 
 from harness.analysis.run_view import Cell, Interval, RunView
 from harness.analysis.stats import resampled_interval
-from harness.core.model import FAILURES, JSON, Outcome, Status, to_json
+from harness.core.model import FAILURES, JSON, Outcome, Severity, Status, to_json
 from harness.core.units import show_duration, show_size
 
 NEAR = 0.01  # share of the least loss within which a faster algorithm may be preferred
@@ -78,6 +78,7 @@ class Answer:
     tuned: bool
     budget: str  # in words; "" without one
     short: bool  # a short comparison at equal capacity with few trees
+    problems: tuple[str, ...] = ()  # codes of the findings that may make the scores worthless
 
     def standing(self, name: str) -> Standing:
         """Return the standing of a name."""
@@ -139,6 +140,11 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
         tuned="tuned" in experiment.get("tracks", ()),
         budget=str(view.budget.get("words", "")),
         short=experiment.get("tracks") == ["equal"] and "trees" in experiment.get("capacity", {}),
+        problems=tuple(
+            finding.code
+            for finding in view.findings
+            if finding.severity is Severity.PROBLEM and finding.dataset in ("", dataset)
+        ),
     )
 
 
@@ -368,6 +374,9 @@ def caution(answer: Answer) -> str:
     """Return the sentence on what could change the recommendation."""
     reasons = []
     others = [name for name in (answer.best, *answer.alike) if name != answer.recommended]
+    if answer.problems:
+        codes = ", ".join(answer.problems)
+        reasons.append(f"the data have a problem that may make all scores worthless ({codes})")
     if answer.short:
         reasons.append(
             "this is a short comparison with few trees: without --quick every library is compared "

@@ -17,6 +17,7 @@ NOISE = 0.3  # median absolute deviation of training times, as a share of their 
 LEAST_TIMES = 3
 LEAST_SECONDS = 0.02  # of training; shorter times are always noisy
 FEW_SPLITS = 10
+DEFAULT = "default"  # the track of each library's own defaults
 
 
 def find_budgets(run: RunScores) -> Iterator[Report]:
@@ -27,6 +28,7 @@ def find_budgets(run: RunScores) -> Iterator[Report]:
         for model in scores.models:
             if "rate" in run.declared(model).get("capacity", {}) and not model.is_tuned:
                 by_track[model.cell.tracks].append(model)
+        by_track.pop((DEFAULT,), None)  # the libraries' own defaults are meant to differ
         for models in by_track.values():
             report = _budget_report(models, run)
             if report is not None and report.sentence not in seen:

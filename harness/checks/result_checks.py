@@ -11,6 +11,7 @@ from harness.checks import (
     fit_quality,
     search,
     uneven_splits,
+    useless_columns,
 )
 from harness.checks.check import Check
 from harness.checks.run_scores import RunScores
@@ -33,6 +34,7 @@ RESULT_CHECKS: tuple[Check[RunScores], ...] = (
     fair_comparison.PARTIAL,
     fair_comparison.NOISY_TIMES,
     fair_comparison.FEW,
+    useless_columns.CHECK,
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -232,34 +233,18 @@ def run_experiment(request: Request, registry: Registry, progress: Progress) -> 
     if request.experiment.run.budget:
         return _run_within_budget(request, registry, progress, plan)
     matches = planned_matches(request, registry, plan)
-    experiment = request.experiment
-    config = config_of(request, plan.declared)
-    with Store.open(
-        request.results, write=True, wait=request.wait, on_wait=progress.message
-    ) as store:
-        run_id = store.begin_run(
-            name=experiment.name,
-            config=config,
-            config_hash=config_hash(config),
-            machine=fingerprint(),
-        )
+    with (
+        Store.open(
+            request.results, write=True, wait=request.wait, on_wait=progress.message
+        ) as store,
+        _recorded(store, request, plan) as run_id,
+    ):
         trials = [*plan.trials(), *(outcome.trial for outcome in plan.skipped)]
         store.plan_trials(run_id, trials)
-        status: RunStatus = "interrupted"
-        try:
-            execution = Execution(store, run_id, registry, progress, request.options)
-            execution.tell_unanswered(plan)
-            checks = RunChecks(store, run_id, registry, progress)
-            checks.check_tables(request.extra)
+        execution = Execution(store, run_id, registry, progress, request.options)
+        with _checked(execution, request, plan):
             tally = execution.carry_out(plan, matches)
-            asked, fresh = experiment.diagnostics, request.fresh
-            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
-            if request.extra:
-                checks.check_results()
-            status = "done"
-        finally:
-            store.finish_run(run_id, status)
-    return RunEnd(run_id, tally, experiment)
+    return RunEnd(run_id, tally, request.experiment)
 
 
 def _run_within_budget(
@@ -280,29 +265,49 @@ def _run_within_budget(
         fitted = budgeting.fit(request.experiment, plan)
         request = replace(request, experiment=fitted.experiment)
         plan = plan_request(request, registry)
-        config = config_of(request, plan.declared)
-        run_id = store.begin_run(
-            name=request.experiment.name,
-            config=config,
-            config_hash=config_hash(config),
-            machine=fingerprint(),
-        )
-        status: RunStatus = "interrupted"
-        try:
+        with _recorded(store, request, plan) as run_id:
             options = replace(request.options, most_rounds=fitted.most_rounds)
             execution = Execution(store, run_id, registry, progress, options)
-            execution.tell_unanswered(plan)
-            rounds = budget.rounds_of(plan)
-            done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
-            event = budget.event_of(fitted, done, len(rounds), clock)
-            store.event(run_id, budget.KIND, event)
-            progress.message(event["words"])
-            asked, fresh = request.experiment.diagnostics, request.fresh
-            Diagnosis(store, run_id, registry, progress, asked, fresh).carry_out(plan)
-            status = "done"
-        finally:
-            store.finish_run(run_id, status)
+            with _checked(execution, request, plan):
+                rounds = budget.rounds_of(plan)
+                done = execution.carry_out_rounds(rounds, plan, clock, fitted.compiled)
+                event = budget.event_of(fitted, done, len(rounds), clock)
+                store.event(run_id, budget.KIND, event)
+                progress.message(event["words"])
     return RunEnd(run_id, execution.tally, request.experiment)
+
+
+@contextmanager
+def _recorded(store: Store, request: Request, plan: Plan) -> Iterator[str]:
+    """Begin a run in the store, yield its id, and finish it as done or as interrupted."""
+    config = config_of(request, plan.declared)
+    run_id = store.begin_run(
+        name="duel" if request.command == "duel" else request.experiment.name,
+        config=config,
+        config_hash=config_hash(config),
+        machine=fingerprint(),
+    )
+    status: RunStatus = "interrupted"
+    try:
+        yield run_id
+        status = "done"
+    finally:
+        store.finish_run(run_id, status)
+
+
+@contextmanager
+def _checked(execution: Execution, request: Request, plan: Plan) -> Iterator[None]:
+    """Check the user's own tables before the trials; diagnose and check the results after them."""
+    store, run_id = execution.store, execution.run_id
+    registry, progress = execution.registry, execution.progress
+    execution.tell_unanswered(plan)
+    checks = RunChecks(store, run_id, registry, progress)
+    checks.check_tables(request.extra)
+    yield
+    asked = request.experiment.diagnostics
+    Diagnosis(store, run_id, registry, progress, asked, request.fresh).carry_out(plan)
+    if request.extra:
+        checks.check_results()
 
 
 def run_one_duel(
@@ -323,15 +328,8 @@ def run_one_duel(
 def run_duel_request(request: Request, registry: Registry, progress: Progress) -> DuelEnd:
     """Run the one duel of a request as a run of its own, or reuse a stored one."""
     plan = plan_request(request, registry)
-    config = config_of(request, plan.declared)
     with Store.open(request.results, write=True, on_wait=progress.message) as store:
-        run_id = store.begin_run("duel", config, config_hash(config), machine=fingerprint())
-        status: RunStatus = "interrupted"
-        try:
-            execution = Execution(store, run_id, registry, progress, request.options)
-            execution.carry_out(plan)
-            status = "done"
-        finally:
-            store.finish_run(run_id, status)
+        with _recorded(store, request, plan) as run_id:
+            Execution(store, run_id, registry, progress, request.options).carry_out(plan)
         outcome = store.duels(run_id)[0][0]
     return DuelEnd(run_id, outcome, speeds_of(outcome))

@@ -53,7 +53,7 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     renderer = Renderer()
     ordered = sorted(sections, key=lambda section: (section.order, section.name))
     shown = (_shown(section, page, renderer) for section in ordered)
-    name = short(page.of_run("name") or "run", 120)
+    name = short(", ".join(page.own_files) or page.of_run("name") or "run", 120)
     return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
 
 
@@ -181,5 +181,6 @@ def _broken(section: Section, error: Exception) -> Fragment:
 
 
 def _subtitle(page: Page) -> str:
-    parts = [page.of_run("id"), page.of_run("status"), moment(page.of_run("started"))]
+    own = page.of_run("name") if page.own_files else ""
+    parts = [own, page.of_run("id"), page.of_run("status"), moment(page.of_run("started"))]
     return " · ".join(short(part, 80) for part in parts if part)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.verdicts import MARGIN
@@ -52,6 +53,13 @@ class Page:
         """The resolved experiment."""
         found = self.view.run.get("config") or {}
         return found.get("experiment", found) if isinstance(found, Mapping) else {}
+
+    @property
+    def own_files(self) -> list[str]:
+        """The names of the user's own files, without their folders."""
+        config = self.view.run.get("config") or {}
+        files = config.get("files", []) if isinstance(config, Mapping) else []
+        return [PurePath(str(file.get("path", ""))).name for file in files if file]
 
     # -------------------------------------------------------------- cells
 

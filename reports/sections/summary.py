@@ -1,4 +1,8 @@
-"""First screen: verdicts in words, failures with reasons, and limits of the measurements."""
+"""First screen: verdicts in words, failures with reasons, and limits of the measurements.
+
+The report on a user's own data begins with the recommendation and the leaderboard. The comparison
+of each algorithm with its reference follows folded.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,27 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
-from harness.analysis.recommendation import answer_text, answers_of
+from harness.analysis.recommendation import AnswerText, answer_text, answers_of
 from harness.analysis.seconds import left_out
-from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph, Sides, Tile, Tiles
+from reports.blocks.blocks import (
+    Block,
+    Callout,
+    Details,
+    Fragment,
+    Items,
+    Paragraph,
+    Sides,
+    Tile,
+    Tiles,
+)
+from reports.blocks.tables import Column, Table
 from reports.page.findings import findings_block
 from reports.page.page import Page
 from reports.page.problems import count_failed, problems
 from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_matrix import as_accurate, overall, same_trees
 from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
-from reports.text.inline import Inline, Link, Words
+from reports.text.inline import Code, Inline, Link, Strong, Words
 from reports.text.means import geometric_mean
 from reports.words.change_words import changed
 from reports.words.verdict_words import (
@@ -48,13 +63,43 @@ def build(page: Page) -> Fragment:
     sentences = [*same_sentences(page), *accuracy_sentences(page), *speed_sentences(page)]
     if not sentences or (page.outcomes and not page.done):
         sentences = [_nothing_compared(page)]
-    blocks: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
+    compared: list[Block] = [Paragraph(" ".join(sentences), role="lead"), _tiles(page)]
+    if page.pairs:
+        compared += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
+    answer = answer_text(answers_of(page.view))
+    if page.own_files and answer is not None:
+        blocks: list[Block] = [*_answer_blocks(answer), Sides(_boxes(page))]
+        if page.pairs:
+            blocks.append(Details("Each algorithm against its reference", compared))
+    else:
+        box = Callout("What to use", [Items([*answer.sentences])], "") if answer else None
+        blocks = [*compared, Sides(_boxes(page, box))]
     if page.of_run("status") not in ("", "done"):
         state = f"This run is {short(page.of_run('status'))}: it holds only the results so far."
         blocks.insert(0, Paragraph(state, role="note"))
-    if page.pairs:
-        blocks += [overall(page), Paragraph([RATIOS, *_evidence(page)], role="note")]
-    return Fragment([*blocks, Sides(_boxes(page))])
+    return Fragment(blocks)
+
+
+def _answer_blocks(answer: AnswerText) -> list[Block]:
+    """Return the recommendation, what could change it, the leaderboard, and its basis."""
+    recommendation, caution, *basis = answer.sentences
+    marked = not answer.header[0]  # the first column marks the recommended algorithm
+    titles = answer.header[1:] if marked else answer.header
+    columns = [Column(title, numeric=i > 0 and marked) for i, title in enumerate(titles)]
+    rows = [_marked(row) if marked else [*row] for row in answer.rows]
+    return [
+        Paragraph(recommendation, role="lead"),
+        Paragraph(caution),
+        Table(columns, rows, "Algorithms on your data, best first", "answer"),
+        Paragraph(" ".join(basis), role="note"),
+    ]
+
+
+def _marked(row: Sequence[str]) -> list[Words]:
+    """Return a row of the leaderboard whose first cell marks the recommended algorithm."""
+    mark, name, *values = row
+    algorithm: Words = [Code(name), Strong(" recommended")] if mark else Code(name)
+    return [algorithm, *values]
 
 
 def _evidence(page: Page) -> list[Inline]:
@@ -68,15 +113,15 @@ def _evidence(page: Page) -> list[Inline]:
     return [*found[:-1], "."]
 
 
-def _boxes(page: Page) -> list[Block]:
+def _boxes(page: Page, answer: Callout | None = None) -> list[Block]:
     boxes: list[Block] = []
     if found := problems(page):
         boxes.append(Callout("What failed", [Items(found)], "bad"))
     if (checks := findings_block(page)) is not None:
         boxes.append(checks)
     boxes.append(Callout("What to trust", [Items(_cautions(page))], ""))
-    if shown := answer_text(answers_of(page.view)):
-        boxes.append(Callout("What to use", [Items([*shown.sentences])], ""))
+    if answer is not None:
+        boxes.append(answer)
     if page.view.previous is not None:
         boxes.append(Callout("What changed", [Items(changed(page.view.previous))], ""))
     return boxes

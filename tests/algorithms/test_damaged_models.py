@@ -1,6 +1,7 @@
 """Models with wrong numbers, of files and of callers, are refused before anything is computed."""
 
 import json
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -360,3 +361,9 @@ def test_serving_takes_the_largest_feature_of_32_bits():
         with pytest.raises(HarnessError, match="n_features"):
             TreeEnsemble.join([stump()], n_features=n_features)
     assert serve(TreeEnsemble.join([stump()], n_features=1)).raw(np.array([[1.0]])) == 2.0
+
+
+def test_pickle_of_the_old_layout_ends_in_one_clear_error():
+    old = b"calgorithms._common.hist.model\nModel\n."  # protocol 0: a class by module and name
+    with pytest.raises(ImportError, match=r"older version of this package.*save_model\(path\)"):
+        pickle.loads(old)

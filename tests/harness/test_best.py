@@ -21,6 +21,7 @@ def own(tmp_path_factory):
     rng = np.random.default_rng(0)
     n = 200
     frame = pd.DataFrame({"a": rng.normal(size=n), "kind": rng.choice(["x", "y", "z"], n)})
+    frame["kind_again"] = frame["kind"]  # a finding of the checks of tables (DATA018)
     frame["a"] = frame["a"].mask(rng.random(n) < 0.1)
     high = frame["a"].fillna(0) + (frame["kind"] == "x") + rng.normal(size=n) > 0.5
     frame["y"] = np.where(high, "yes", "no")
@@ -29,7 +30,7 @@ def own(tmp_path_factory):
     asked += ["-a", "sklearn.random_forest", "-a", "lightgbm.gbdt", "--set", "splits.folds=3"]
     result = CliRunner().invoke(harness, [*asked, "--results", str(folder / "results")])
     assert result.exit_code == 0, result.output
-    return folder, frame, result.stdout
+    return folder, frame, result
 
 
 def invoke(*words):
@@ -39,7 +40,8 @@ def invoke(*words):
 
 
 def test_the_terminal_ends_with_an_answer_code_and_the_report(own):
-    folder, _, stdout = own
+    folder, _, result = own
+    stdout = result.stdout
     assert "log_loss (lower is better)" in stdout
     assert "=>" in stdout
     assert "Use " in stdout
@@ -50,6 +52,14 @@ def test_the_terminal_ends_with_an_answer_code_and_the_report(own):
     page = next((folder / "results").glob("report-*.html")).read_text()
     for words in ("Code to copy", "Confusion matrix", "Permutation importance", "predicted yes"):
         assert words in page
+
+
+def test_a_run_within_a_budget_checks_the_table_and_the_results(own):
+    folder, _, result = own
+    page = next((folder / "results").glob("report-*.html")).read_text()
+    for code in ("DATA018", "RUN013"):  # redundant columns, and three splits
+        assert code in result.stderr
+        assert code in page
 
 
 def test_the_code_runs_as_it_is_printed(own, monkeypatch):

@@ -99,7 +99,9 @@ def test_algorithms_that_are_named_anew_leave_the_labels_pairs_behind():
         .request(registry)
         .experiment
     )
-    assert asked.algorithms == ["histogram_boosting", "lightgbm.gbdt"]
+    assert {choice.name for choice in asked.algorithms} == {"histogram_boosting", "lightgbm.gbdt"}
+    assert {choice.label for choice in asked.algorithms} == {""}
+    assert {"n_estimators": 100} in [dict(choice.params) for choice in asked.algorithms]
     assert (asked.duels.pairs, asked.verdicts.pairs) == ([], [])
     whole = RunOptions("ablation/sampling").request(registry).experiment
     assert len(whole.duels.pairs) == 3

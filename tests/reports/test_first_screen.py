@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from harness import Section
 from harness.analysis.compare import RunComparison, Seconds, Turn
 from reports import Page
+from reports.page.build import build_report
 from reports.page.verdict_matrix import as_accurate, overall, pair_cell, same_trees
 from reports.sections import changes, summary
 
@@ -152,3 +154,23 @@ def test_times_of_unlike_machines_are_told_to_be_left_out(view) -> None:
 
     assert "other kind" not in cautions(view)
     assert "3 on 1 other kind of machine" in cautions(replace(view, machines={"a": 9, "b": 3}))
+
+
+# ------------------------------------------------------------------ own data
+
+
+def test_report_on_own_data_begins_with_recommendation_and_leaderboard(view) -> None:
+    config = {**view.run["config"], "files": [{"path": "/somewhere/mine.csv"}]}
+    own = replace(view, run={**view.run, "config": config})
+    blocks = summary.build(Page(own)).blocks
+    assert [block.kind for block in blocks[:3]] == ["paragraph", "paragraph", "table"]
+    assert "recommended on" in blocks[0].words or blocks[0].words.startswith("Use ")
+    assert blocks[1].words.startswith("What could change this")
+    assert blocks[2].name == "answer"
+    assert len(blocks[2].rows) > 1
+    assert [b.summary for b in blocks if b.kind == "details"] == [
+        "Each algorithm against its reference"
+    ]
+    page = build_report(own, [Section("summary", "Summary", 0, summary.build)])
+    assert "<h1>mine.csv</h1>" in page
+    assert "/somewhere" not in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from harness.analysis.recommendation import (
     to_data,
 )
 from harness.analysis.run_view import Cell, RunView
-from harness.core.model import Outcome, Split, Status, Task, Trial
+from harness.core.model import Finding, Outcome, Severity, Split, Status, Task, Trial
 
 METRICS = {
     "log_loss": {"primary": True, "lower_is_better": True},
@@ -155,3 +157,17 @@ def test_json_has_scores_and_sentences():
     assert data["standings"][0]["score"]["value"] == pytest.approx(0.2)
     assert data["standings"][0]["model_bytes"] == 123
     assert data["recommendation"].startswith("Only a has a result")
+
+
+def test_caution_begins_with_a_problem_that_the_checks_found():
+    leak = Finding("DATA002", Severity.PROBLEM, "s", "p", "mine")
+    other = [
+        Finding("DATA002", Severity.PROBLEM, "s", "p", "another table"),
+        Finding("DATA010", Severity.NOTE, "s", "p", "mine"),
+    ]
+    run = view(cell("good", 0.2 + NOISE), cell("bad", 0.3 + NOISE))
+    (answer,) = answers_of(replace(run, findings=(leak, *other)))
+    problem = "the data have a problem that may make all scores worthless (DATA002)"
+    assert caution(answer).startswith(f"What could change this: {problem}")
+    (answer,) = answers_of(replace(run, findings=tuple(other)))
+    assert "problem" not in caution(answer)

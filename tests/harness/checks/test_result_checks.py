@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from harness.analysis.build_view import findings_of
+from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.run_view import Cell, RunView
 from harness.checks.findings import WIDTH, format_findings, in_order
 from harness.checks.result_checks import RESULT_CHECKS, check_results
@@ -242,7 +243,9 @@ def test_unequal_budgets_are_found() -> None:
 
     finding = only("RUN010", BEST, TUNED, booster("slow", 0.1), booster("fast", 0.3))
     assert finding.evidence["budgets"] == {"slow (equal)": 2.0, "fast (equal)": 6.0}
-    other_track = booster("fast", 0.3, "default")
+    own_defaults = booster("slow", 0.1, "default"), booster("fast", 0.3, "default")
+    assert found(BEST, TUNED, *own_defaults) == {}
+    other_track = booster("fast", 0.3, "other")
     assert found(BEST, TUNED, booster("slow", 0.1), other_track) == {}
 
 
@@ -275,6 +278,25 @@ def test_too_few_splits_are_found() -> None:
     assert found(*models, splits=3)["RUN013"].evidence["splits"] == 3
     one = found(Model("a", [0.40]), Model("b", [0.41]), splits=1)["RUN013"]
     assert one.sentence.startswith("one split cannot tell")
+
+
+def test_columns_whose_shuffling_changes_nothing_are_found() -> None:
+    def findings(high: list[float]) -> list[Finding]:
+        importance = {
+            "metric": "log_loss",
+            "loss": 0.4,
+            "columns": ["a", "b", "c"],
+            "mean": [0.1, 0.0, -0.01],
+            "low": [0.05, -0.02, -0.03],
+            "high": high,
+        }
+        answer = Diagnostic("permutation", "best", "mine", found=importance)
+        return check_results(replace(view_of(BEST, TUNED), diagnostics=(answer,)))
+
+    (finding,) = findings([0.15, 0.0003, -0.001])
+    assert (finding.code, finding.severity) == ("RUN014", Severity.NOTE)
+    assert finding.evidence == {"columns": ["b", "c"], "algorithm": "best"}
+    assert findings([0.15, 0.02, 0.01]) == []  # the interval does not exclude an importance
 
 
 TUNED_ON_THREE = Model("tuned", [0.41, 0.42, 0.43], params=TUNED.params, capacity=BOOSTER,

@@ -1,37 +1,20 @@
 """Every mistake of a user is one clear line on stderr, exit code 2, and nothing written."""
 
-import os
-import subprocess
-import sys
-
 import pytest
+from command_line import run_command
 
 CSV = "a,b,y\n1,x,0\n2,y,1\n3,x,0\n4,y,1\n5,x,1\n6,y,0\n7,x,0\n8,y,1\n"
-
-
-def harness(folder, *arguments):
-    """Run the command line in a folder; return exit code, stdout and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "COLUMNS": "200", "HARNESS_RESULTS": "results"},
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def refused(folder, *arguments):
     """Run what must be refused; return the message."""
     before = sorted(folder.rglob("*"))
-    code, out, err = harness(folder, *arguments)
-    assert code == 2, (code, out, err)
-    assert "Traceback" not in err
-    assert out == ""
+    done = run_command(folder, *arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
     assert sorted(folder.rglob("*")) == before, "something was written"
-    return err
+    return done.stderr
 
 
 def run_on(folder, content, *more, name="mine.csv", target="y"):
@@ -111,7 +94,7 @@ def test_a_file_with_four_mistakes_tells_all_four(tmp_path):
 
 def test_reading_commands_without_a_store(tmp_path):
     for command in ("report", "export", "clean"):
-        code, _, err = harness(tmp_path, command)
-        assert code == 5, err
-        assert "Traceback" not in err
+        done = run_command(tmp_path, command)
+        assert done.returncode == 5, done
+        assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []

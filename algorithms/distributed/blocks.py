@@ -36,7 +36,7 @@ def parts_of(X, others):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
         X = X.rechunk({1: -1})
-    delayed = [blocks(X), *(blocks(alike(one, X)) for one in others)]
+    delayed = [blocks(X), *(blocks(with_chunks_of(one, X)) for one in others)]
     counts = {len(one) for one in delayed}
     if len(counts) > 1:
         raise ValueError(
@@ -46,7 +46,7 @@ def parts_of(X, others):
     return list(zip(*delayed, strict=True))
 
 
-def alike(one, X):
+def with_chunks_of(one, X):
     """Return an array with the chunks of X, if the lengths of all chunks are known.
 
     Raises

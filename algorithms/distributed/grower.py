@@ -285,9 +285,9 @@ class RankGrower:
         self.ranks.best(self.own_best[: self.buffer_length], self.take, "splits")
         self.new = small, large
 
-    def take(self, _, heard):
+    def take(self, _, other):
         """Keep the better ones of two ranks' best splits; return the buffer to send."""
-        self.received[: len(heard)] = heard
+        self.received[: len(other)] = other
         take_better(self.desk, self.received_best, self.received_members)
         return self.own_best[: self.buffer_length]
 

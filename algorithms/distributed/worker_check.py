@@ -108,17 +108,17 @@ def compare(versions, addresses):
     if silent:
         reasons = (f"{one} does not answer: {versions.get(one, HANGS)}" for one in silent)
         raise WorkerLostError("; ".join(reasons))
-    ours, unlike = worker_tasks.versions(), []
+    local, unlike = worker_tasks.versions(), []
     for address in addresses:
-        theirs = versions[address]
-        if isinstance(theirs, Exception):
-            known = type(theirs) is not Exception  # otherwise Dask has converted it to text
-            unlike.append(f"{address} cannot train: {repr(theirs) if known else theirs}")
+        remote = versions[address]
+        if isinstance(remote, Exception):
+            known = type(remote) is not Exception  # otherwise Dask has converted it to text
+            unlike.append(f"{address} cannot train: {repr(remote) if known else remote}")
             continue
         unlike += [
-            f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"
-            for what, value in ours.items()
-            if theirs.get(what) != value
+            f"{what} is {remote.get(what, 'unknown')} at {address}, and {value} here"
+            for what, value in local.items()
+            if remote.get(what) != value
         ]
     if unlike:
         raise VersionError("workers differ from this client: " + "; ".join(unlike))

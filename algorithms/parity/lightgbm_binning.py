@@ -68,7 +68,7 @@ def sample_rows(n_rows, wanted, seed):
     return np.flatnonzero(drawn)
 
 
-def find_feature_bins(x, is_categorical, max_bin, least):
+def find_feature_bins(x, is_categorical, max_bin, min_data_in_bin):
     """Return the `FeatureBins` of a column.
 
     Parameters
@@ -76,15 +76,15 @@ def find_feature_bins(x, is_categorical, max_bin, least):
     x : (n,) float64, the sampled rows
     is_set : whether values are categories
     max_bin : maximum number of bins, including that of missing values
-    least : minimum number of rows of a bin
+    min_data_in_bin : minimum number of rows of a bin
     """
     gaps = int(np.isnan(x).sum())
     nonzero = np.sort(x[np.abs(x) > ZERO])  # without NaN
     zeros = len(x) - gaps - len(nonzero)
     values, counts = count_values(nonzero, zeros)
     if is_categorical:
-        return find_categories(values, counts, gaps, len(x), max_bin, least)
-    edges = find_edges(values, counts, zeros, max_bin - bool(gaps), len(x) - gaps, least)
+        return find_categories(values, counts, gaps, len(x), max_bin, min_data_in_bin)
+    edges = find_edges(values, counts, zeros, max_bin - bool(gaps), len(x) - gaps, min_data_in_bin)
     rows = np.zeros(len(edges) + 1 + bool(gaps), np.int64)
     np.add.at(rows, np.searchsorted(edges, values), counts)
     if gaps:
@@ -118,7 +118,7 @@ def count_values(nonzero, zeros):
     return values, counts.astype(np.int64)
 
 
-def find_edges(values, counts, zeros, max_bin, total, least):
+def find_edges(values, counts, zeros, max_bin, total, min_data_in_bin):
     """Return the edges between a numeric feature's bins, float64.
 
     Parameters
@@ -127,28 +127,28 @@ def find_edges(values, counts, zeros, max_bin, total, least):
     zeros : number of rows with the value 0
     max_bin : maximum number of bins
     total : number of rows
-    least : minimum number of rows of a bin
+    min_data_in_bin : minimum number of rows of a bin
     """
     first, last = np.searchsorted(values, [-ZERO, ZERO], side="right")
     edges = np.empty(0)
     if first and max_bin > 1:
-        room = max(1, int(counts[:first].sum() / (total - zeros) * (max_bin - 1)))
-        edges = np.append(choose(values[:first], counts[:first], room, least), -ZERO)
-    room = max_bin - 1 - len(edges)
-    if last < len(values) and room > 0:
-        right = choose(values[last:], counts[last:], room, least)
+        max_bins = max(1, int(counts[:first].sum() / (total - zeros) * (max_bin - 1)))
+        edges = np.append(choose(values[:first], counts[:first], max_bins, min_data_in_bin), -ZERO)
+    max_bins = max_bin - 1 - len(edges)
+    if last < len(values) and max_bins > 0:
+        right = choose(values[last:], counts[last:], max_bins, min_data_in_bin)
         edges = np.concatenate([edges, [ZERO], right])
     return edges
 
 
-def choose(values, counts, room, least):
+def choose(values, counts, max_bins, least):
     """Return the result of `choose_edges` on one side of zero."""
-    edges = np.empty(max(room, 1) + 1)
-    n_edges = choose_edges(values, counts, int(room), int(counts.sum()), int(least), edges)
+    edges = np.empty(max(max_bins, 1) + 1)
+    n_edges = choose_edges(values, counts, int(max_bins), int(counts.sum()), int(least), edges)
     return edges[:n_edges]
 
 
-def find_categories(values, counts, gaps, total, max_bin, least):
+def find_categories(values, counts, gaps, total, max_bin, min_data_in_bin):
     """Return the bins of a categorical feature; parameters are as in `find_edges`."""
     whole = np.trunc(values).astype(np.int64)
     gaps += int(counts[whole < 0].sum())
@@ -159,11 +159,11 @@ def find_categories(values, counts, gaps, total, max_bin, least):
         by_rows = np.argsort(-rows, kind="stable")
         codes, rows = codes[by_rows], rows[by_rows]
         wanted = int(float(np.float32(total - gaps) * COVERED) + 0.5)
-        room = min(len(codes) + bool(gaps), max_bin)
+        most_bins = min(len(codes) + bool(gaps), max_bin)
         covered = 0
         for count in rows.tolist():
-            full = covered >= wanted and taken + 1 >= room
-            if full or (count < least and taken > 1):
+            full = covered >= wanted and taken + 1 >= most_bins
+            if full or (count < min_data_in_bin and taken > 1):
                 break
             taken += 1
             covered += count

@@ -79,13 +79,13 @@ def new_work(m, rules, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(max(2 * m - 1, 1), 2 ** min(rules.max_depth + 1, 40) - 1)
-    room = min(most, 2 * leaves - 1) if leaves else min(most, INITIAL_CAPACITY)
+    capacity = min(most, 2 * leaves - 1) if leaves else min(most, INITIAL_CAPACITY)
     work = sklearn_arrays.Work(
-        nodes=np.empty(room, tree_arrays.NODE),
-        values=np.empty((room, max(rules.n_classes, 1))),
+        nodes=np.empty(capacity, tree_arrays.NODE),
+        values=np.empty((capacity, max(rules.n_classes, 1))),
         todo=np.empty(min(m, rules.max_depth) + 2, tree_arrays.TASK),
-        splits=np.empty(room if leaves else 1, tree_arrays.SPLIT),
-        heap=np.empty(room if leaves else 0, np.int64),
+        splits=np.empty(capacity if leaves else 1, tree_arrays.SPLIT),
+        heap=np.empty(capacity if leaves else 0, np.int64),
         state=np.zeros(tree_arrays.STATES + 1, np.int64),
     )
     work.state[tree_arrays.RANDOM] = seed

@@ -135,8 +135,8 @@ class LeafMasks:
     def add_transposed(self, trees, adding, laid, width, out):
         """Add the scores of the given trees for transposed rows; see `add_masked_trees`."""
         codes = np.empty(len(self.used_columns) * BLOCK if self.sizes.any() else 0, np.int64)
-        room = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
-        add_masked_trees(*self.of(trees), *adding, laid, width, *room, out)
+        buffers = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+        add_masked_trees(*self.of(trees), *adding, laid, width, *buffers, out)
 
 
 def align_by_four(owner, n_owners):

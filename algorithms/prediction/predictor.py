@@ -220,7 +220,7 @@ class FastPredictor:
         """
         roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
         in_advance = self.categorical.is_faster(len(X), paths[:, 0], trees)
-        room = self.categorical.new_block() if in_advance else ()
+        buffers = self.categorical.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
@@ -229,7 +229,7 @@ class FastPredictor:
             if in_advance:
                 add_categorical_trees(
                     self.nodes, roots, paths, self.values, output, *self.categorical.of(trees),
-                    wide, self.reading, *room, *where,
+                    wide, self.reading, *buffers, *where,
                 )  # fmt: skip
             else:
                 values = self.values_of_steps

@@ -115,10 +115,10 @@ def find_splits(table, g, h, small, large, rules, work):
         sum_rows(table, f, g, h, rows, histogram)
         fix_histogram(histogram, table.most_freq_bin[f], leaf)
         if large >= 0:
-            theirs = work.histogram[large, first:last]
+            larger = work.histogram[large, first:last]
             for b in range(len(histogram)):
-                theirs[b, 0] -= histogram[b, 0]
-                theirs[b, 1] -= histogram[b, 1]
+                larger[b, 0] -= histogram[b, 0]
+                larger[b, 1] -= histogram[b, 1]
         for k in (small, large):
             if k >= 0:
                 find_feature_split(table, f, k, rules, work)

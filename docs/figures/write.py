@@ -99,8 +99,8 @@ the constant one, or the splits are too few for an interval.
 SPEED = """**Speed.** The reference's time, or memory, over ours: above 1 ours needs less. A star:
 other programs ran on the machine.
 """
-PARITY = """**Parity.** The level of each mode, and the first difference from the library's trees. Few
-folds rarely show equivalent accuracy (L0), so trees that differ early often have no level.
+PARITY = """**Parity.** The level of each mode, and the first difference from the library's trees.
+Few folds rarely show equivalent accuracy (L0), so trees that differ early often have no level.
 """
 
 

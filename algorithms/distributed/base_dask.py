@@ -157,9 +157,9 @@ class DaskTraining:
         key = self._key(job, facts)
         if resume:
             self._resume(job, key)
-        held = assign(client, futures, workers)
+        assigned = assign(client, futures, workers)
         try:
-            results = train_on(client, futures, held, job, place)
+            results = train_on(client, futures, assigned, job, place)
         except WorkerLostError as error:
             self._unfinished = (key, job.seed, error.rounds or job.rounds)
             raise

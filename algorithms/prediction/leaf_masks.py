@@ -126,17 +126,17 @@ class LeafMasks:
         """
         width = len(self.used_columns)
         step = max(1, VALUES // (width * BLOCK)) * BLOCK
-        laid = np.empty(min(step, -(-len(X) // BLOCK) * BLOCK) * width)
+        transposed = np.empty(min(step, -(-len(X) // BLOCK) * BLOCK) * width)
         for first in range(0, len(X), step):
             last = min(first + step, len(X))
-            transpose_rows(X, self.used_columns, laid, first, last)
-            self.add_transposed(trees, adding, laid, width, out[first:last])
+            transpose_rows(X, self.used_columns, transposed, first, last)
+            self.add_transposed(trees, adding, transposed, width, out[first:last])
 
-    def add_transposed(self, trees, adding, laid, width, out):
+    def add_transposed(self, trees, adding, transposed, width, out):
         """Add the scores of the given trees for transposed rows; see `add_masked_trees`."""
         codes = np.empty(len(self.used_columns) * BLOCK if self.sizes.any() else 0, np.int64)
         buffers = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
-        add_masked_trees(*self.of(trees), *adding, laid, width, *buffers, out)
+        add_masked_trees(*self.of(trees), *adding, transposed, width, *buffers, out)
 
 
 def align_by_four(owner, n_owners):

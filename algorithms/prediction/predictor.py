@@ -132,7 +132,7 @@ class FastPredictor:
         saved = (SPLITS_PER_STEP * self.paths[:, 1].sum() - n_splits) / n_trees - LEAF_BY_MASK
         return saved, SPLITS_PER_COLUMN * len(columns)
 
-    def masks_for(self, n_rows, trees, are_laid=False):
+    def masks_for(self, n_rows, trees, is_transposed=False):
         """Return the filled `LeafMasks` if they are faster for ``n_rows``, else None.
 
         They are faster for trees with categorical splits. For other trees the time saved must
@@ -140,9 +140,9 @@ class FastPredictor:
         """
         if n_rows < FEW_ROWS:
             return None
-        saved, to_lay = self._saved
+        saved, transpose_cost = self._saved
         if self.categorical is None and saved * len(self.roots[trees]) <= (
-            0 if are_laid else to_lay
+            0 if is_transposed else transpose_cost
         ):
             return None
         self._seen += n_rows
@@ -162,12 +162,12 @@ class FastPredictor:
         few = n_rows * len(self.roots[trees]) < FEW_STEPS
         masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees, True)
 
-        def add(rows, laid):
+        def add(rows, dense):
             n = rows.stop - rows.start
             if masks is None:
-                narrow.add(laid[: n * width].reshape(n, width), out[rows], 1, trees)
+                narrow.add(dense[: n * width].reshape(n, width), out[rows], 1, trees)
             else:
-                masks.add_transposed(trees, narrow.adding(trees), laid, width, out[rows])
+                masks.add_transposed(trees, narrow.adding(trees), dense, width, out[rows])
 
         used.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
 

@@ -43,7 +43,7 @@ LOOKUP = np.dtype([("column", np.int64), ("first", np.int64)])  # table of a col
 @kernel
 def add_masked_trees(
     lookups, numeric_splits, bounds, leaves, first_leaves, tables, sizes, values, output, reading,
-    laid, width, codes, masks, at, out,
+    transposed, width, codes, masks, at, out,
 ):  # fmt: skip
     """Add the trees' leaf values to the scores of transposed rows.
 
@@ -59,7 +59,7 @@ def add_masked_trees(
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     reading : walk.Reading
-    laid : float64, blocks of BLOCK rows, each in column-major order
+    transposed : float64, blocks of BLOCK rows, each in column-major order
     width : number of columns; the used columns are the first
     codes : int64, scratch space for BLOCK rows of the used columns
     masks : uint64, scratch space for BLOCK rows
@@ -68,7 +68,7 @@ def add_masked_trees(
     """
     for start in range(0, len(out), BLOCK):
         n = min(BLOCK, len(out) - start)
-        block = laid[start * width : (start + BLOCK) * width]
+        block = transposed[start * width : (start + BLOCK) * width]
         for j in range(len(sizes)):
             if sizes[j] > 0:
                 place(reading, block, codes, j * BLOCK, n, sizes[j])
@@ -87,18 +87,18 @@ def add_masked_trees(
 
 
 @kernel
-def transpose_rows(X, used_columns, laid, first, last):
+def transpose_rows(X, used_columns, transposed, first, last):
     """Transpose the rows first … last − 1 of the used columns for `add_masked_trees`.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64, C-contiguous
     used_columns : int64, columns of X
-    laid : float64, written
+    transposed : float64, written
     """
     size = len(used_columns) * BLOCK
     for start in range(first, last, BLOCK):
-        block = laid[(start - first) // BLOCK * size :]
+        block = transposed[(start - first) // BLOCK * size :]
         lay_out(X, used_columns, block, start, min(BLOCK, last - start))
 
 

@@ -180,7 +180,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     def _read_more_y(self, y):
         """Return the codes of labels seen in training; raise ValueError for an unknown label."""
-        return codes_among(self.classes_, y, "y has labels that the tree was not grown on")
+        return codes_among(self.classes_, y, "y has labels that the tree was not trained on")
 
     def _target(self, codes, weight):
         """Return the codes, with sample weights multiplied by class weights."""

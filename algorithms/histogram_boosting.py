@@ -216,7 +216,7 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
 
     def _encode_y(self, y):
         """Return the class codes of an evaluation table's labels."""
-        return codes_among(self.classes_, y, "eval_set has labels that y has not")
+        return codes_among(self.classes_, y, "eval_set has labels that y does not have")
 
     def _weigh(self, codes, weight):
         """Return the product of row and class weights, or None if all are 1."""

@@ -212,7 +212,7 @@ class BaseGradientBoosting(BoostedModel):
         """Raise ValueError if a warm start would mix trees and other models."""
         if self._is_trained() and self._has_trees != (self.estimator is None):
             raise ValueError(
-                "estimator is of another kind than in the fit that this one goes on from: with "
+                "estimator is of another kind than in the fit that is continued: with "
                 "warm_start=True it must be the same"
             )
 

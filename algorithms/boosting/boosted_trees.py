@@ -41,19 +41,19 @@ class BoostedWalker:
         if not len(stages):
             return
         trees, joined = self._joined
-        own = [member.tree_ for member in stages.ravel()]
-        if len(own) != len(trees) or any(a is not b for a, b in zip(own, trees, strict=True)):
-            for tree in own:
+        grown = [member.tree_ for member in stages.ravel()]
+        if len(grown) != len(trees) or any(a is not b for a, b in zip(grown, trees, strict=True)):
+            for tree in grown:
                 check_columns(X, tree.n_features)
-            joined = join_steps(own, stages.shape[1])
-            self._joined = own, joined
-        check_columns(X, own[0].n_features)
+            joined = join_steps(grown, stages.shape[1])
+            self._joined = grown, joined
+        check_columns(X, grown[0].n_features)
 
         def walk(first, last):
             add_trees(*joined, rate, X, raw.T, first, last)
 
-        with Workers(threads_worth(threads, len(X) * len(own), WALKS_OF_A_THREAD)) as workers:
-            workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(own)))
+        with Workers(threads_worth(threads, len(X) * len(grown), WALKS_OF_A_THREAD)) as workers:
+            workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(grown)))
 
 
 def join_steps(trees, n_outputs):
@@ -61,8 +61,8 @@ def join_steps(trees, n_outputs):
     ends = np.cumsum([0] + [tree.node_count for tree in trees])
     steps, values = np.empty(ends[-1], STEP), np.empty(ends[-1])
     for tree, (root, end) in zip(trees, pairwise(ends.tolist()), strict=True):
-        own, order = tree.steps
-        steps[root:end] = own
+        tree_steps, order = tree.steps
+        steps[root:end] = tree_steps
         steps["left"][root:end] += np.uint32(root)
         values[root:end] = tree.values[order, 0]
     depth = np.array([tree.max_depth for tree in trees])

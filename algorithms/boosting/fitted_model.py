@@ -107,5 +107,5 @@ class BoostedModel(BaseEstimator):
         if not self._has_trees or not isinstance(self.init_, str):
             raise AttributeError("ensemble_ needs trees that start from a constant")
         if not hasattr(loss, "inverse"):
-            raise AttributeError("ensemble_ needs one of the losses that have names")
+            raise AttributeError("ensemble_ requires a built-in loss")
         return export_boosted(self, self._constant, loss.inverse, loss.temperature)

@@ -54,7 +54,7 @@ class Rounds:
             self._train(i)
             self._record(i, before)
             if report:
-                report.tell(i)
+                report.print_round(i)
             if monitor is not None and monitor(i, model, self._variables()):
                 break
             if early_stopping is not None and early_stopping.ends_at(i):

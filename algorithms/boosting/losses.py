@@ -129,30 +129,30 @@ def count_blocks(y):
     return -(-len(y) // BLOCK_ROWS)
 
 
-def newton_steps(loss, groups, own=ALL_CLASSES, factor=1.0):
+def newton_steps(loss, groups, label=ALL_CLASSES, factor=1.0):
     """Return Σ w g / (Σ w h + λ) of each leaf; 0 if the curvature vanishes.
 
     Parameters
     ----------
-    own : the class of the tree; ALL_CLASSES if y is used unchanged
+    label : the class of the tree; ALL_CLASSES if y is used unchanged
     factor : factor of the numerator
     """
     if groups.as_library:
-        g, h = average_leaves(loss, groups, own)
+        g, h = average_leaves(loss, groups, label)
     else:
-        g, h = sum_leaves(loss, groups, own)
+        g, h = sum_leaves(loss, groups, label)
     h = h + groups.l2
     flat = abs(h) < SMALLEST
     return np.where(flat, 0.0, factor * g / np.where(flat, 1.0, h))
 
 
-def sum_leaves(loss, groups, own):
+def sum_leaves(loss, groups, label):
     """Return Σ w g and Σ w h of each node, float64 (2, n_nodes).
 
     The choice between the two methods depends on rows and nodes only, never on threads.
     """
     if count_blocks(groups.y) * len(groups.means) > MOST_SUMS:
-        return count_leaves(loss, groups, own)
+        return count_leaves(loss, groups, label)
     blocks = np.empty((count_blocks(groups.y), len(groups.means), 2))
     weight = NO_FLOATS if groups.weight is None else groups.weight
     used = NO_FLAGS if groups.used is None else groups.used
@@ -160,29 +160,29 @@ def sum_leaves(loss, groups, own):
 
     def add(first, last):
         kernels.sum_newton(
-            loss.kind, own, groups.y, gradient, weight, used, groups.leaf, blocks, first, last
+            loss.kind, label, groups.y, gradient, weight, used, groups.leaf, blocks, first, last
         )
 
     loss.share(add, len(blocks))
     return blocks.sum(axis=0).T
 
 
-def count_leaves(loss, groups, own):
+def count_leaves(loss, groups, label):
     """Return the same as `sum_leaves`, row by row: blocks would need too many sums."""
     rows = slice(None) if groups.used is None else np.flatnonzero(groups.used)
     leaf, gradient = groups.leaf[rows], groups.gradient[rows, groups.output]
-    y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
+    y = groups.y[rows] if label == ALL_CLASSES else (groups.y[rows] == label).astype(float)
     weight = 1.0 if groups.weight is None else groups.weight[rows]
     parts = gradient, loss.curvature(y, gradient)
     return np.stack([np.bincount(leaf, weight * part, len(groups.means)) for part in parts])
 
 
-def average_leaves(loss, groups, own):
+def average_leaves(loss, groups, label):
     """Return the means of g and h of each node, summed leaf by leaf as in scikit-learn."""
     g, h = np.zeros((2, len(groups.means)))
     for leaf, rows in groups.by_leaf():
         gradient = groups.gradient[rows, groups.output]
-        y = groups.y[rows] if own == ALL_CLASSES else (groups.y[rows] == own).astype(float)
+        y = groups.y[rows] if label == ALL_CLASSES else (groups.y[rows] == label).astype(float)
         weight = None if groups.weight is None else groups.weight[rows]
         g[leaf] = average(gradient, weight)
         h[leaf] = average(loss.curvature(y, gradient), weight)

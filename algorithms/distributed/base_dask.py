@@ -140,7 +140,7 @@ class DaskTraining:
         self._refuse_unshared()
         tables = read_tables(eval_set, eval_sample_weight)
         if self.early_stopping_round is not None and not tables:
-            raise ValueError("early_stopping_round needs an eval_set to watch")
+            raise ValueError("early_stopping_round requires an eval_set")
         client = self._client()
         addresses = find_workers(client, self.workers)
         compare_versions(client, addresses)
@@ -157,9 +157,9 @@ class DaskTraining:
         key = self._key(job, facts)
         if resume:
             self._resume(job, key)
-        held = assign(client, futures, workers)
+        assigned = assign(client, futures, workers)
         try:
-            results = train_on(client, futures, held, job, place)
+            results = train_on(client, futures, assigned, job, place)
         except WorkerLostError as error:
             self._unfinished = (key, job.seed, error.rounds or job.rounds)
             raise
@@ -170,9 +170,9 @@ class DaskTraining:
         """Raise ValueError for parameters that are not supported on Dask."""
         self._resolved()  # raises for parameters that are never supported
         for name in self.__dict__.get("_extra_params", ()):
-            own = self._parameter_table.by_name[name].attribute
-            if own:
-                raise ValueError(f"{name} is {own} here: give it by this name")
+            attribute = self._parameter_table.by_name[name].attribute
+            if attribute:
+                raise ValueError(f"{name} is named {attribute} here: use this name")
         defaults = self._local_class()
         for name, why in UNSHARED.items():
             value = getattr(self, name)
@@ -263,17 +263,17 @@ class DaskTraining:
         """Return a digest of parameters and data, which must be equal to resume a training."""
         every = job.params.get_params() | {"tree_learner": job.tree_learner, "top_k": job.top_k}
         may_differ = "n_jobs", "n_estimators"
-        params = {name: whole(own) for name, own in every.items() if name not in may_differ}
+        params = {name: whole(value) for name, value in every.items() if name not in may_differ}
         facts = params, [part.content for part in parts], job.categorical.tolist()
         return hashlib.sha256(json.dumps(facts, default=repr).encode()).hexdigest()
 
     def _resume(self, job, key):
         """Set the seed and the finished rounds of the interrupted training."""
         if getattr(self, "_unfinished", None) is None:
-            raise ValueError("resume=True, and no fit of this estimator was ended early")
+            raise ValueError("resume=True, but this estimator has no interrupted fit")
         known, seed, rounds = self._unfinished
         if known != key:
-            raise ValueError("resume=True, and parameters or rows are not those of the last fit")
+            raise ValueError("resume=True, but parameters or rows differ from the last fit")
         job.seed, job.rounds = seed, rounds[: job.params.n_estimators]
 
     def _take_results(self, model, results):

@@ -81,17 +81,21 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
     return bins
 
 
-def merge(ranks, found, n_features, step):
+def merge(ranks, local_bins, n_features, step):
     """Return the `Binner` of all features, from the bins that each rank has found."""
-    text = json.dumps(found).encode()  # JSON preserves floats exactly
+    text = json.dumps(local_bins).encode()  # JSON preserves floats exactly
     parts = [json.loads(part) for part in ranks.gather(text, "bins")]
     features = [
         one for chunk in range(-(-n_features // step)) for part in parts for one in part[chunk]
     ]
     edges, codes, missing, high_cardinality = zip(*features, strict=True)
     return Binner(
-        tuple(np.array(own, np.float64) for own in edges),
-        tuple(None if own is None else np.array(own, np.int64) for own in codes),
+        tuple(np.array(item, np.float64) for item in edges),
+        tuple(None if item is None else np.array(item, np.int64) for item in codes),
         np.array(missing, np.int64),
-        {f: np.array(own, np.int64) for f, own in enumerate(high_cardinality) if own is not None},
+        {
+            f: np.array(item, np.int64)
+            for f, item in enumerate(high_cardinality)
+            if item is not None
+        },
     )

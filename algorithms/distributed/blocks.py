@@ -36,17 +36,17 @@ def parts_of(X, others):
         if X.ndim != 2:
             raise ValueError(f"Expected 2D array, got {X.ndim}D array instead")
         X = X.rechunk({1: -1})
-    found = [blocks(X), *(blocks(alike(one, X)) for one in others)]
-    counts = {len(one) for one in found}
+    delayed = [blocks(X), *(blocks(with_chunks_of(one, X)) for one in others)]
+    counts = {len(one) for one in delayed}
     if len(counts) > 1:
         raise ValueError(
-            f"X, y and weights fall into {[len(one) for one in found]} parts: "
-            "repartition them alike"
+            f"X, y and weights fall into {[len(one) for one in delayed]} parts: "
+            "repartition them equally"
         )
-    return list(zip(*found, strict=True))
+    return list(zip(*delayed, strict=True))
 
 
-def alike(one, X):
+def with_chunks_of(one, X):
     """Return an array with the chunks of X, if the lengths of all chunks are known.
 
     Raises
@@ -62,7 +62,7 @@ def alike(one, X):
         one = one[:, 0]
     known = not np.isnan([*one.chunks[0], *X.chunks[0]]).any()
     if known and len(one) != len(X):
-        raise ValueError(f"X has {len(X)} rows, where y or weights have {len(one)}")
+        raise ValueError(f"X has {len(X)} rows, but y or weights have {len(one)}")
     return one.rechunk({0: X.chunks[0]}) if known else one
 
 

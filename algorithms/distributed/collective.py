@@ -126,13 +126,13 @@ class Ranks:
         data : bytes-like, of any length
         what : purpose, for the counts of bytes
         """
-        held = [bytes(data)]  # of the ranks rank, rank + 1, …
+        received = [bytes(data)]  # of the ranks rank, rank + 1, …
         for skip, last in reversed(self.skips):
-            frame = b"".join(COUNT.pack(len(one)) + one for one in held[: last - skip])
+            frame = b"".join(COUNT.pack(len(one)) + one for one in received[: last - skip])
             self._note(what, frame)
             got = swap(self.behind[skip], frame, self.ahead[skip], MOST_GATHERED, self.patience)
-            held += split_frame(got)
-        return [held[(rank - self.rank) % self.size] for rank in range(self.size)]
+            received += split_frame(got)
+        return [received[(rank - self.rank) % self.size] for rank in range(self.size)]
 
     def best(self, data, better, what):
         """Return the best of the data of all ranks.
@@ -177,18 +177,18 @@ class Ranks:
         -------
         int64 (n_planes, n)
         """
-        held = [blocks[(self.rank + i) % self.size] for i in range(self.size)]
+        parts = [blocks[(self.rank + i) % self.size] for i in range(self.size)]
         for skip, last in self.skips:
-            frame = b"".join(encode(block, widths) for block in held[skip:last])
+            frame = b"".join(encode(block, widths) for block in parts[skip:last])
             self._note(what, frame)
-            wanted = [block.shape[1] for block in held[: last - skip]]
+            wanted = [block.shape[1] for block in parts[: last - skip]]
             most = sum(wanted) * sum(widths)
             got = swap(self.ahead[skip], frame, self.behind[skip], most, self.patience)
             sums = decode(got, wanted, widths)
-            held = [mine + other for mine, other in zip(held, sums, strict=False)] + held[
+            parts = [mine + other for mine, other in zip(parts, sums, strict=False)] + parts[
                 last - skip : skip
             ]
-        return held[0]
+        return parts[0]
 
     def _note(self, what, frame):
         self.sent[what] += COUNT.size + len(frame)

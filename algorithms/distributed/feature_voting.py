@@ -36,10 +36,10 @@ class VotingGrower(RankGrower):
     def __init__(self, *args, top_k):
         super().__init__(*args)
         self.top_k = top_k
-        self.own = np.zeros(
+        self.own_leaves = np.zeros(
             2, booster_arrays.LEAF
         )  # the new leaves, with the rank's own rows and sums
-        self.held = np.zeros((len(self.leaves), 2), np.int64)  # Σg and Σh of own rows, by leaf
+        self.own_sums = np.zeros((len(self.leaves), 2), np.int64)  # Σg and Σh of own rows, by leaf
 
     def use(self, features):
         """Allocate the histograms of the rank's own rows."""
@@ -54,19 +54,22 @@ class VotingGrower(RankGrower):
 
     def scan_root(self, largest, h):
         """Find the best split of the root, after its histogram is built."""
-        self.held[0] = self.sums[0, booster_arrays.TOTAL_G], self.sums[0, booster_arrays.TOTAL_H]
+        self.own_sums[0] = (
+            self.sums[0, booster_arrays.TOTAL_G],
+            self.sums[0, booster_arrays.TOTAL_H],
+        )
         self.elect(0, -1, largest, h)
 
     def scan_children(self, n_left):
         """Write the children of the split leaf, and find their best splits."""
-        state, sums = self.board.state, self.sums[0]
+        state, sums = self.tree.state, self.sums[0]
         at, largest = state[booster_arrays.NEXT], int(state[LARGEST])
         h = int(self.leaves[at]["h"])
         totals = self.ranks.total([n_left, sums[booster_arrays.SPREAD]], "splits").tolist()
-        small, large = self.divide(*totals)
-        whole = self.held[at].copy()
-        self.held[small] = sums[booster_arrays.TOTAL_G], sums[booster_arrays.TOTAL_H]
-        self.held[large] = whole - self.held[small]
+        small, large = self.write_children(*totals)
+        whole = self.own_sums[at].copy()
+        self.own_sums[small] = sums[booster_arrays.TOTAL_G], sums[booster_arrays.TOTAL_H]
+        self.own_sums[large] = whole - self.own_sums[small]
         self.elect(small, large, largest, h)
 
     def elect(self, small, large, largest, h):
@@ -82,22 +85,22 @@ class VotingGrower(RankGrower):
         leaves = [small] if large < 0 else [small, large]
         shares = [self.share_out(chosen) for chosen in self.vote(len(leaves))]
         blocks = [
-            np.concatenate([self.cells_of(*one) for one in zip(leaves, own, strict=True)], axis=1)
-            for own in zip(*shares, strict=True)
+            np.concatenate([self.cells_of(*one) for one in zip(leaves, share, strict=True)], axis=1)
+            for share in zip(*shares, strict=True)
         ]
         sums = self.ranks.add_up(blocks, (width_of(largest), width_of(h)), "histograms")
         self.scan(leaves, [share[self.ranks.rank] for share in shares], sums)
-        self.learn(small, large)
+        self.exchange_splits(small, large)
 
     def propose(self, small, large):
         """Compute each feature's gain on the rank's own rows, in each new leaf."""
         may = np.zeros(3, np.int64)
         for which, leaf in enumerate((small, max(large, 0))):
-            self.own[which] = self.leaves[leaf]
-            own = self.own[which]
-            own["start"], own["end"] = self.spans[leaf]
-            own["g"], own["h"] = self.held[leaf]
-            may[which] = self.held[leaf, 1] > 0 and self.may_split(leaf)
+            self.own_leaves[which] = self.leaves[leaf]
+            record = self.own_leaves[which]
+            record["start"], record["end"] = self.spans[leaf]
+            record["g"], record["h"] = self.own_sums[leaf]
+            may[which] = self.own_sums[leaf, 1] > 0 and self.may_split(leaf)
         may[2] = large >= 0
         may[1] *= may[2]
         size = self.ranks.size  # a rank has about 1/size of the rows
@@ -105,8 +108,16 @@ class VotingGrower(RankGrower):
             min_child_samples=max(self.rules.min_child_samples // size, 1),
             min_child_weight=self.rules.min_child_weight / size,
         )
-        groups = self.board.groups[[small, max(large, 0)]]
-        args = self.own, groups, self.features, self.places, self.planes, self.out, self.desk
+        groups = self.tree.groups[[small, max(large, 0)]]
+        args = (
+            self.own_leaves,
+            groups,
+            self.features,
+            self.places,
+            self.planes,
+            self.out,
+            self.scratch,
+        )
         propose(self.facts, *args, rules, self.scale, may, self.gains)
 
     def may_split(self, leaf):
@@ -154,10 +165,10 @@ class VotingGrower(RankGrower):
         """Scan the rank's share of the summed features, for each new leaf."""
         self.own_best[:] = 0
         begin = 0
-        for which, (leaf, own) in enumerate(zip(leaves, positions, strict=True)):
-            features = self.features[own]
+        for which, (leaf, selected) in enumerate(zip(leaves, positions, strict=True)):
+            features = self.features[selected]
             counts = self.bins.count[features]
             cells = np.ascontiguousarray(sums[:, begin : begin + int(counts.sum())])
             begin += cells.shape[1]
-            args = self.facts, self.board, leaf, features, np.cumsum(counts) - counts, cells
-            find_best_splits_of_features(*args, self.desk, self.tree_rules, self.scale, which)
+            args = self.facts, self.tree, leaf, features, np.cumsum(counts) - counts, cells
+            find_best_splits_of_features(*args, self.scratch, self.tree_rules, self.scale, which)

@@ -74,7 +74,7 @@ class RankGrower:
         self.leaf_of = np.zeros(n_rows, np.uint16 if n_leaves < 1 << 16 else np.uint32)
         self.leaves = np.zeros(n_leaves, booster_arrays.LEAF)
         n_nodes = 2 * n_leaves - 1
-        self.board = GlobalTree(
+        self.tree = GlobalTree(
             leaves=self.leaves,
             groups=np.zeros((n_leaves, bins.groups.shape[1]), np.uint64),
             best=np.zeros(n_leaves, booster_arrays.BEST),
@@ -86,7 +86,7 @@ class RankGrower:
         self.own_best = np.zeros(
             BESTS + 2 * booster_arrays.MAX_BINS, np.uint8
         )  # send buffer of the rank's best splits
-        self.desk = SplitScratch(
+        self.scratch = SplitScratch(
             small=np.zeros((1, 8, booster_arrays.MAX_BINS), np.int64),
             scores=np.zeros((1, booster_arrays.MAX_BINS)),
             order=np.zeros((1, booster_arrays.MAX_BINS), np.int64),
@@ -124,20 +124,20 @@ class RankGrower:
         ends = np.searchsorted(owner, np.arange(self.ranks.size + 1))
         self.owned = [slice(ends[r], ends[r + 1]) for r in range(self.ranks.size)]
         before = np.cumsum(counts) - counts
-        own = self.owned[self.ranks.rank]
-        self.built = features[own] if self.by_features else features
+        owned = self.owned[self.ranks.rank]
+        self.built = features[owned] if self.by_features else features
         self.places = before + META * (owner + 1)
         if self.by_features:
-            self.places = before[own] - before[own][:1] + META
+            self.places = before[owned] - before[owned][:1] + META
         width = int(self.bins.count[self.built].sum())
         blocks = 1 if self.by_features else self.ranks.size
         self.out = np.zeros((2, width + META * blocks), np.int64)
         sizes = [int(counts[s].sum()) + META for s in self.owned]
         stops = np.cumsum([0, *sizes])
         self.blocks = [self.out[:, stops[r] : stops[r + 1]] for r in range(self.ranks.size)]
-        first = META + np.cumsum(counts[own]) - counts[own]
+        first = META + np.cumsum(counts[owned]) - counts[owned]
         planes = np.empty((len(self.leaves), 2, sizes[self.ranks.rank]), np.int64)
-        self.share = FeatureShare(np.ascontiguousarray(features[own]), first, planes)
+        self.share = FeatureShare(np.ascontiguousarray(features[owned]), first, planes)
 
     def grow(self, records, scale, seed, rows=None, features=None):
         """Grow a tree together with all ranks; parameters and result are those of `Grower.grow`."""
@@ -149,7 +149,7 @@ class RankGrower:
         self.begin()
         while self.split():
             pass
-        self.n_leaves = int(self.board.state[booster_arrays.LEAVES])
+        self.n_leaves = int(self.tree.state[booster_arrays.LEAVES])
         self.mark()
         return self.copy_tree()
 
@@ -158,30 +158,32 @@ class RankGrower:
         self.spans[0] = 0, len(self.rows)
         self.build(0, len(self.rows))
         s = self.sums[0]
-        own = [
+        part = [
             len(self.rows),
             s[booster_arrays.SPREAD],
             s[booster_arrays.TOTAL_G],
             s[booster_arrays.TOTAL_H],
         ]
-        n_rows, spread, g, h = own if self.by_features else self.ranks.total(own, "splits").tolist()
-        root, node = self.leaves[0], self.board.nodes[0]
+        n_rows, spread, g, h = (
+            part if self.by_features else self.ranks.total(part, "splits").tolist()
+        )
+        root, node = self.leaves[0], self.tree.nodes[0]
         root["start"], root["end"], root["depth"], root["node"] = 0, n_rows, 0, 0
         root["g"], root["h"], root["spread"], root["wide"] = g, h, spread, 1
         root["slot"], root["value"], root["lower"], root["upper"] = 0, 0.0, -np.inf, np.inf
-        self.board.groups[0] = ALL
+        self.tree.groups[0] = ALL
         node["left"] = node["right"] = -1
         node["feature"], node["is_set"], node["gain"] = booster_arrays.NO_FEATURE, 0, np.nan
         node["value"], node["count"], node["h"] = 0.0, n_rows, h * self.scale.h
-        self.board.state[booster_arrays.LEAVES] = 1
+        self.tree.state[booster_arrays.LEAVES] = 1
         self.scan_root(max(spread, n_rows), h)
 
     def split(self):
         """Split the leaf of largest gain, and find its children's splits; return False if none."""
-        board = self.board
+        tree = self.tree
         next_split(
-            self.desk,
-            board,
+            self.scratch,
+            tree,
             self.facts,
             self.bins.columns,
             self.rows,
@@ -190,12 +192,12 @@ class RankGrower:
             *self.new,
             self.tree_rules,
         )
-        _, at, n_left, start, end, _, is_last = board.state.tolist()[:7]
+        _, at, n_left, start, end, _, is_last = tree.state.tolist()[:7]
         if at < 0:
             return False
         if is_last:
             total = n_left if self.by_features else int(self.ranks.total([n_left], "splits")[0])
-            self.divide(total, 0)
+            self.write_children(total, 0)
             self.new = NONE
             return True
         self.build(start, end)
@@ -208,16 +210,16 @@ class RankGrower:
 
     def scan_children(self, n_left):
         """Write the children of the split leaf, and find their best splits."""
-        largest, h_small = self.board.state[
+        largest, h_small = self.tree.state[
             distributed_growth.LARGEST : distributed_growth.H_SMALL + 1
         ].tolist()
         sums = self.reduce(n_left, largest, h_small)
-        self.find_best_splits(sums, *self.divide(*sums[0, :META].tolist()))
+        self.find_best_splits(sums, *self.write_children(*sums[0, :META].tolist()))
 
-    def divide(self, n_left, spread):
+    def write_children(self, n_left, spread):
         """Write the children of the split leaf; return the small and the large one."""
         rules, scale = self.tree_rules, self.scale
-        return split_global_leaf(n_left, spread, self.facts, self.board, rules, scale)
+        return split_global_leaf(n_left, spread, self.facts, self.tree, rules, scale)
 
     def build(self, start, end):
         """Build the histograms of the rank's own rows, each thread for some of the features."""
@@ -274,34 +276,40 @@ class RankGrower:
 
     def find_best_splits(self, sums, small, large):
         """Scan the rank's own features, then exchange the best splits with all ranks."""
-        own = self.share, np.ascontiguousarray(sums), self.desk, self.tree_rules, self.scale
-        find_best_splits_of_share(self.facts, self.board, *own, small, large)
-        self.learn(small, large)
+        arguments = (
+            self.share,
+            np.ascontiguousarray(sums),
+            self.scratch,
+            self.tree_rules,
+            self.scale,
+        )
+        find_best_splits_of_share(self.facts, self.tree, *arguments, small, large)
+        self.exchange_splits(small, large)
 
-    def learn(self, small, large):
+    def exchange_splits(self, small, large):
         """Exchange the best splits of two leaves with all ranks."""
         self.ranks.best(self.own_best[: self.buffer_length], self.take, "splits")
         self.new = small, large
 
-    def take(self, _, heard):
+    def take(self, _, other):
         """Keep the better ones of two ranks' best splits; return the buffer to send."""
-        self.received[: len(heard)] = heard
-        take_better(self.desk, self.received_best, self.received_members)
+        self.received[: len(other)] = other
+        take_better(self.scratch, self.received_best, self.received_members)
         return self.own_best[: self.buffer_length]
 
     def mark(self):
         """Write the leaf of every row of the rank."""
-        own, n = self.leaves.copy(), self.n_leaves
-        own["start"][:n], own["end"][:n] = self.spans[:n].T
-        grown, share = Marked(own, self.rows), self.workers.share
+        leaves, n = self.leaves.copy(), self.n_leaves
+        leaves["start"][:n], leaves["end"][:n] = self.spans[:n].T
+        grown, share = Marked(leaves, self.rows), self.workers.share
         mark_rows(share, grown, n, self.leaf_of, self.spare, self.of_others)
 
     def of_others(self):
         """Return a task that writes the leaves of rows that the last tree was not grown on."""
-        n, board, columns = self.n_leaves, self.board, self.bins.columns
-        nodes, of_leaves = board.nodes[: 2 * n - 1], self.leaves["node"][:n]
+        n, tree, columns = self.n_leaves, self.tree, self.bins.columns
+        nodes, of_leaves = tree.nodes[: 2 * n - 1], self.leaves["node"][:n]
         place = np.arange(len(columns))
-        return make_partition_task(nodes, of_leaves, board.goes_left, columns, place, self.leaf_of)
+        return make_partition_task(nodes, of_leaves, tree.goes_left, columns, place, self.leaf_of)
 
     def add_to(self, score, tree):
         """Add the last tree's values to the score of each of the rank's rows."""
@@ -312,5 +320,5 @@ class RankGrower:
 
     def copy_tree(self):
         """Return a copy of the grown tree."""
-        board = self.board
-        return copy_tree(board.nodes, board.goes_left, self.codes, self.n_leaves)
+        tree = self.tree
+        return copy_tree(tree.nodes, tree.goes_left, self.codes, self.n_leaves)

@@ -23,7 +23,7 @@ DIGEST = "sha256"
 PROOF = 32  # bytes of a digest, and of a nonce
 GREETING = 5.0  # seconds for a whole handshake
 AT_ONCE = 64  # maximum number of concurrent handshakes
-LOOK = 0.01  # seconds between two checks for new connections
+POLL_SECONDS = 0.01  # seconds between two checks for new connections
 
 
 def prove(secret, role, said):
@@ -104,15 +104,15 @@ def accept(listener, secret, wanted, deadline):
 
 
 def accept_one(listener, acceptor, deadline):
-    """Wait up to LOOK seconds for a caller, and start a thread for its handshake."""
+    """Wait up to POLL_SECONDS seconds for a caller, and start a thread for its handshake."""
     left = deadline - time.monotonic()
     if left <= 0:
         names = sorted({rank for rank, _ in acceptor.missing()})
         raise LinkError(f"ranks {names} did not call with the secret of this training")
-    if not acceptor.places.acquire(timeout=min(left, LOOK)):
+    if not acceptor.places.acquire(timeout=min(left, POLL_SECONDS)):
         return
     try:
-        listener.settimeout(min(left, LOOK))
+        listener.settimeout(min(left, POLL_SECONDS))
         connection, _ = listener.accept()
     except TimeoutError:
         acceptor.places.release()
@@ -196,6 +196,6 @@ def read(connection, count, deadline):
         connection.settimeout(max(deadline - time.monotonic(), 0.001))
         more = connection.recv(count - len(data))
         if not more:
-            raise ValueError("it hung up on the greeting, as it does on a wrong secret")
+            raise ValueError("it closed the connection, as it does after a wrong secret")
         data += more
     return data

@@ -19,7 +19,7 @@ from algorithms.distributed import worker_tasks
 from algorithms.distributed.sockets import LinkError
 from algorithms.distributed.table_parts import inspect_part
 from algorithms.distributed.worker_check import (
-    LOOK,
+    POLL_SECONDS,
     WorkerLostError,
     call_workers,
     compare,
@@ -81,28 +81,28 @@ def assign(client, futures, workers):
         If a part was lost.
     """
     holders = client.who_has(futures)
-    held = {}
+    assigned = {}
     for number, future in enumerate(futures):
         where = sorted(holders[future.key])
         if not where:
             raise WorkerLostError(f"part {number} was lost with its worker before training began")
-        held.setdefault(where[number % len(where)], []).append(number)
+        assigned.setdefault(where[number % len(where)], []).append(number)
     if workers is not None:
-        spread_out(held, workers, len(futures))
-    return {address: sorted(held[address]) for address in sorted(held) if held[address]}
+        spread_out(assigned, workers, len(futures))
+    return {address: sorted(assigned[address]) for address in sorted(assigned) if assigned[address]}
 
 
-def spread_out(held, workers, n_parts):
+def spread_out(assigned, workers, n_parts):
     """Move parts to workers that hold none."""
     for address in workers:
-        held.setdefault(address, [])
-    most = -(-n_parts // len(held))
-    for address in sorted(held):
-        while not held[address]:
-            fullest = max(sorted(held), key=lambda one: len(held[one]))
-            if len(held[fullest]) <= 1 or len(held[fullest]) < most:
+        assigned.setdefault(address, [])
+    most = -(-n_parts // len(assigned))
+    for address in sorted(assigned):
+        while not assigned[address]:
+            fullest = max(sorted(assigned), key=lambda one: len(assigned[one]))
+            if len(assigned[fullest]) <= 1 or len(assigned[fullest]) < most:
                 return
-            held[address].append(held[fullest].pop())
+            assigned[address].append(assigned[fullest].pop())
 
 
 def open_listeners(client, name, addresses):
@@ -131,14 +131,14 @@ def abort(client, name, addresses):
         call_workers(client, CLOSING, worker_tasks.abort_training, name, workers=there)
 
 
-def train_on(client, futures, held, job, place):
+def train_on(client, futures, assigned, job, place):
     """Start all ranks and return their `Result`s; the first one has the model.
 
     Parameters
     ----------
     client : distributed.Client
     futures : futures of all parts
-    held : address → numbers of parts
+    assigned : address → numbers of parts
     job : Training
     place : dict, argument ``place`` of `worker_tasks.train_here` without what differs by rank
 
@@ -146,7 +146,7 @@ def train_on(client, futures, held, job, place):
     ------
     WorkerLostError, VersionError
     """
-    name, addresses = uuid.uuid4().hex, list(held)
+    name, addresses = uuid.uuid4().hex, list(assigned)
     try:
         reach = open_listeners(client, name, addresses)
         place = {**place, "addresses": reach, "secret": secrets.token_bytes(32)}
@@ -155,9 +155,9 @@ def train_on(client, futures, held, job, place):
             client.submit(
                 worker_tasks.train_here,
                 name,
-                {**place, "rank": rank, "numbers": held[address]},
+                {**place, "rank": rank, "numbers": assigned[address]},
                 job_without_tables if rank else job,
-                [futures[number] for number in held[address]],
+                [futures[number] for number in assigned[address]],
                 workers=[address],
                 allow_other_workers=False,
                 retries=0,
@@ -170,7 +170,7 @@ def train_on(client, futures, held, job, place):
     except BaseException as error:
         abort(client, name, addresses)
         if isinstance(error, OSError):
-            raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
+            raise WorkerLostError(f"the scheduler of the Dask cluster is gone: {error}") from error
         raise
 
 
@@ -194,7 +194,11 @@ def wait_for_ranks(client, running, addresses):
     while len(outcomes) < len(running):
         left = [rank for rank in range(len(running)) if rank not in outcomes]
         with suppress(NotYetError, CancelledError):
-            wait([running[rank] for rank in left], timeout=LOOK, return_when="FIRST_COMPLETED")
+            wait(
+                [running[rank] for rank in left],
+                timeout=POLL_SECONDS,
+                return_when="FIRST_COMPLETED",
+            )
         there = client.nthreads()  # queries the scheduler; the client's copy may be outdated
         for rank in left:
             if running[rank].done():
@@ -246,7 +250,7 @@ def collect(outcomes, addresses):
     why = why or [str(error) for error in outcomes if isinstance(error, Exception)]
     raise WorkerLostError(
         f"training on {len(addresses)} workers ended after {len(rounds)} rounds: "
-        f"{'; '.join(why)}. fit(..., resume=True) goes on from there",
+        f"{'; '.join(why)}. fit(..., resume=True) continues from there",
         rounds,
     )
 

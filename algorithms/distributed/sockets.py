@@ -86,14 +86,14 @@ class IncomingFrame:
             except BlockingIOError:
                 return False
             if not count:
-                raise LinkError("a neighbour has hung up")
+                raise LinkError("a neighbour closed the connection")
             self.left = self.left[count:]
 
     def make_room(self):
         """Read the length, and allocate the buffer."""
         (length,) = LENGTH.unpack(self.data)
         if length > self.most:
-            raise LinkError(f"a neighbour announced {length} bytes; {self.most} are the most")
+            raise LinkError(f"a neighbour announced {length} bytes; {self.most} is the limit")
         self.has_length = True
         self.data = bytearray(length)
         self.left = memoryview(self.data)
@@ -127,7 +127,7 @@ def swap(to, data, source, most, patience):
             for event, one in waiting:
                 poll.register(one.connection, event)
             if not poll.poll(patience * 1000.0):
-                raise LinkError(f"a neighbour has been silent for {patience:g} s")
+                raise LinkError(f"a neighbour has sent nothing for {patience:g} s")
     except OSError as error:
         raise error if isinstance(error, LinkError) else LinkError(str(error)) from error
     return receiving.data

@@ -39,7 +39,7 @@ def inspect_part(part, model):
     """
     lengths = {one.shape[0] for one in part}
     if len(lengths) > 1:
-        raise ValueError(f"a part has X, y and weights of unlike lengths: {sorted(lengths)}")
+        raise ValueError(f"a part has X, y and weights of different lengths: {sorted(lengths)}")
     if lengths == {0}:
         return PartSummary(0, "")
     X, y = read_table(model, part[0], reset=False), read_y(part[1], model)
@@ -79,12 +79,12 @@ def check_categories(X, categories):
 
 def digest_of(*arrays):
     """Return a digest of the values, dtypes and shapes of arrays."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        found.update(f"{array.dtype.str} {array.shape}".encode())
-        own = np.ascontiguousarray(array)
-        found.update(repr(own.tolist()).encode() if own.dtype.hasobject else own.data)
-    return found.hexdigest()
+        digest.update(f"{array.dtype.str} {array.shape}".encode())
+        data = np.ascontiguousarray(array)
+        digest.update(repr(data.tolist()).encode() if data.dtype.hasobject else data.data)
+    return digest.hexdigest()
 
 
 def read_y(y, model):
@@ -123,7 +123,7 @@ def read_parts(parts, model, rows, dtype, class_weights):
     targets = [read_y(part[1], model) for part in full]
     if hasattr(model, "predict_proba"):
         targets = [
-            codes_among(model.classes_, y, "a part has labels that y has not") for y in targets
+            codes_among(model.classes_, y, "a part has labels that are not in y") for y in targets
         ]
     y = np.concatenate([*targets, np.empty(0)]).astype(np.float64)
     weight = None
@@ -166,5 +166,5 @@ def whole(value):
     if hasattr(value, "tolist"):  # numpy array or pandas column
         return value.tolist()
     if isinstance(value, dict):
-        return [[str(key), whole(own)] for key, own in value.items()]
-    return [whole(own) for own in value] if isinstance(value, list | tuple) else value
+        return [[str(key), whole(item)] for key, item in value.items()]
+    return [whole(item) for item in value] if isinstance(value, list | tuple) else value

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from algorithms.distributed import worker_tasks
 
-LOOK = 0.25  # seconds between two checks of the cluster
+POLL_SECONDS = 0.25  # seconds between two checks of the cluster
 STARTING = 5.0  # seconds to wait for the first worker
 RETURNING = 20.0  # seconds to wait for a worker if none is left
-HANGS = "it hangs, or has gone"
+HANGS = "it hangs or is gone"
 
 
 class WorkerLostError(RuntimeError):
@@ -42,7 +42,7 @@ def find_workers(client, workers):
     """
     deadline = time.monotonic() + STARTING
     while not (there := workers_of(client)) and time.monotonic() < deadline:
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     if not there:
         raise WorkerLostError(f"the Dask cluster has had no worker for {STARTING:g} s: start some")
     if workers is None:
@@ -52,7 +52,7 @@ def find_workers(client, workers):
     if unknown or not wanted:
         named = ", ".join(unknown) or "none"
         raise ValueError(
-            f"workers names {named}, where the cluster has {', '.join(there)}: "
+            f"workers names {named}, but the cluster has {', '.join(there)}: "
             "name some of these, or leave it None"
         )
     return wanted
@@ -63,7 +63,7 @@ def workers_of(client):
     try:
         return sorted(client.nthreads())  # the client's own copy may be outdated
     except OSError as error:
-        raise WorkerLostError(f"the scheduler of the Dask cluster has gone: {error}") from error
+        raise WorkerLostError(f"the scheduler of the Dask cluster is gone: {error}") from error
 
 
 def call_workers(client, seconds, function, *args, workers):
@@ -108,20 +108,20 @@ def compare(versions, addresses):
     if silent:
         reasons = (f"{one} does not answer: {versions.get(one, HANGS)}" for one in silent)
         raise WorkerLostError("; ".join(reasons))
-    ours, unlike = worker_tasks.versions(), []
+    local, unlike = worker_tasks.versions(), []
     for address in addresses:
-        theirs = versions[address]
-        if isinstance(theirs, Exception):
-            known = type(theirs) is not Exception  # otherwise Dask has converted it to text
-            unlike.append(f"{address} cannot train: {repr(theirs) if known else theirs}")
+        remote = versions[address]
+        if isinstance(remote, Exception):
+            known = type(remote) is not Exception  # otherwise Dask has converted it to text
+            unlike.append(f"{address} cannot train: {repr(remote) if known else remote}")
             continue
         unlike += [
-            f"{what} is {theirs.get(what, 'unknown')} at {address}, and {value} here"
-            for what, value in ours.items()
-            if theirs.get(what) != value
+            f"{what} is {remote.get(what, 'unknown')} at {address}, and {value} here"
+            for what, value in local.items()
+            if remote.get(what) != value
         ]
     if unlike:
-        raise VersionError("workers are not like this client: " + "; ".join(unlike))
+        raise VersionError("workers differ from this client: " + "; ".join(unlike))
 
 
 def wait_for_futures(client, futures, workers):
@@ -145,14 +145,14 @@ def wait_for_futures(client, futures, workers):
     since = None
     while not all(future.done() for future in futures):
         with suppress(NotYetError, CancelledError):
-            wait(futures, timeout=LOOK)
+            wait(futures, timeout=POLL_SECONDS)
         there = workers_of(client)
         if there if workers is None else set(workers).intersection(there):
             since = None
         elif since is None:
             since = time.monotonic()
         elif time.monotonic() - since > RETURNING:
-            raise WorkerLostError("no worker is left that may compute the parts of the tables")
+            raise WorkerLostError("no worker is left to compute the parts of the tables")
     try:
         for future in futures:
             if future.status != "finished":

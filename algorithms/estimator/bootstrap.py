@@ -74,10 +74,10 @@ def seeded_clones(model, seeds):
     for seed in seeds:
         random = check_random_state(seed)
         states = {name: random.randint(SEEDS) for name in names}
-        own = clone(model)
+        copy = clone(model)
         if names == ["random_state"]:
-            own.random_state = states["random_state"]  # set_params takes longer than a small tree
+            copy.random_state = states["random_state"]  # set_params takes longer than a small tree
         else:
-            own.set_params(**states)
-        copies.append(own)
+            copy.set_params(**states)
+        copies.append(copy)
     return copies

@@ -28,9 +28,9 @@ def read_signs(wanted, n_features, names=(), *, every=False):
     ValueError, TypeError
         If they cannot be parsed, or refer to columns that X does not have.
     """
-    found = np.zeros(n_features, np.int64)
+    signs = np.zeros(n_features, np.int64)
     if wanted is None:
-        return found
+        return signs
     if isinstance(wanted, str):
         wanted = read_text(wanted, MONOTONE, "(1,0,-1)")
     if isinstance(wanted, dict):
@@ -46,8 +46,8 @@ def read_signs(wanted, n_features, names=(), *, every=False):
         raise ValueError(
             f"{MONOTONE}={short(wanted)} must hold -1, 0 or 1 for each column, and nothing else"
         )
-    found[columns] = given
-    return found
+    signs[columns] = given
+    return signs
 
 
 def read_interactions(wanted, n_features, names=(), *, others_alone):
@@ -112,10 +112,10 @@ def read_text(text, parameter, example):
     """Return the list parsed from text in round or square brackets."""
     plain = text.replace("(", "[").replace(")", "]").replace(",]", "]")
     try:
-        found = json.loads(plain)
+        parsed = json.loads(plain)
     except json.JSONDecodeError:
-        found = None
-    is_list = isinstance(found, list)
+        parsed = None
+    is_list = isinstance(parsed, list)
     if not is_list:
         raise ValueError(f"{parameter}={text!r} cannot be read: write it as in '{example}'")
-    return found
+    return parsed

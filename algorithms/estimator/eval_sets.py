@@ -70,7 +70,7 @@ def read_derivatives(found, shape, *, may_be_flat=False):
 
     Parameters
     ----------
-    found : what the user's function returned
+    found : result of the user's function
     shape : shape of the scores passed to the function
     may_be_flat : bool
         Whether the arrays may be flat in row-major order, or have one column for a single score.

@@ -46,8 +46,8 @@ def plain_rows(estimator, X, dtype=None, *, allow_nan=True):
     if plain_array(estimator, X) is None or X.size > MOST_VALUES:
         return None
     with np.errstate(over="ignore"):
-        found = np.ascontiguousarray(X, dtype)
-    return found if is_plain(found, allow_nan=allow_nan) else None
+        values = np.ascontiguousarray(X, dtype)
+    return values if is_plain(values, allow_nan=allow_nan) else None
 
 
 def plain_array(estimator, X):
@@ -114,8 +114,8 @@ def plain_frame(estimator, X, dtype=None):
     known = estimator.categories_ or {}
     if isinstance(known, list):
         return None
-    found = coded_values(X, known, dtype) if known else numbers_of(X, dtype)
-    return found if found is not None and is_plain(found) else None
+    values = coded_values(X, known, dtype) if known else numbers_of(X, dtype)
+    return values if values is not None and is_plain(values) else None
 
 
 def coded_values(X, known, dtype):
@@ -132,9 +132,9 @@ def coded_values(X, known, dtype):
             columns.append((column.to_numpy(), as_they_are))
         else:
             return None
-    found = np.empty(X.shape, dtype or np.float64)
-    lay_out(columns, found)
-    return found
+    coded = np.empty(X.shape, dtype or np.float64)
+    lay_out(columns, coded)
+    return coded
 
 
 def numbers_of(X, dtype):
@@ -144,14 +144,14 @@ def numbers_of(X, dtype):
     """
     kinds = set(X.dtypes.to_numpy())
     if kinds <= FLOATS and len(kinds) == 1:
-        own = kinds.pop()
+        common = kinds.pop()
     elif kinds <= WHOLE_OR_DOUBLE:
-        own = np.dtype(np.float64)
+        common = np.dtype(np.float64)
     else:
         return None
     with np.errstate(over="ignore"):
         return np.array(
-            X.to_numpy(), dtype or own, order="C"
+            X.to_numpy(), dtype or common, order="C"
         )  # a copy: arrays of pandas are read-only
 
 
@@ -164,5 +164,5 @@ def has_categories(kind, known):
 
 def is_plain(values, *, allow_nan=True):
     """Return whether no value of a contiguous array is infinite, or NaN if not allowed."""
-    found = find_odd(values.reshape(-1))
-    return found & (INFINITE if allow_nan else INFINITE | GAPS) == 0
+    flags = find_odd(values.reshape(-1))
+    return flags & (INFINITE if allow_nan else INFINITE | GAPS) == 0

@@ -70,11 +70,11 @@ def plain_form(X, *, keeps_sparse=False):
     if not isinstance(X, pd.DataFrame):
         return X
     kinds = list(X.dtypes)
-    odd = [j for j, kind in enumerate(kinds) if is_sparse(kind) or is_object(kind)]
-    if not odd or (keeps_sparse and all(is_sparse_matrix(kind) for kind in kinds)):
+    columns = [j for j, kind in enumerate(kinds) if is_sparse(kind) or is_object(kind)]
+    if not columns or (keeps_sparse and all(is_sparse_matrix(kind) for kind in kinds)):
         return X
     X = X.copy(deep=False)
-    for j in odd:
+    for j in columns:
         X.isetitem(j, plain_column(X.iloc[:, j]))
     return X
 
@@ -138,9 +138,9 @@ def columns_of_lists(X, n_lists):
         places = [j for j, kind in enumerate(kinds) if kind in ("categorical", "string")]
     if len(places) != n_lists:
         raise ValueError(
-            f"X has categories in the columns {X.columns[places].tolist()}; the model is of a file "
-            f"whose lists of categories are {n_lists}, and do not name their columns: give each of "
-            "these the dtype category, as in training, or all columns as an array, with codes"
+            f"X has categories in the columns {X.columns[places].tolist()}, but the model file has "
+            f"{n_lists} list(s) of categories without column names: give the categorical columns "
+            "the dtype category, as in training, or pass an array of codes"
         )
     return places
 
@@ -165,8 +165,8 @@ def as_pandas(X):
     columns = {}
     for name, kind in zip(X.columns, X.dtypes, strict=True):
         if is_category(kind):
-            own = kind.categories.to_list() if kind.base_type().__name__ == "Enum" else None
-            columns[name] = pd.Categorical(X[name].to_list(), categories=own)
+            categories = kind.categories.to_list() if kind.base_type().__name__ == "Enum" else None
+            columns[name] = pd.Categorical(X[name].to_list(), categories=categories)
         else:
             columns[name] = X[name].to_numpy()
     return pd.DataFrame(columns)
@@ -191,13 +191,13 @@ def naming_columns(X, *, reset):
     except (TypeError, ValueError) as error:
         is_frame = isinstance(X, pd.DataFrame) or is_polars(X)
         of_values = isinstance(error, TypeError) or str(error).startswith(NO_NUMBERS)
-        message = odd_column(X, reset=reset) if is_frame and of_values else None
+        message = invalid_column_message(X, reset=reset) if is_frame and of_values else None
         if message is None:
             raise
         raise ValueError(message) from error
 
 
-def odd_column(X, *, reset):
+def invalid_column_message(X, *, reset):
     """Return the error message for the first non-numeric column of a frame, or None."""
     for name, column in (as_pandas(X) if is_polars(X) else X).items():
         if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
@@ -207,13 +207,13 @@ def odd_column(X, *, reset):
             )
         if pd.api.types.is_numeric_dtype(column.dtype):
             continue
-        odd = next((value for value in column.dropna() if not is_number(value)), None)
-        if isinstance(odd, str):
+        invalid = next((value for value in column.dropna() if not is_number(value)), None)
+        if isinstance(invalid, str):
             wanted = "give it the dtype category, or turn it into numbers"
             wanted = wanted if reset else "numbers are expected"
-            return f"column {name!r} holds text, such as {str(odd)!r}: {wanted}"
-        if odd is not None:
-            return f"column {name!r} holds a {type(odd).__name__}, which is no number"
+            return f"column {name!r} holds text, such as {str(invalid)!r}: {wanted}"
+        if invalid is not None:
+            return f"column {name!r} holds a {type(invalid).__name__}, which is no number"
     return None
 
 

@@ -27,14 +27,14 @@ def code_classes(y):
     return labels, codes
 
 
-def codes_among(labels, y, told):
+def codes_among(labels, y, message):
     """Return the code of each row's label among the labels of a model, intp (n_rows,).
 
     Parameters
     ----------
     labels : (n_classes,), ascending
     y : (n_rows,) labels
-    told : beginning of the error message about other labels
+    message : beginning of the error message about other labels
 
     Raises
     ------
@@ -45,5 +45,5 @@ def codes_among(labels, y, told):
     codes = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
     unknown = y[labels[codes] != y]
     if len(unknown):
-        raise ValueError(f"{told}: {np.unique(unknown)[:5].tolist()}")
+        raise ValueError(f"{message}: {np.unique(unknown)[:5].tolist()}")
     return codes

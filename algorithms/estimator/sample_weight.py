@@ -129,10 +129,10 @@ def weights_by_class(given, labels, weight=None, *, may_be_negative=False, may_v
     """
     check_class_weight(given, may_be_negative=may_be_negative)
     counted = None if weight is None or given != "balanced" else np.flatnonzero(weight)
-    found = compute_sample_weight(given, labels, indices=counted)
-    if not (may_vanish or found.any()):
+    weights = compute_sample_weight(given, labels, indices=counted)
+    if not (may_vanish or weights.any()):
         raise ValueError("class_weight must leave at least one non-zero weight to the rows")
-    return found
+    return weights
 
 
 def check_class_weight(given, *, may_be_negative=False):

@@ -22,7 +22,7 @@ class Report:
         titles = ["Train Loss", *["OOB Improve"] * self.samples, "Remaining Time"]
         say(f"{'Iter':>10s} " + "".join(f"{title:>16s} " for title in titles))
 
-    def tell(self, i):
+    def print_round(self, i):
         """Print the line of a round if it is due."""
         model, done = self.model, i - self.first + 1
         if done % self.every == 0:
@@ -30,8 +30,8 @@ class Report:
             cells = [f"{model.train_score_[i]:>16.4f}"]
             if self.samples:
                 cells.append(f"{model.oob_improvement_[i]:>16.4f}")
-            told = f"{left / MINUTE:.2f}m" if left > MINUTE else f"{left:.2f}s"
-            say(" ".join([f"{i + 1:>10d}", *cells, f"{told:>16s}"]))
+            remaining = f"{left / MINUTE:.2f}m" if left > MINUTE else f"{left:.2f}s"
+            say(" ".join([f"{i + 1:>10d}", *cells, f"{remaining:>16s}"]))
             if model.verbose == 1 and done // (self.every * TEN) > 0:
                 self.every *= TEN
 

@@ -30,8 +30,8 @@ def difference(before, now):
     """Return a description of the difference between two fits, or an empty text."""
     columns, known = now["n_features_in_"], before["n_features_in_"]
     if columns != known:
-        return f"X has {columns} features, and {known} in the fit that it goes on from"
+        return f"X has {columns} features, and {known} in the fit that is continued"
     if not np.array_equal(now.get("classes_", ()), before.get("classes_", ())):
-        told = (", ".join(map(str, one["classes_"][:SHOWN].tolist())) for one in (now, before))
-        return "y has the classes {}, and {} in the fit that it goes on from".format(*told)
+        labels = (", ".join(map(str, one["classes_"][:SHOWN].tolist())) for one in (now, before))
+        return "y has the classes {}, and {} in the fit that is continued".format(*labels)
     return ""

@@ -34,9 +34,9 @@ def rows_of_groups(group, rows):
     group : (n,) integers, the group of every row
     rows : (m,) int, rows to use; None means all
     """
-    own = group if rows is None else group[rows]
-    order = np.argsort(own, kind="stable")
-    ends = np.flatnonzero(np.diff(own[order])) + 1
+    groups = group if rows is None else group[rows]
+    order = np.argsort(groups, kind="stable")
+    ends = np.flatnonzero(np.diff(groups[order])) + 1
     for part in np.split(order, ends):
         if len(part):
-            yield int(own[part[0]]), part if rows is None else rows[part]
+            yield int(groups[part[0]]), part if rows is None else rows[part]

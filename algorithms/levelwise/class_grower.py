@@ -88,8 +88,8 @@ class ClassGrower:
         seed : state of the random stream, an integer below 2³¹
         """
         columns = self._draw(seed)
-        room = min(2 ** (max_depth + 1), 2 * len(self._rows.at)) - 1
-        nodes, values = np.zeros(room, tree_arrays.NODE), np.empty((room, self._n_classes))
+        capacity = min(2 ** (max_depth + 1), 2 * len(self._rows.at)) - 1
+        nodes, values = np.zeros(capacity, tree_arrays.NODE), np.empty((capacity, self._n_classes))
         totals, base, depth = self._root, 0, 0
         while True:
             is_open = np.empty(len(totals), np.uint8)

@@ -62,10 +62,10 @@ def load_init_model(model):
     if isinstance(model, TreeEnsemble):
         return EarlierModel(model)
     if isinstance(model, str | os.PathLike):
-        found = read_file(model)
-        labels = found.estimator.get("labels")
+        file = read_file(model)
+        labels = file.estimator.get("labels")
         labels = labels_of(labels) if labels else None
-        return EarlierModel(found.ensemble, None, categories_of(found), labels)
+        return EarlierModel(file.ensemble, None, categories_of(file), labels)
     if not (isinstance(model, SavedModel) or hasattr(model, "ensemble_")):
         raise TypeError(
             f"a {type(model).__name__} is not an initial model: give a fitted estimator of this "

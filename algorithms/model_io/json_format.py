@@ -83,20 +83,20 @@ def to_json(value):
         return list(value) if isinstance(value, tuple) else value
     if value.dtype.kind != "f" or np.isfinite(value).all():
         return value.tolist()
-    found = value.astype(object)
+    result = value.astype(object)
     for name, number in NONFINITE.items():
-        found[np.isnan(value) if name == "NaN" else value == number] = name
-    return found.tolist()
+        result[np.isnan(value) if name == "NaN" else value == number] = name
+    return result.tolist()
 
 
 def from_json(value):
     """Return a field of an ensemble from its JSON value."""
     if not isinstance(value, list):
         return value
-    found = np.array(value, object)  # a text array would use the longest item's size for each
-    flat = found.ravel().tolist()
+    items = np.array(value, object)  # a text array would use the longest item's size for each
+    flat = items.ravel().tolist()
     if not any(isinstance(one, str) for one in flat):
         return np.array(value)
     if not all(isinstance(one, int | float) or one in NONFINITE for one in flat):
         raise ModelFileError("a list of numbers contains text")
-    return np.array([NONFINITE.get(one, one) for one in flat], np.float64).reshape(found.shape)
+    return np.array([NONFINITE.get(one, one) for one in flat], np.float64).reshape(items.shape)

@@ -122,11 +122,11 @@ def fields(block):
 
 def lists_of(rest):
     """Return the lists of categories that follow the trees, [] if there are none."""
-    _, found, line = rest.rpartition(
+    _, separator, line = rest.rpartition(
         "\npandas_categorical:"
     )  # the last match: a column may have this name
-    lists = (json.loads(line.split("\n", 1)[0]) if found else None) or []
-    if not isinstance(lists, list) or not all(isinstance(own, list) for own in lists):
+    lists = (json.loads(line.split("\n", 1)[0]) if separator else None) or []
+    if not isinstance(lists, list) or not all(isinstance(item, list) for item in lists):
         raise ModelFileError("its categories are not lists")
     return lists
 
@@ -197,20 +197,20 @@ def one_tree(t, n_features):
 
     def column(inner, leaf, fill=0.0):
         """Return the values of inner nodes and leaves, from the fields of these names."""
-        found = np.full(n_inner + n_leaves, fill)
+        values = np.full(n_inner + n_leaves, fill)
         if inner and n_inner:
-            found[:n_inner] = check_count(n_inner, numbers(t[inner]), inner)
+            values[:n_inner] = check_count(n_inner, numbers(t[inner]), inner)
         if leaf and t.get(leaf):  # a tree of one leaf has no leaf_count
-            found[n_inner:] = check_count(n_leaves, numbers(t[leaf]), leaf)
-        return found
+            values[n_inner:] = check_count(n_leaves, numbers(t[leaf]), leaf)
+        return values
 
     def whole(name, low, high, fill):
         """Return the integers of inner nodes; leaves have ``fill``."""
-        found = np.full(n_inner + n_leaves, fill, np.int64)
+        values = np.full(n_inner + n_leaves, fill, np.int64)
         if n_inner:
             given = integers(t[name].split(), low, high, f"{name} of a tree")
-            found[:n_inner] = check_count(n_inner, given, name)
-        return found
+            values[:n_inner] = check_count(n_inner, given, name)
+        return values
 
     decision = whole("decision_type", 0, MOST_DECISION, 0)
     children = {}
@@ -258,8 +258,8 @@ def category_sets(t, decision):
         raise ModelFileError("two nodes of a tree refer to the same set of categories")
     sets = {}
     for node, number in zip(nodes, numbers_of_sets, strict=True):
-        own = words[bounds[number] : bounds[number + 1]]
-        sets[node] = (np.flatnonzero(np.unpackbits(own.view(np.uint8), bitorder="little")), True)
+        bitset = words[bounds[number] : bounds[number + 1]]
+        sets[node] = (np.flatnonzero(np.unpackbits(bitset.view(np.uint8), bitorder="little")), True)
     return sets
 
 

@@ -107,9 +107,9 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
 def parameter_lines(objective, params):
     """Return the lines of the parameter block; predictions do not depend on them."""
     lines = ["[boosting: gbdt]", f"[objective: {objective}]"]
-    for name, own in PARAMETERS.items():
+    for name, library_name in PARAMETERS.items():
         if isinstance(params.get(name), int | float):
-            lines.append(f"[{own}: {text_of(params[name])}]")
+            lines.append(f"[{library_name}: {text_of(params[name])}]")
     return lines
 
 
@@ -119,26 +119,26 @@ def category_lines(plain, names, categories):
         infos = feature_infos(plain, [None] * len(names))
         return ["none" if i.startswith("[") else i for i in infos], [], categories
     column_categories = [categories.get(name) for name in names]
-    places = [str(place) for place, own in enumerate(column_categories) if own is not None]
+    places = [str(place) for place, known in enumerate(column_categories) if known is not None]
     about = [f"{CATEGORY_COLUMNS}={' '.join(places)}"] if places else []
     return (
         feature_infos(plain, column_categories),
         about,
-        [own for own in column_categories if own is not None],
+        [known for known in column_categories if known is not None],
     )
 
 
 def written_names(names):
     """Return the column names as written to the file; raise ModelFileError if two are equal."""
-    found = [written(str(name)) for name in names]
-    counts = Counter(found)
-    twice = [str(own) for own, new in zip(names, found, strict=True) if counts[new] > 1]
+    new_names = [written(str(name)) for name in names]
+    counts = Counter(new_names)
+    twice = [str(name) for name, new in zip(names, new_names, strict=True) if counts[new] > 1]
     if twice:
         raise ModelFileError(
             f"LightGBM's format writes blanks in names as '_', so the columns {twice} get the "
             "same name: rename them"
         )
-    return found
+    return new_names
 
 
 def written(name):
@@ -177,9 +177,9 @@ def feature_infos(plain, column_categories):
         sets = e.categories[(e.feature == f) & (e.categories >= 0)].tolist()
         codes = np.unique(np.concatenate([codes_of(e, k) for k in sets]))
         infos[f] = ":".join(str(c) for c in codes.tolist()) or "0"
-    for f, own in enumerate(column_categories):
-        if own is not None:
-            infos[f] = ":".join(str(c) for c in range(len(own))) or "none"
+    for f, codes in enumerate(column_categories):
+        if codes is not None:
+            infos[f] = ":".join(str(c) for c in range(len(codes))) or "none"
     return infos
 
 

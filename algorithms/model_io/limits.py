@@ -40,15 +40,15 @@ def integers(values, low, high, what):
     what : name of the values in the error message
     """
     if any(isinstance(value, str) for value in values):
-        found = np.array([int(value) for value in values])
+        numbers = np.array([int(value) for value in values])
     else:
-        found = np.array(values)
-    if found.size == 0:
+        numbers = np.array(values)
+    if numbers.size == 0:
         return np.zeros(0, np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "biu":
+    if numbers.ndim != 1 or numbers.dtype.kind not in "biu":
         raise ModelFileError(f"{what}: not all values are 64-bit integers")
-    least, largest = int(found.min()), int(found.max())
+    least, largest = int(numbers.min()), int(numbers.max())
     if least < low or largest > high:
         wrong = least if least < low else largest
         raise ModelFileError(f"{what} has the value {wrong}, which is not in {low} to {high}")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

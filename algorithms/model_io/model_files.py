@@ -64,12 +64,12 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
     OSError
         If the file cannot be read.
     """
-    found = read_file(path, format)
-    ensemble = found.ensemble
+    file = read_file(path, format)
+    ensemble = file.ensemble
     if missing is not None:
         ensemble = replace(ensemble, missing_value=float(missing))
-    facts = found.estimator.get("facts", {})
-    best = facts.get("best_iteration") if "class" in found.estimator else None
+    facts = file.estimator.get("facts", {})
+    best = facts.get("best_iteration") if "class" in file.estimator else None
     if not facts.get("_stopped") or not isinstance(best, int) or best < 0:
         return ensemble
     return first_rounds(ensemble, best + 1)
@@ -190,14 +190,14 @@ def read_text(text, wanted):
         about = (
             json.loads(attribute) if attribute else {"facts": xgboost_reader.stopping_of(document)}
         )
-        found = with_estimator_data(ensemble, about)
+        own_data = with_estimator_data(ensemble, about)
         named = xgboost_reader.categories_of(document, ensemble.n_features)
         name_of = names.__getitem__ if names else lightgbm_reader.default_name
         named = {name_of(place): values for place, values in named.items()}
         return replace(
-            found,
+            own_data,
             names=names,
-            categories=merge_categories(named, found.categories),
+            categories=merge_categories(named, own_data.categories),
             objective=xgboost_reader.objective_of(document),
         )
     return with_estimator_data(*json_format.read(document))

@@ -111,33 +111,33 @@ class SavedModel:
         ModelFileError
             A ValueError with the reason, if the file is invalid or belongs to another task.
         """
-        found = read_file(path, format)
-        self._check_task(path, found.ensemble)
+        file = read_file(path, format)
+        self._check_task(path, file.ensemble)
         try:
-            self._take_file(found)
+            self._take_file(file)
         except MALFORMED as error:
             reason = f"its data about the estimator is malformed ({error})"
             raise ModelFileError(f"{path} cannot be read as a model: {reason}") from error
         return self
 
-    def _take_file(self, found):
+    def _take_file(self, file):
         """Set the fitted attributes from a `ModelFile`; raise one of MALFORMED if it is invalid."""
-        about, ensemble = found.estimator, found.ensemble
+        about, ensemble = file.estimator, file.ensemble
         params = self._checked_params(about.get("params", {}))
         facts = checked_facts(about.get("facts", {}), self._saved_facts)
-        categories = categories_of(found)
+        categories = categories_of(file)
         if hasattr(self, "predict_proba"):
             labels = about.get("labels")
             classes = labels_of(labels) if labels else np.array(ensemble.classes)
         for name in self._saved_facts:
             self.__dict__.pop(name, None)
-        if found.objective in self._objective_names:
-            self.objective = found.objective
+        if file.objective in self._objective_names:
+            self.objective = file.objective
         self.set_params(**params)
         self.n_features_in_ = ensemble.n_features
         self.__dict__.pop("feature_names_in_", None)
-        if found.names:
-            self.feature_names_in_ = np.array(found.names, object)
+        if file.names:
+            self.feature_names_in_ = np.array(file.names, object)
         self.categories_ = categories
         if hasattr(self, "predict_proba"):
             self.classes_, self.n_classes_ = classes, len(classes)
@@ -164,7 +164,7 @@ class SavedModel:
         params, left_out = self._plain_params()
         known = [name for name in self._saved_facts if hasattr(self, name)]
         facts = {name: json_format.encode_nonfinite(getattr(self, name)) for name in known}
-        told = {
+        data = {
             "class": type(self).__name__,
             "params": params,
             "left_out": left_out,
@@ -174,12 +174,12 @@ class SavedModel:
             **missing_of_file(self.ensemble_),
         }
         if getattr(self, "categories_", {}) is None:
-            del told["categories"]  # loaded from a library's file that does not name them
+            del data["categories"]  # loaded from a library's file that does not name them
         if hasattr(self, "classes_"):
             kind = self.classes_.dtype
             dtype = kind.str if kind.kind in "biuf" else kind.kind  # text without a length
-            told["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
-        return told
+            data["labels"] = {"dtype": dtype, "values": self.classes_.tolist()}
+        return data
 
     def _plain_params(self):
         """Return the JSON-compatible parameters, and the names of the others."""
@@ -192,15 +192,15 @@ def listed_categories(model):
     """Return an estimator's categories as JSON values: column name → list, or only the lists."""
     kept = getattr(model, "categories_", None) or {}
     if isinstance(kept, list):
-        return [plain(own.to_numpy()) for own in kept]
+        return [plain(categories.to_numpy()) for categories in kept]
     keys = (key if isinstance(key, str) else default_name(key) for key in kept)
-    found = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
+    listed = {k: plain(c.to_numpy()) for k, c in zip(keys, kept.values(), strict=True)}
     dates = any(
         c.dtype.kind in "mM" for c in kept.values()
     )  # otherwise they would be stored as integers of nanoseconds
-    if dates or not is_json(found):
+    if dates or not is_json(listed):
         raise ModelFileError("a file can only store categories that are text or numbers")
-    return found
+    return listed
 
 
 def placed_categories(model):
@@ -211,23 +211,23 @@ def placed_categories(model):
     return {list(names).index(k) if isinstance(k, str) else k: c for k, c in kept.items()}
 
 
-def categories_of(found):
+def categories_of(file):
     """Return the categories of a `ModelFile`: column name, or index without names → pd.Index.
 
     If the file does not say which columns they belong to: a list of pd.Index, in the order of the
     frame's categorical columns. None if there are categorical splits but no stored categories.
     """
-    if isinstance(found.categories, list) and found.categories:
-        return [index_of(values) for values in found.categories]
-    known, told = keyed_categories(found), "categories" in found.estimator
-    return None if not known and not told and len(found.ensemble.set_codes) else known
+    if isinstance(file.categories, list) and file.categories:
+        return [index_of(values) for values in file.categories]
+    known, is_stored = keyed_categories(file), "categories" in file.estimator
+    return None if not known and not is_stored and len(file.ensemble.set_codes) else known
 
 
-def keyed_categories(found):
+def keyed_categories(file):
     """Return the categories of a `ModelFile` by column; see `categories_of`."""
-    named, n_features = found.categories or {}, found.ensemble.n_features
-    keys = [name if found.names else place_of(name, n_features) for name in named]
-    return {key: index_of(own) for key, own in zip(keys, named.values(), strict=True)}
+    named, n_features = file.categories or {}, file.ensemble.n_features
+    keys = [name if file.names else place_of(name, n_features) for name in named]
+    return {key: index_of(categories) for key, categories in zip(keys, named.values(), strict=True)}
 
 
 def place_of(name, n_features):
@@ -242,24 +242,24 @@ def index_of(values):
     """Return categories as a pd.Index; raise ValueError if one is invalid or a duplicate."""
     if any(isinstance(value, list | dict) for value in values):
         raise ValueError("a category is a list or an object, not a value")
-    found = pd.Index(values)
-    if not found.is_unique:
+    index = pd.Index(values)
+    if not index.is_unique:
         raise ValueError("a column has the same category twice")
-    return found
+    return index
 
 
-def labels_of(told):
+def labels_of(stored):
     """Return class labels as an array of their dtype; raise ValueError if they do not fit it.
 
     Parameters
     ----------
-    told : dict, ``dtype`` and the list ``values``
+    stored : dict, ``dtype`` and the list ``values``
     """
-    values = told["values"]
-    found = np.array(values, np.dtype(told["dtype"][:MOST_IN_DTYPE]))
-    if found.ndim != 1 or found.tolist() != values or len(set(values)) < len(values):
+    values = stored["values"]
+    labels = np.array(values, np.dtype(stored["dtype"][:MOST_IN_DTYPE]))
+    if labels.ndim != 1 or labels.tolist() != values or len(set(values)) < len(values):
         raise ValueError("class labels are not distinct values of their dtype")
-    return found
+    return labels
 
 
 def checked_facts(given, known):
@@ -270,11 +270,11 @@ def checked_facts(given, known):
     given : dict, name → value as returned by `json_format.encode_nonfinite`
     known : names of the facts of the class
     """
-    found = {name: json_format.decode_nonfinite(given[name]) for name in known if name in given}
-    for name, value in found.items():
+    facts = {name: json_format.decode_nonfinite(given[name]) for name in known if name in given}
+    for name, value in facts.items():
         if type(value) not in FACTS[name]:
             raise ValueError(f"{name} has the invalid value {value!r:.80}")
-    return found
+    return facts
 
 
 def plain(value):

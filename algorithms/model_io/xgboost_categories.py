@@ -105,7 +105,7 @@ def read(model, n_features, version):
     columns = model.get("cats", {}).get("enc", [])
     if len(columns) not in (0, n_features):
         raise ModelFileError(f"it names categories of {len(columns)} columns of {n_features}")
-    found = {}
+    by_column = {}
     for place, column in enumerate(columns):
         if not column["values"] and len(column.get("offsets", [])) < 2:
             continue  # a numeric column
@@ -124,8 +124,8 @@ def read(model, n_features, version):
                 return {}
         if len(set(values.tolist())) < len(values):
             raise ModelFileError(f"it has a category of column {place} twice")
-        found[place] = values
-    return found
+        by_column[place] = values
+    return by_column
 
 
 def names_of(column):

@@ -149,12 +149,12 @@ def one_tree(t):
     """Return one tree of the JSON model, without pruned nodes."""
     if int(t["tree_param"]["size_leaf_vector"]) > 1:
         raise ModelFileError("its leaves are vectors (multi_output_tree), which are not supported")
-    nodes = {name: np.array(t[own], dtype) for name, (own, dtype) in PER_NODE.items()}
+    nodes = {name: np.array(t[key], dtype) for name, (key, dtype) in PER_NODE.items()}
     most = {"left": len(t["left_children"]) - 1, "feature": DELETED, "default_left": 1}
     most["right"] = most["left"]
-    for name, own in WHOLE_PER_NODE.items():
+    for name, key in WHOLE_PER_NODE.items():
         low = -1 if name in ("left", "right") else 0
-        nodes[name] = integers(t[own], low, most[name], f"{own} of a tree")
+        nodes[name] = integers(t[key], low, most[name], f"{key} of a tree")
     if len({len(values) for values in nodes.values()}) > 1:
         raise ModelFileError("the lists of a tree have different lengths")
     kept = level_order(nodes["left"], nodes["right"])
@@ -190,8 +190,8 @@ def category_sets(t, number):
     codes = integers(t["categories"], 0, MOST_CODES - 1, "categories of a tree")
     lists = []
     for name, most in (("nodes", len(number) - 2), ("segments", len(codes)), ("sizes", len(codes))):
-        own = f"categories_{name}"
-        lists.append(integers(t[own], 0, most, own).tolist())
+        key = f"categories_{name}"
+        lists.append(integers(t[key], 0, most, key).tolist())
     if sum(lists[2]) > len(codes):
         raise ModelFileError("sets of categories of a tree overlap")
     sets = {}
@@ -205,10 +205,10 @@ def category_sets(t, number):
 
 def level_order(left, right):
     """Return the nodes below the root in level order; siblings are adjacent."""
-    level, levels, found = np.zeros(1, np.int64), [], 0
+    level, levels, count = np.zeros(1, np.int64), [], 0
     while len(level):
-        found += len(level)
-        if found > len(left):
+        count += len(level)
+        if count > len(left):
             raise ModelFileError("the nodes of a tree form a cycle")
         levels.append(level)
         inner = level[left[level] >= 0]

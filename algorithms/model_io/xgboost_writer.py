@@ -96,8 +96,8 @@ def base_scores(ensemble):
     """Return the float32 scores whose margins equal the base, or None if there are none."""
     if not ensemble.base_first and ensemble.base.any():
         return None
-    found = [base_score(np.float32(b), ensemble.link) for b in ensemble.base.tolist()]
-    return None if None in found else found
+    scores = [base_score(np.float32(b), ensemble.link) for b in ensemble.base.tolist()]
+    return None if None in scores else scores
 
 
 def base_score(wanted, link):

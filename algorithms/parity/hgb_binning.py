@@ -1,66 +1,66 @@
 """Binning of scikit-learn's HistGradientBoosting: its bin edges and categories.
 
-A feature of few values has an edge in the middle between any two of them, another one at its
-percentiles. Every known category has a bin. The last bin is for missing values.
+With few distinct values, the edges are the midpoints of adjacent values; otherwise they are
+percentiles. Each known category has a bin. The last bin is for missing values.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-SAMPLE = 200_000  # rows that edges are chosen on
-FARTHEST = 1e300  # most that an edge may be
+SAMPLE = 200_000  # maximum number of rows from which edges are chosen
+FARTHEST = 1e300  # maximum of an edge
 MOST_CODE = 2**31
 
 
 @dataclass(frozen=True)
 class FeatureBins:
-    """The bins of one feature: its ascending edges, or its ascending categories."""
+    """Bins of one feature: its ascending edges, or its ascending categories."""
 
     edges: np.ndarray | None  # float64
     codes: np.ndarray | None  # int64
 
     @property
     def count(self):
-        """Number of bins, that of missing values left out."""
+        """Number of bins, without that of missing values."""
         return len(self.edges) + 1 if self.codes is None else len(self.codes)
 
     def number(self, x, missing):
-        """Return the bin of each value of a column, uint8; ``missing`` where there is none."""
+        """Return the bin of each value of a column, uint8; ``missing`` for NaN."""
         gaps = np.isnan(x)
         ends = self.edges if self.codes is None else self.codes
-        found = np.searchsorted(ends, np.where(gaps, 0.0, x), side="left")
-        return np.where(gaps, missing, found).astype(np.uint8)
+        bins = np.searchsorted(ends, np.where(gaps, 0.0, x), side="left")
+        return np.where(gaps, missing, bins).astype(np.uint8)
 
 
-def find_bins(X, is_set, max_bin, weight, seed):
+def find_bins(X, is_categorical, max_bin, weight, seed):
     """Return the `FeatureBins` of every column.
 
     Parameters
     ----------
     X : (n_rows, n_features) float64, NaN where missing
     is_set : (n_features,) bool, whether values are categories
-    max_bin : most bins, that of missing values left out
+    max_bin : maximum number of bins, without that of missing values
     weight : (n_rows,) float64 or None
-    seed : int, of the sample of rows
+    seed : int, for the sample of rows
 
     Raises
     ------
     ValueError
-        Where a column has more categories than bins, or others than whole numbers from 0 on.
+        If a column has more categories than bins, or a category is not an integer ≥ 0.
     """
-    rows, own = slice(None), weight
+    rows, row_weight = slice(None), weight
     if len(X) > SAMPLE:
-        chance = None if weight is None else weight / np.sum(weight)
+        probability = None if weight is None else weight / np.sum(weight)
         rng = np.random.RandomState(seed)
-        rows, own = rng.choice(len(X), SAMPLE, p=chance, replace=True), None
-    found = []
-    for f, of_codes in enumerate(is_set):
-        if of_codes:
-            found.append(FeatureBins(None, find_codes(X[:, f], max_bin, f)))
+        rows, row_weight = rng.choice(len(X), SAMPLE, p=probability, replace=True), None
+    bins = []
+    for f, has_codes in enumerate(is_categorical):
+        if has_codes:
+            bins.append(FeatureBins(None, find_codes(X[:, f], max_bin, f)))
         else:
-            found.append(FeatureBins(find_edges(X[rows, f], max_bin, own), None))
-    return found
+            bins.append(FeatureBins(find_edges(X[rows, f], max_bin, row_weight), None))
+    return bins
 
 
 def find_codes(x, max_bin, f):
@@ -68,19 +68,19 @@ def find_codes(x, max_bin, f):
     codes = np.unique(x[~np.isnan(x)])
     if ((codes < 0) | (codes >= MOST_CODE) | (codes != np.trunc(codes))).any():
         raise ValueError(
-            f"column {f} has categories that are not whole numbers from 0 to 2³¹ − 1: "
-            "number them for parity='scikit-learn'"
+            f"column {f} has categories that are not integers from 0 to 2³¹ − 1: "
+            "encode them as integers for parity='scikit-learn'"
         )
     if len(codes) > max_bin:
         raise ValueError(
-            f"column {f} has {len(codes)} categories and max_bin={max_bin}: with "
-            "parity='scikit-learn' each needs a bin"
+            f"column {f} has {len(codes)} categories and max_bin={max_bin}: "
+            "parity='scikit-learn' needs a bin for each category"
         )
     return codes.astype(np.int64)
 
 
 def find_edges(x, max_bin, weight):
-    """Return the edges between the bins of a column; rows of weight 0 do not count."""
+    """Return the edges between the bins of a column; rows of weight 0 are ignored."""
     known = ~np.isnan(x)
     x, weight = x[known], None if weight is None else weight[known]
     if weight is not None:
@@ -102,16 +102,16 @@ def find_edges(x, max_bin, weight):
 
 
 def weighted_percentiles(x, weight, shares):
-    """Return the values up to which shares of the weight lie, in percent.
+    """Return weighted percentiles of x.
 
-    Where a share ends between two values it is their middle.
+    If a percentile falls between two values, the result is their midpoint.
 
     Parameters
     ----------
     x, weight : (n,) float64, x ascending, weights above 0
-    shares : float64, ascending
+    shares : float64, ascending, in percent
     """
-    order = np.argsort(x[:, None], axis=0)[:, 0]  # not stable: weights of equal values move
+    order = np.argsort(x[:, None], axis=0)[:, 0]  # not stable: may reorder weights of equal values
     reached = np.cumsum(weight[order])
     wanted = shares / 100 * reached[-1]
     last = len(x) - 1

@@ -1,8 +1,8 @@
 """Boosting like scikit-learn's HistGradientBoosting: ``parity="scikit-learn"``.
 
-The rules are those of scikit-learn 1.9.1 (`parity.versions`), from the bins to the order
-in which scores are summed, so that a model is the library's to the last bit. Its parameters are
-ours under other names: `SAME_AS`.
+The rules are those of scikit-learn 1.9.1 (`estimator.library_versions`), from the bins to the order
+in which scores are summed. So the model is bitwise that of scikit-learn. `SAME_AS` maps our
+parameter names to those of scikit-learn.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ SAME_AS = {  # our parameter → HistGradientBoosting's
     "learning_rate": "learning_rate",
     "n_estimators": "max_iter",
     "num_leaves": "max_leaf_nodes",
-    "max_depth": "max_depth",  # −1 and None: any
+    "max_depth": "max_depth",  # −1 and None: unlimited
     "min_child_samples": "min_samples_leaf",
     "reg_lambda": "l2_regularization",
     "max_bin": "max_bins",
@@ -37,7 +37,7 @@ FOLLOWED = ("regression", "binary", "multiclass")
 
 
 def train(params, X, y, weight):
-    """Return the rounds of the library's trees, each a list of `harness.Tree`, and the base.
+    """Return the rounds of trees, each a list of `harness.Tree`, and the base scores.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ def train(params, X, y, weight):
     objective = params._objective  # noqa: SLF001 - its own part
     X = X.astype(np.float64, copy=False)
     seed = check_random_state(params.random_state).randint(np.iinfo(np.uint32).max, dtype="u8")
-    is_set = params._is_categorical  # noqa: SLF001 - its own part
-    bins = find_bins(X, is_set, params.max_bin, weight, seed)
+    is_categorical = params._is_categorical  # noqa: SLF001 - its own part
+    bins = find_bins(X, is_categorical, params.max_bin, weight, seed)
     rules = Rules(
         num_leaves=int(params.num_leaves),
         max_depth=max(int(params.max_depth or 0), 0),
-        min_rows=int(params.min_child_samples),
-        ridge=float(params.reg_lambda),
+        min_child_samples=int(params.min_child_samples),
+        reg_lambda=float(params.reg_lambda),
     )
     grower = Grower(bins, X, int(params.max_bin), rules)
     y = y.astype(np.float64)
-    weight = None if weight is None else weight.copy()  # read-only arrays are another type
+    weight = None if weight is None else weight.copy()  # writeable, for numba
     base = first_scores(objective, y, weight)
     score = np.zeros((len(base), len(y))) + base[:, None]
     rounds = [
@@ -70,7 +70,7 @@ def train(params, X, y, weight):
 
 
 def first_scores(objective, y, weight):
-    """Return the constant that the library starts from, float64 (n_scores,)."""
+    """Return the initial scores, float64 (n_scores,)."""
     if objective.kind is None:
         eps = np.finfo(np.float64).eps
         shares = [np.average(y == k, weights=weight) for k in range(objective.n_scores)]
@@ -84,12 +84,12 @@ def first_scores(objective, y, weight):
 
 
 def boost(objective, grower, score, y, weight, rate):
-    """Add a round of trees to the scores, and return it.
+    """Grow the trees of a round, add them to the scores, and return them.
 
     Parameters
     ----------
     score : (n_scores, n_rows) float64, added to
-    rate : what leaves are multiplied by
+    rate : learning rate
     """
     weights = np.empty(0) if weight is None else weight
     g, h = np.empty((2, *score.shape), np.float32)
@@ -105,12 +105,12 @@ def boost(objective, grower, score, y, weight, rate):
         nodes["value"][leaf] *= rate
         for node, rows in grower.rows_of_leaves():
             score[k, rows] += nodes["value"][node]
-        trees.append(grower.tell(nodes, goes_left))
+        trees.append(grower.to_tree(nodes, goes_left))
     return trees
 
 
 def to_probabilities(score, link):
-    """Return the library's probabilities of raw scores, float64 (n_rows, n_scores)."""
+    """Return the probabilities of raw scores, float64 (n_rows, n_scores)."""
     if link == "softmax":
-        return softmax(np.asfortranarray(score))  # its rows' sums go by the order of the array
+        return softmax(np.asfortranarray(score))  # the memory order decides the order of sums
     return expit(score)

@@ -7,7 +7,7 @@ from algorithms.parity.kernels.hgb_grow import grow_by_hgb_rules
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
 
 DEEPEST = 30
-# a root's sums are taken over one feature's cells, in numpy's order for entries so far apart
+# layout of scikit-learn's histograms; numpy's order of summation depends on the stride
 CELL = np.dtype([("g", np.float64), ("h", np.float64), ("rows", np.uint32)])
 
 
@@ -16,28 +16,30 @@ class Grower:
 
     Parameters
     ----------
-    bins : list of FeatureBins, one a feature
+    bins : list of FeatureBins, one per feature
     X : (n_rows, n_features) float64, NaN where missing
-    max_bin : most bins, that of missing values left out; its number is that one's
-    rules : hgb_layout.Rules
+    max_bin : maximum number of bins without that of missing values, and the number of the latter
+    rules : hgb_arrays.Rules
     """
 
     def __init__(self, bins, X, max_bin, rules):
         n_rows, n_features = X.shape
         depth = min(rules.max_depth, DEEPEST) if rules.max_depth > 0 else DEEPEST
-        leaves = max(2, min(rules.num_leaves, n_rows, 1 << depth))  # room for more is never used
+        leaves = max(2, min(rules.num_leaves, n_rows, 1 << depth))  # no tree can have more
         self.bins, self.rules, self.missing = bins, rules, max_bin
-        # categories stand before numbers, as the library has them
-        self.columns = np.argsort([own.codes is None for own in bins], kind="stable")
+        # categorical features come first, as in scikit-learn
+        self.columns = np.argsort([feature.codes is None for feature in bins], kind="stable")
         self.ordered = [bins[f] for f in self.columns]
         columns = np.empty((n_features, n_rows), np.uint8)
-        for own, f, column in zip(self.ordered, self.columns, columns, strict=True):
-            column[:] = own.number(X[:, f], max_bin)
+        for feature, f, column in zip(self.ordered, self.columns, columns, strict=True):
+            column[:] = feature.number(X[:, f], max_bin)
         self.table = layout.Table(
             columns=columns,
-            counts=np.array([own.count for own in self.ordered], np.int64),
+            counts=np.array([feature.count for feature in self.ordered], np.int64),
             has_missing=(columns == max_bin).any(axis=1).astype(np.int64),
-            is_set=np.array([own.codes is not None for own in self.ordered], np.int64),
+            is_categorical=np.array(
+                [feature.codes is not None for feature in self.ordered], np.int64
+            ),
         )
         self.work = layout.Work(
             rows=np.empty(n_rows, np.uint32),
@@ -45,7 +47,7 @@ class Grower:
             leaves=np.zeros(leaves, layout.LEAF),
             splits=np.zeros(leaves + 1, layout.SPLIT),
             members=np.zeros((leaves + 1, max_bin + 1), np.uint8),
-            cells=np.empty((leaves, n_features, max_bin + 1, 3)),
+            histogram=np.empty((leaves, n_features, max_bin + 1, 3)),
             nodes=np.zeros(2 * leaves - 1, layout.NODE),
             goes_left=np.zeros((2 * leaves - 1, max_bin + 1), np.uint8),
             heap=np.zeros(leaves, np.int64),
@@ -55,18 +57,18 @@ class Grower:
         )
 
     def grow(self, g, h, constant_h):
-        """Grow a tree; return copies of its nodes and of their sets of bins, values as grown.
+        """Grow a tree; return copies of its nodes and of the bins that go left at each node.
 
         Parameters
         ----------
         g, h : (n_rows,) float32
-        constant_h : whether h is 1 for every row
+        constant_h : whether all h are 1
         """
-        cells = np.zeros(self.missing + 1, CELL)
+        histogram = np.zeros(self.missing + 1, CELL)
         for name, values in (("g", g), ("h", h)):
-            cells[name] = np.bincount(self.table.columns[0], values, self.missing + 1)
-        total_h = float(np.float32(len(h))) if constant_h else cells["h"].sum()
-        total_g = cells["g"].sum()
+            histogram[name] = np.bincount(self.table.columns[0], values, self.missing + 1)
+        total_h = float(np.float32(len(h))) if constant_h else histogram["h"].sum()
+        total_g = histogram["g"].sum()
         self.n_leaves = grow_by_hgb_rules(self.table, g, h, total_g, total_h, self.rules, self.work)
         check_interrupt(self.work.flag)
         n_nodes = 2 * self.n_leaves - 1
@@ -75,13 +77,13 @@ class Grower:
     def rows_of_leaves(self):
         """Return (node, rows) of each leaf of the last tree."""
         leaves = self.work.leaves[: self.n_leaves]
-        return [(one["node"], self.work.rows[one["start"] : one["end"]]) for one in leaves]
+        return [(leaf["node"], self.work.rows[leaf["start"] : leaf["end"]]) for leaf in leaves]
 
-    def tell(self, nodes, goes_left):
-        """Return a grown tree in the harness's form.
+    def to_tree(self, nodes, goes_left):
+        """Return a grown tree as a `harness.Tree`.
 
-        Where training had no missing values they go with the larger side; so do categories that
-        it had not.
+        If training had no missing values of a feature, they go to the child with more rows. So do
+        unknown categories.
         """
         from harness import Missing, Tree
 
@@ -92,15 +94,15 @@ class Grower:
         to_left = inner & np.where(seen, nodes["missing_left"] == 1, left_rows > right_rows)
         threshold, sets = np.zeros(len(nodes)), {}
         for i in np.flatnonzero(inner).tolist():
-            own, at = self.ordered[nodes["feature"][i]], nodes["bin"][i]
-            if own.codes is not None:
-                member = goes_left[i, : own.count] == 1
-                if own.count == 1:  # what the library does then
-                    member[0] = self.first_set_has_first_bin(nodes, goes_left)
-                listed = own.codes[~member if to_left[i] else member]
-                sets[i] = (listed.tolist(), not to_left[i])
+            bins, last = self.ordered[nodes["feature"][i]], nodes["bin"][i]
+            if bins.codes is not None:
+                is_left = goes_left[i, : bins.count] == 1
+                if bins.count == 1:
+                    is_left[0] = self.first_set_has_first_bin(nodes, goes_left)
+                codes = bins.codes[~is_left if to_left[i] else is_left]
+                sets[i] = (codes.tolist(), not to_left[i])
             else:
-                threshold[i] = own.edges[at] if at < len(own.edges) else np.inf
+                threshold[i] = bins.edges[last] if last < len(bins.edges) else np.inf
         return Tree(
             feature=np.where(inner, self.columns[nodes["feature"] * inner], -1).astype(np.int32),
             threshold=threshold,
@@ -115,10 +117,10 @@ class Grower:
         )
 
     def first_set_has_first_bin(self, nodes, goes_left):
-        """Return whether the first set of several categories, root first, has the first one's bin.
+        """Return whether the first categorical split sends bin 0 left, searched in preorder.
 
-        Where a column has one category alone, the library's predictions (not its training) ask
-        that set instead of the node's own.
+        Splits on columns with a single category are skipped. For such a split scikit-learn's
+        predictions (not its training) use this set instead of the node's own set.
         """
         todo = [0]
         while todo:

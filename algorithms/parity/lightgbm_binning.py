@@ -1,8 +1,8 @@
 """LightGBM's binning: edges and categories from its sample of rows.
 
-Zero has a bin of its own, whose edges are ±1e-35; the rest of the bins is shared between negative
-and positive values by their numbers of rows. Categories have bins in the order of their rows, but
-for rare ones; the first bin is for those, negative codes and missing values.
+Zero has its own bin, with the edges ±1e-35. The other bins are divided between negative and
+positive values in proportion to their rows. Categories get bins in the order of their row counts;
+the first bin is for rare categories, negative codes and missing values.
 """
 
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ import numpy as np
 from algorithms.parity.kernels.lightgbm_edges import choose_edges
 from algorithms.parity.kernels.lightgbm_random import draw_sample
 
-ZERO = float(np.float32(1e-35))  # values of at most this size are zero
-OFTEN = 0.7  # share of rows from which on a bin other than zero's is the filler
-COVERED = np.float32(0.99)  # share of rows that has to be in categories with bins
+ZERO = float(np.float32(1e-35))  # values up to this absolute value are zero
+OFTEN = 0.7  # minimum share of rows of ``most_freq_bin``, unless it is the bin of zero
+COVERED = np.float32(0.99)  # minimum share of rows in categories with their own bins
 
 
 @dataclass(frozen=True)
 class FeatureBins:
-    """The bins of one feature; it cannot be split where there is but one.
+    """Bins of one feature; a feature with a single bin is not split.
 
-    ``edges`` holds the upper edges of a numeric feature's bins but the last, ``codes`` the
-    category of each bin but the first; the other one is None. ``filler`` is the bin whose sums
-    are what all others leave, see `lightgbm_layout`.
+    A numeric feature has ``edges``, the upper edges of all bins but the last; a categorical one has
+    ``codes``, the category of each bin but the first. The other one is None. For ``most_freq_bin``
+    see `lightgbm_arrays`.
     """
 
     edges: np.ndarray | None  # float64, ascending
     codes: np.ndarray | None  # int64
-    has_missing: bool  # of numbers: whether the last bin is for missing values
-    filler: int
+    has_missing: bool  # whether the last bin is for missing values; False if categorical
+    most_freq_bin: int
 
     @property
     def count(self):
@@ -39,19 +39,19 @@ class FeatureBins:
         return len(self.edges) + 1 + self.has_missing
 
     def number(self, x):
-        """Return the bin of each value, int32; where training had no gaps, one is read as zero."""
+        """Return the bin of each value, int32; NaN is 0 if training had no missing values."""
         gaps = np.isnan(x)
         x = np.where(gaps, 0.0, x)
         if self.codes is not None:
-            found = number_codes(x, self.codes)
-            return np.where(gaps, 0, found).astype(np.int32)
-        found = np.searchsorted(self.edges, x, side="left")
+            bins = number_codes(x, self.codes)
+            return np.where(gaps, 0, bins).astype(np.int32)
+        bins = np.searchsorted(self.edges, x, side="left")
         last = len(self.edges) + 1
-        return np.where(gaps & self.has_missing, last, found).astype(np.int32)
+        return np.where(gaps & self.has_missing, last, bins).astype(np.int32)
 
 
 def number_codes(x, codes):
-    """Return the bin of each category, 0 where it has none."""
+    """Return the bin of each category, 0 if it has none."""
     if not len(codes):
         return np.zeros(len(x), np.int64)
     x, order = np.trunc(x), np.argsort(codes)
@@ -60,7 +60,7 @@ def number_codes(x, codes):
 
 
 def sample_rows(n_rows, wanted, seed):
-    """Return the numbers of the rows that bins are found on: all, or as many as wanted."""
+    """Return the rows used for binning: all, or a sample of the wanted size."""
     if n_rows <= wanted:
         return slice(None)
     drawn = np.zeros(n_rows, np.uint8)
@@ -68,88 +68,88 @@ def sample_rows(n_rows, wanted, seed):
     return np.flatnonzero(drawn)
 
 
-def find_feature_bins(x, is_set, max_bin, least):
+def find_feature_bins(x, is_categorical, max_bin, min_data_in_bin):
     """Return the `FeatureBins` of a column.
 
     Parameters
     ----------
-    x : (n,) float64, the sample of rows
+    x : (n,) float64, the sampled rows
     is_set : whether values are categories
-    max_bin : most bins, that of missing values included
-    least : fewest rows of a bin
+    max_bin : maximum number of bins, including that of missing values
+    min_data_in_bin : minimum number of rows of a bin
     """
     gaps = int(np.isnan(x).sum())
-    own = np.sort(x[np.abs(x) > ZERO])  # NaN is not above
-    zeros = len(x) - gaps - len(own)
-    values, counts = count_values(own, zeros)
-    if is_set:
-        return find_categories(values, counts, gaps, len(x), max_bin, least)
-    edges = find_edges(values, counts, zeros, max_bin - bool(gaps), len(x) - gaps, least)
+    nonzero = np.sort(x[np.abs(x) > ZERO])  # without NaN
+    zeros = len(x) - gaps - len(nonzero)
+    values, counts = count_values(nonzero, zeros)
+    if is_categorical:
+        return find_categories(values, counts, gaps, len(x), max_bin, min_data_in_bin)
+    edges = find_edges(values, counts, zeros, max_bin - bool(gaps), len(x) - gaps, min_data_in_bin)
     rows = np.zeros(len(edges) + 1 + bool(gaps), np.int64)
     np.add.at(rows, np.searchsorted(edges, values), counts)
     if gaps:
         rows[-1] = gaps
-    return FeatureBins(edges, None, bool(gaps), choose_filler(rows, edges, len(x)))
+    return FeatureBins(edges, None, bool(gaps), find_most_freq_bin(rows, edges, len(x)))
 
 
-def choose_filler(rows, edges, total):
-    """Return the bin with most rows where that is most of them, else that of zero."""
+def find_most_freq_bin(rows, edges, total):
+    """Return the bin with the most rows if its share is at least OFTEN, else the bin of zero."""
     top = int(rows.argmax())
     return top if rows[top] / total >= OFTEN else int(np.searchsorted(edges, 0.0))
 
 
-def count_values(own, zeros):
-    """Return distinct values and how often each occurs.
+def count_values(nonzero, zeros):
+    """Return the distinct values, and the number of rows of each.
 
-    Neighbours that differ by one rounding unit are one value, the larger one. A zero stands
-    between negative and positive values, even where there is none.
+    Values that differ by one unit in the last place count as one, the larger one. 0 is inserted
+    between negative and positive values, even if it does not occur.
 
     Parameters
     ----------
-    own : float64, ascending, without zeros
+    nonzero : float64, ascending, without zeros
     zeros : number of zeros
     """
-    last = np.append(own[1:] > np.nextafter(own[:-1], np.inf), True)[: len(own)]
+    last = np.append(nonzero[1:] > np.nextafter(nonzero[:-1], np.inf), True)[: len(nonzero)]
     ends = np.flatnonzero(last)
-    values, counts = own[ends], np.diff(ends, prepend=-1)
+    values, counts = nonzero[ends], np.diff(ends, prepend=-1)
     place = int(np.searchsorted(values, 0.0))
     if 0 < place < len(values) or zeros or not len(values):
         values, counts = np.insert(values, place, 0.0), np.insert(counts, place, zeros)
     return values, counts.astype(np.int64)
 
 
-def find_edges(values, counts, zeros, max_bin, total, least):
+def find_edges(values, counts, zeros, max_bin, total, min_data_in_bin):
     """Return the edges between a numeric feature's bins, float64.
 
     Parameters
     ----------
-    values, counts : as `count_values` returns them
-    zeros : rows of value zero
-    max_bin : most bins
-    total : rows
-    least : fewest rows of a bin
+    values, counts : results of `count_values`
+    zeros : number of rows with the value 0
+    max_bin : maximum number of bins
+    total : number of rows
+    min_data_in_bin : minimum number of rows of a bin
     """
     first, last = np.searchsorted(values, [-ZERO, ZERO], side="right")
     edges = np.empty(0)
     if first and max_bin > 1:
-        room = max(1, int(counts[:first].sum() / (total - zeros) * (max_bin - 1)))
-        edges = np.append(choose(values[:first], counts[:first], room, least), -ZERO)
-    room = max_bin - 1 - len(edges)
-    if last < len(values) and room > 0:
-        right = choose(values[last:], counts[last:], room, least)
+        max_bins = max(1, int(counts[:first].sum() / (total - zeros) * (max_bin - 1)))
+        edges = np.append(choose(values[:first], counts[:first], max_bins, min_data_in_bin), -ZERO)
+    max_bins = max_bin - 1 - len(edges)
+    if last < len(values) and max_bins > 0:
+        right = choose(values[last:], counts[last:], max_bins, min_data_in_bin)
         edges = np.concatenate([edges, [ZERO], right])
     return edges
 
 
-def choose(values, counts, room, least):
-    """Return the edges that `choose_edges` finds on one side of zero."""
-    edges = np.empty(max(room, 1) + 1)
-    found = choose_edges(values, counts, int(room), int(counts.sum()), int(least), edges)
-    return edges[:found]
+def choose(values, counts, max_bins, least):
+    """Return the result of `choose_edges` on one side of zero."""
+    edges = np.empty(max(max_bins, 1) + 1)
+    n_edges = choose_edges(values, counts, int(max_bins), int(counts.sum()), int(least), edges)
+    return edges[:n_edges]
 
 
-def find_categories(values, counts, gaps, total, max_bin, least):
-    """Return the bins of a categorical feature; parameters as of `find_edges`."""
+def find_categories(values, counts, gaps, total, max_bin, min_data_in_bin):
+    """Return the bins of a categorical feature; parameters are as in `find_edges`."""
     whole = np.trunc(values).astype(np.int64)
     gaps += int(counts[whole < 0].sum())
     codes, place = np.unique(whole[whole >= 0], return_inverse=True)
@@ -159,16 +159,16 @@ def find_categories(values, counts, gaps, total, max_bin, least):
         by_rows = np.argsort(-rows, kind="stable")
         codes, rows = codes[by_rows], rows[by_rows]
         wanted = int(float(np.float32(total - gaps) * COVERED) + 0.5)
-        room = min(len(codes) + bool(gaps), max_bin)
+        most_bins = min(len(codes) + bool(gaps), max_bin)
         covered = 0
         for count in rows.tolist():
-            full = covered >= wanted and taken + 1 >= room
-            if full or (count < least and taken > 1):
+            full = covered >= wanted and taken + 1 >= most_bins
+            if full or (count < min_data_in_bin and taken > 1):
                 break
             taken += 1
             covered += count
-    kept, own = codes[:taken], rows[:taken]
-    in_bin = np.concatenate([[total - own.sum()], own])
+    kept, kept_rows = codes[:taken], rows[:taken]
+    in_bin = np.concatenate([[total - kept_rows.sum()], kept_rows])
     top = int(in_bin.argmax())
     zero = int(np.flatnonzero(kept == 0)[0]) + 1 if (kept == 0).any() else 0
     return FeatureBins(None, kept, False, top if in_bin[top] / total >= OFTEN else zero)

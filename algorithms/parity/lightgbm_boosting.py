@@ -1,9 +1,9 @@
 """Boosting with LightGBM's arithmetic: ``parity="lightgbm"`` of the histogram boosters.
 
-The rules are those of LightGBM 4.7.0 (`parity.versions`) with ``deterministic=True,
+The rules are those of LightGBM 4.7.0 (`estimator.library_versions`) with ``deterministic=True,
 force_col_wise=True, num_threads=1, enable_bundle=False, feature_pre_filter=False``, from the
-sample of rows on which bins are found to the order in which scores are summed, so that a model is
-the library's to the last bit.
+sample of rows for binning to the order in which scores are summed. So the model is bitwise that of
+LightGBM.
 """
 
 from dataclasses import replace
@@ -36,14 +36,14 @@ FOLLOWED_PARAMS = (
     *("max_delta_step", "path_smooth", "boost_from_average"),
     *("cat_smooth", "cat_l2", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"),
 )
-ZERO = float(np.float32(1e-35))  # values of at most this size are rounded to 0
-SAMPLE_SEED = 1  # where no seed is given
-SHORT = 0x7FFF  # what seeds are drawn below
+ZERO = float(np.float32(1e-35))  # values up to this absolute value are rounded to 0
+SAMPLE_SEED = 1  # if no seed is given
+SHORT = 0x7FFF  # exclusive upper bound of derived seeds
 MOST_CODE = 2.0**31
 
 
 def train(params, X, y, weight):
-    """Return the rounds of LightGBM's trees, each a list of `harness.Tree`, and the base, zeros.
+    """Return the rounds of trees, each a list of `harness.Tree`, and the base scores, zeros.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def train(params, X, y, weight):
     y : (n_rows,) class codes or values
     weight : (n_rows,) float64 or None
     """
-    objective, is_set = params._objective, params._is_categorical  # noqa: SLF001 - its own part
+    objective, is_categorical = params._objective, params._is_categorical  # noqa: SLF001 - its own part
     objective = replace(objective, constant=as_read(objective.constant))
     X = X.astype(np.float64, copy=False)
-    if (np.abs(X[:, is_set]) >= MOST_CODE).any():
+    if (np.abs(X[:, is_categorical]) >= MOST_CODE).any():
         raise ValueError("categories need codes below 2³¹ with parity='lightgbm'")
     sample = X[sample_rows(len(X), params.subsample_for_bin, sample_seed(params.random_state))]
     bins = [
-        find_feature_bins(sample[:, f], is_set[f], params.max_bin, params.min_data_in_bin)
+        find_feature_bins(sample[:, f], is_categorical[f], params.max_bin, params.min_data_in_bin)
         for f in range(X.shape[1])
     ]
     targets = objective.targets(y).astype(np.float32)
@@ -68,7 +68,7 @@ def train(params, X, y, weight):
     rounds = []
     for number in range(params.n_estimators):
         trees, grown = boosting.boost(first=number == 0)
-        if grown or number == 0:  # a first round of constants may move the scores
+        if grown or number == 0:  # constants of the first round may change the scores
             rounds.append(trees)
         else:
             break
@@ -77,30 +77,30 @@ def train(params, X, y, weight):
 
 def make_rules(params):
     """Return the kernels' rules."""
-    smooth, min_h = as_read(params.path_smooth), as_read(params.min_child_weight)
+    path_smooth, min_child_weight = as_read(params.path_smooth), as_read(params.min_child_weight)
     least = int(params.min_child_samples)
-    if least == 0 and min_h <= EPSILON:  # the library does not take both
+    if least == 0 and min_child_weight <= EPSILON:  # LightGBM rejects this combination
         least = 1
     return Rules(
         num_leaves=int(params.num_leaves),
         max_depth=int(params.max_depth or -1),
-        min_rows=max(least, 2) if smooth > EPSILON else least,
-        min_h=min_h,
-        alpha=as_read(params.reg_alpha),
-        ridge=as_read(params.reg_lambda),
-        min_gain=as_read(params.min_split_gain),
-        max_step=as_read(params.max_delta_step),
-        smooth=smooth,
-        set_smooth=as_read(params.cat_smooth),
-        set_ridge=as_read(params.cat_l2),
-        most_in_set=int(params.max_cat_threshold),
-        few_bins=int(params.max_cat_to_onehot),
-        min_rows_of_category=int(params.min_data_per_group),
+        min_child_samples=max(least, 2) if path_smooth > EPSILON else least,
+        min_child_weight=min_child_weight,
+        reg_alpha=as_read(params.reg_alpha),
+        reg_lambda=as_read(params.reg_lambda),
+        min_split_gain=as_read(params.min_split_gain),
+        max_delta_step=as_read(params.max_delta_step),
+        path_smooth=path_smooth,
+        cat_smooth=as_read(params.cat_smooth),
+        cat_l2=as_read(params.cat_l2),
+        max_cat_threshold=int(params.max_cat_threshold),
+        max_cat_to_onehot=int(params.max_cat_to_onehot),
+        min_data_per_group=int(params.min_data_per_group),
     )
 
 
 def sample_seed(random_state):
-    """Return the seed of the sample of rows that LightGBM derives from its own seed."""
+    """Return the seed for the sample of rows, derived from ``random_state`` as in LightGBM."""
     if random_state is None:
         return SAMPLE_SEED
     if isinstance(random_state, np.random.RandomState):
@@ -109,12 +109,12 @@ def sample_seed(random_state):
 
 
 class Boosting:
-    """The scores of all rows, and what trees are grown on.
+    """Boosting state: scores, gradients and hessians of all rows.
 
     Parameters
     ----------
     params : the estimator
-    objective : hist.objectives.Objective
+    objective : gbdt.objectives.Objective
     grower : Grower
     y : float32 (n_scores, n_rows), or (1, n_rows) of class codes for softmax
     weight : float32 (n_rows,) or None
@@ -131,7 +131,7 @@ class Boosting:
         self.trained = is_trained(objective, y, weight)
 
     def boost(self, first):
-        """Return a round of trees, and whether any of them was split."""
+        """Return the trees of a round, and whether any of them has a split."""
         base = self.first if first else np.zeros(len(self.score))
         if first and self.params.boost_from_average:
             base = np.where(np.abs(base) > EPSILON, base, 0.0)
@@ -145,7 +145,7 @@ class Boosting:
         return trees, grown
 
     def differentiate(self):
-        """Write g and h at the present scores."""
+        """Compute g and h from the current scores."""
         objective = self.objective
         if objective.kind is None:
             p = np.empty(len(self.score))
@@ -165,7 +165,7 @@ class Boosting:
             )
 
     def grow(self, k, base):
-        """Return the tree of one score and add it; None where nothing is split."""
+        """Grow the tree of one score and add it to the score; return None if it has no split."""
         if not self.trained[k]:
             return None
         nodes, goes_left = self.grower.grow(self.g[k], self.h[k])
@@ -181,26 +181,26 @@ class Boosting:
             self.score[k, rows] += value[node]
         if abs(base) > EPSILON:
             value[:] = round_to_zero(value + base)
-        return self.grower.tell(nodes, goes_left)
+        return self.grower.to_tree(nodes, goes_left)
 
     def renewed(self, k, rows):
-        """Return the quantile of what is left to explain in some rows."""
-        left = self.y[k, rows].astype(np.float64) - self.score[k, rows]
+        """Return the quantile of the residuals of some rows."""
+        residuals = self.y[k, rows].astype(np.float64) - self.score[k, rows]
         weight = None if self.weight is None else self.weight[rows]
-        found = quantile_of(left, weight, share_of(self.objective))
-        return 0.0 if abs(found) <= ZERO else found
+        value = quantile_of(residuals, weight, share_of(self.objective))
+        return 0.0 if abs(value) <= ZERO else value
 
     def constant(self, k, value):
-        """Return the tree of one leaf; where boosting starts from 0, it moves the scores."""
+        """Return a tree with a single leaf; without ``boost_from_average``, add it to the score."""
         if not self.params.boost_from_average:
             self.score[k] += value
         nodes = np.zeros(1, NODE)
         nodes["left"], nodes["value"], nodes["count"] = -1, value, self.score.shape[1]
-        return self.grower.tell(nodes, np.zeros((1, 1), np.uint8))
+        return self.grower.to_tree(nodes, np.zeros((1, 1), np.uint8))
 
 
 def round_to_zero(values):
-    """Return values, those that LightGBM takes for zero as 0."""
+    """Return values, with those that LightGBM treats as zero replaced by 0."""
     return np.where(np.abs(values) <= ZERO, 0.0, values)
 
 

@@ -1,8 +1,8 @@
-"""LightGBM's initial scores and renewed leaf values, in its order of operations.
+"""LightGBM's initial scores and renewed leaf values, with its order of operations.
 
-Targets and weights are single precision there, sums double and in the order of the rows. A leaf
-of L1 or of a quantile gets the quantile of what is left to explain in it: between two values by
-their distance without weights, and by its own rule with them.
+Targets and weights are float32; sums are float64, in the order of the rows. A leaf of the L1 or
+quantile loss gets the quantile of its residuals: interpolated linearly without weights, and by
+LightGBM's own rule with weights.
 """
 
 import math
@@ -24,11 +24,11 @@ FOLLOWED = (
 
 
 def first_scores(objective, y, weight):
-    """Return the score that boosting from the average starts with, float64 (n_scores,).
+    """Return the initial scores of ``boost_from_average``, float64 (n_scores,).
 
     Parameters
     ----------
-    objective : hist.objectives.Objective
+    objective : gbdt.objectives.Objective
     y : float32 (n_scores, n_rows), or (1, n_rows) of class codes for softmax
     weight : float32 (n_rows,) or None
     """
@@ -39,24 +39,24 @@ def first_scores(objective, y, weight):
 
 
 def class_shares(objective, y, weight):
-    """Return the share of each class in the weight of all rows."""
+    """Return each class's share of the total weight."""
     totals = np.bincount(y[0].astype(np.int64), weight, objective.n_scores)
     whole = float(y.shape[1]) if weight is None else sum_in_order(weight)
     return totals / whole
 
 
 def sum_in_order(values):
-    """Return the sum in double precision, added up from the first to the last."""
+    """Return the float64 sum, added from the first value to the last."""
     return float(np.cumsum(values, dtype=np.float64)[-1])
 
 
 def first_score(objective, y, weight):
-    """Return the score of one target."""
+    """Return the initial score of one target."""
     if objective.renewed is not None:
         return float(quantile_of(y, weight, share_of(objective)))
     whole = float(len(y)) if weight is None else sum_in_order(weight)
-    own = y.astype(np.float64) if weight is None else y.astype(np.float64) * weight
-    mean = sum_in_order(own) / whole
+    terms = y.astype(np.float64) if weight is None else y.astype(np.float64) * weight
+    mean = sum_in_order(terms) / whole
     if objective.kind != kinds.LOGISTIC:
         return mean
     share = max(min(mean, 1.0 - EPSILON), EPSILON)
@@ -64,7 +64,7 @@ def first_score(objective, y, weight):
 
 
 def is_trained(objective, y, weight):
-    """Return whether each score has anything to learn, bool (n_scores,)."""
+    """Return whether trees are grown for each score, bool (n_scores,); not if y is constant."""
     if objective.kind is None:
         shares = class_shares(objective, y, weight)
         return (shares > EPSILON) & (shares < 1.0 - EPSILON)
@@ -74,12 +74,12 @@ def is_trained(objective, y, weight):
 
 
 def share_of(objective):
-    """Return which quantile renews leaves; LightGBM keeps the constant in single precision."""
+    """Return the quantile of renewed leaves, 0 … 1; LightGBM stores it as float32."""
     return 0.5 if objective.kind == kinds.L1 else float(np.float32(objective.constant))
 
 
 def quantile_of(values, weight, share):
-    """Return a quantile of values, in their own dtype.
+    """Return a quantile of values, in their dtype.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def quantile_of(values, weight, share):
 
 
 def weighted_quantile(values, weight, share):
-    """Return the value at which a share of the weight is reached; see `quantile_of`."""
+    """Return the value at which the weight reaches a share of the total; see `quantile_of`."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order], dtype=np.float64)
     wanted = reached[-1] * share

@@ -1,7 +1,7 @@
 """Grower of scikit-learn's trees: ``parity="scikit-learn"``.
 
-The rules are those of scikit-learn 1.9.1 (`parity.versions`), to the order in which
-weights and values are summed, so that the tree is the library's to the last bit.
+The rules are those of scikit-learn 1.9.1 (`estimator.library_versions`), including the order in
+which weights and values are summed. So the tree is bitwise that of scikit-learn.
 """
 
 import numpy as np
@@ -12,26 +12,26 @@ from algorithms.runtime.interrupt_flag import interrupt_flag
 from algorithms.trees.kernels import tree_arrays
 from algorithms.trees.tree import Tree
 
-FIRST_ROOM = 2047  # nodes
+INITIAL_CAPACITY = 2047  # nodes
 
 
 def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
-    """Return the `Tree` that scikit-learn grows.
+    """Return a `Tree` that equals scikit-learn's.
 
     Parameters
     ----------
     values : (n_columns, n_rows) float32, C-contiguous
-        The columns of X, NaN where missing: ``Table.values``, or X transposed.
+        Columns of X, NaN where missing: ``Table.values``, or X transposed.
     columns : (n_features,) int64
-        Which of them each feature is; ``np.arange(n_columns)`` for all in their order.
-    target : growing.Target
-        Class codes or values of all n_rows, and their weights; a row of weight 0 is left out.
-    rules : layout.Rules
-        As `cart.make_rules` returns them.
+        Row of ``values`` of each feature; ``np.arange(n_columns)`` for all in order.
+    target : trees.grower.Target
+        Class codes or values of all n_rows, and their weights; rows of weight 0 are left out.
+    rules : tree_arrays.Rules
+        Result of `cart.make_rules`.
     seed : int
-        State of the random stream, below 2³¹: what ``random_state.randint(0, 2**31 - 1)`` gave.
+        State of the random stream, below 2³¹: a result of ``random_state.randint(0, 2**31 - 1)``.
     missing : (n_features,) bool, optional
-        Whether any value of a feature is missing; found here where it is not given.
+        Whether any value of a feature is missing; by default computed from ``values``.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     weight = np.ones(len(y)) if target.weight is None else target.weight
     given = sklearn_arrays.Given(
         *(
-            np.require(array, kind, "CW")  # for numba, an array that is read-only has another type
+            np.require(array, kind, "CW")  # numba treats read-only arrays as another type
             for array, kind in (
                 (values, np.float32),
                 (columns, np.int64),
@@ -56,9 +56,9 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     m = np.count_nonzero(weight)
     work = new_work(m, rules, seed)
     search = new_search(m, rules, len(columns), work.state)
-    while (asked := grow_by_sklearn_rules(given, rules, work, search)) == tree_arrays.MORE_ROOM:
-        work = with_room(work)
-    if asked == tree_arrays.INTERRUPTED:
+    while (action := grow_by_sklearn_rules(given, rules, work, search)) == tree_arrays.MORE_ROOM:
+        work = double_capacity(work)
+    if action == tree_arrays.INTERRUPTED:
         raise KeyboardInterrupt
     count, depth = work.state[[tree_arrays.COUNT, tree_arrays.DEPTH]].tolist()
     return Tree(
@@ -79,13 +79,13 @@ def new_work(m, rules, seed):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(max(2 * m - 1, 1), 2 ** min(rules.max_depth + 1, 40) - 1)
-    room = min(most, 2 * leaves - 1) if leaves else min(most, FIRST_ROOM)
+    capacity = min(most, 2 * leaves - 1) if leaves else min(most, INITIAL_CAPACITY)
     work = sklearn_arrays.Work(
-        nodes=np.empty(room, tree_arrays.NODE),
-        values=np.empty((room, max(rules.n_classes, 1))),
+        nodes=np.empty(capacity, tree_arrays.NODE),
+        values=np.empty((capacity, max(rules.n_classes, 1))),
         todo=np.empty(min(m, rules.max_depth) + 2, tree_arrays.TASK),
-        splits=np.empty(room if leaves else 1, tree_arrays.SPLIT),
-        heap=np.empty(room if leaves else 0, np.int64),
+        splits=np.empty(capacity if leaves else 1, tree_arrays.SPLIT),
+        heap=np.empty(capacity if leaves else 0, np.int64),
         state=np.zeros(tree_arrays.STATES + 1, np.int64),
     )
     work.state[tree_arrays.RANDOM] = seed
@@ -97,7 +97,7 @@ def new_work(m, rules, seed):
 
 
 def new_search(m, rules, n_features, state):
-    """Return the arrays that the search of nodes of up to m rows writes to."""
+    """Return the scratch arrays of the split search, for nodes of up to m rows."""
     n_ranks = m if rules.criterion == tree_arrays.ABSOLUTE_ERROR else 0
     return sklearn_arrays.Search(
         state=state,
@@ -114,8 +114,8 @@ def new_search(m, rules, n_features, state):
     )
 
 
-def with_room(work):
-    """Return the work with twice the room for nodes."""
+def double_capacity(work):
+    """Return a copy of ``work`` with twice the capacity for nodes."""
     n = len(work.nodes)
     nodes = np.empty(2 * n, tree_arrays.NODE)
     values = np.empty((2 * n, work.values.shape[1]))

@@ -1,12 +1,12 @@
 """Boosting with XGBoost's arithmetic: ``parity="xgboost"``.
 
-The rules are those of XGBoost 3.2.0 on one thread (`docs/decisions/parity-with-xgboost.md`), to
-the order and the type of every sum:
+The rules are those of XGBoost 3.2.0 on one thread (`docs/decisions/parity-with-xgboost.md`),
+including the order and the dtype of all sums:
 
     F₀ = the base score
     F_m = F_{m−1} + η · tree_m            float32; tree_m grown on g, h of the loss at F_{m−1}
 
-so every threshold, default direction and leaf is the library's to the bit.
+So all thresholds, default directions and leaf values are bitwise those of XGBoost.
 """
 
 import numpy as np
@@ -20,44 +20,43 @@ from algorithms.parity.xgboost_parameters import read_settings
 
 
 def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None, margin=None):
-    """Grow the trees that XGBoost grows.
+    """Train a model that equals XGBoost's.
 
     Parameters
     ----------
     estimator : object
-        Carries XGBoost's parameters by the names of its scikit-learn interface; one that is
-        missing or None has the library's default.
+        Its attributes are XGBoost's parameters, with the names of the scikit-learn interface. A
+        parameter that is missing or None has XGBoost's default.
     X : (n_rows, n_features) float32
         NaN where missing.
     y : (n_rows,) float
         Targets, or class codes 0 … n_classes − 1.
     weight : (n_rows,) float, optional
     cuts : (indptr, values), optional
-        Of ``tree_method="hist"``, as ``QuantileDMatrix.get_quantile_cut()`` gives them; found by
-        the library's own sketch where they are not given.
+        Cuts for ``tree_method="hist"``, as returned by ``QuantileDMatrix.get_quantile_cut()``. By
+        default they are computed by XGBoost's sketch.
     stop : callable, optional
-        Called with the trees of each round; training ends where it returns true.
+        Called with the trees of each round; training stops if it returns True.
     margin : (n_rows, n_scores) float, optional
-        Raw scores that training starts from; the base score is estimated without them.
+        Initial raw scores. The estimate of the base score does not depend on them.
 
     Returns
     -------
     rounds : list of lists of NewtonTree
-        One list a round, one tree a score; their values include the learning rate.
+        One list per round, one tree per score; values include the learning rate.
     base : (n_scores,) float32
-        The raw score that the trees are added to.
+        Raw score to which the trees are added.
 
     Raises
     ------
     ValueError
-        Where a parameter asks for rules that are not followed, or y or the cuts do not fit, or
-        where a leaf would be no number.
+        If a parameter is not supported, y or the cuts are invalid, or a leaf value is NaN.
     """
     X = np.ascontiguousarray(X, np.float32)
     settings = read_settings(estimator, X.shape[1])
     objective = Objective(settings, y, weight)
     grower = make_grower(X, settings, objective, cuts)
-    renews = objective.renews and settings.method != "exact"  # of exact trees the library has none
+    renews = objective.renews and settings.method != "exact"  # not supported by XGBoost
     base = objective.base()
     score = np.repeat(base[:, None], len(X), axis=1)
     if margin is not None:
@@ -81,17 +80,17 @@ def boost_by_xgboost_rules(estimator, X, y, weight=None, cuts=None, stop=None, m
 
 
 def check_leaves(tree):
-    """Raise ValueError where a leaf is no number, as the library's 0 / 0 is."""
+    """Raise ValueError if a leaf value is NaN, such as 0 / 0."""
     if np.isnan(tree.nodes["value"]).any():
         raise ValueError(
-            "parity='xgboost' has come to a leaf whose value is NaN, as the library's would be: "
-            "its rows have no hessians, or boosting has diverged. Set reg_lambda or "
-            "min_child_weight above 0, or a lower learning_rate"
+            "parity='xgboost' computed a leaf value that is NaN, as XGBoost would: the hessians of "
+            "its rows are 0, or boosting has diverged. Set reg_lambda or min_child_weight above 0, "
+            "or a lower learning_rate"
         )
 
 
 def make_grower(X, settings, objective, cuts):
-    """Return what grows the trees of a tree method."""
+    """Return the grower for the tree method."""
     if cuts is not None and settings.method != "hist":
         raise ValueError(f"cuts are for tree_method='hist', not {settings.method!r}")
     if settings.method == "exact":
@@ -99,23 +98,23 @@ def make_grower(X, settings, objective, cuts):
     if settings.method == "approx":
         return ApproxGrower(X, settings, objective.weight, objective.h_is_constant)
     if cuts is None:
-        own = objective.weight if objective.is_weighted else None
-        cuts = find_cuts(X, own, settings.max_bin)
+        weight = objective.weight if objective.is_weighted else None
+        cuts = find_cuts(X, weight, settings.max_bin)
     return HistGrower(X, settings, cuts)
 
 
 def renew(tree, at, objective, k, score, h):
-    """Return a tree of score k whose leaves have the quantile of what is left to explain.
+    """Return a tree of score k with leaf values replaced by quantiles of the residuals.
 
-    Rows of no weight have no say; a leaf that has no other rows keeps its value, and shrinks it
-    once more, as in the library.
+    Rows of weight 0 are ignored. A leaf without other rows keeps its value, multiplied by the
+    learning rate once more, as in XGBoost.
     """
     nodes = tree.nodes.copy()
-    left = objective.y - score
+    residuals = objective.y - score
     for leaf in np.flatnonzero(nodes["left"] == LEAF):
         rows = np.flatnonzero((at == leaf) & (h != 0.0))
         value = nodes["value"][leaf]
         if len(rows):
-            value = objective.quantile_of(left[rows], rows, k)
+            value = objective.quantile_of(residuals[rows], rows, k)
         nodes["value"][leaf] = value * objective.settings.learning_rate
     return NewtonTree(nodes)

@@ -1,9 +1,9 @@
-"""Cuts of XGBoost's histograms from its quantile sketches (3.2), bitwise equal.
+"""Cuts of XGBoost's histograms, bitwise equal to those of its quantile sketches (3.2).
 
-Of ``hist``, a column's values are queued in the order of the rows; a full queue is sorted, summed
-up and merged into summaries of one, two, four … queues, each pruned to a limit of entries. Of
-``approx``, sorted values are walked and some of evenly spaced ranks picked. Cuts are values of the
-last summary, and not midpoints.
+With ``hist``, a column's values are put into a queue in row order. A full queue is sorted,
+summarised, and merged into summaries of one, two, four … queues, each pruned to a limit. With
+``approx``, values of evenly spaced ranks are picked from the sorted values. Cuts are values of the
+last summary, not midpoints.
 """
 
 import itertools
@@ -16,12 +16,12 @@ from algorithms.parity.kernels.xgboost_arrays import Cuts
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
 from algorithms.parity.kernels.xgboost_sorted_sketch import prune_between, summarise_sorted
 
-PER_BIN = 8  # entries of a summary for each bin
+PER_BIN = 8  # entries of a summary per bin
 MARGIN = np.float64(np.float32(1e-5))
 
 
 def find_cuts(X, weight=None, max_bin=256):
-    """Return what ``QuantileDMatrix(X, weight=weight, max_bin=max_bin)`` gives as its cuts.
+    """Return the cuts of ``QuantileDMatrix(X, weight=weight, max_bin=max_bin)``.
 
     Parameters
     ----------
@@ -33,31 +33,31 @@ def find_cuts(X, weight=None, max_bin=256):
     -------
     indptr : (n_features + 1,) int64
     values : float32
-        Of each feature a number below its least value, then the ends of its bins, ascending.
+        For each feature a number below its minimum, then the ends of its bins, ascending.
     """
     weight = np.ones(len(X), np.float32) if weight is None else np.asarray(weight, np.float32)
-    found = []
+    cuts = []
     for x in X.T:
         present = ~np.isnan(x)
         values = x[present]
         summary = summary_of(values, weight[present], max_bin)
         summary = pruned(summary, min(len(values), max_bin * PER_BIN))
         n_bins = min(len(values), max_bin)
-        found.append(ends_of(pruned(summary, n_bins + 1), n_bins))
-    return join(found)
+        cuts.append(ends_of(pruned(summary, n_bins + 1), n_bins))
+    return join(cuts)
 
 
 def find_weighted_cuts(columns, weight, max_bin):
-    """Return the cuts of one tree of ``approx``, as `find_cuts` does.
+    """Return the cuts for one tree of ``approx``, in the form of `find_cuts`.
 
     Parameters
     ----------
     columns : Columns
     weight : (n_rows,) float32
-        The products of hessians and weights.
+        Products of hessians and weights.
     max_bin : int, at least 2
     """
-    found = []
+    cuts = []
     for start, end in itertools.pairwise(columns.start):
         n_bins = min(end - start, max_bin)
         out = np.empty((max_bin + 1, kernels.ENTRY), np.float32)
@@ -68,26 +68,26 @@ def find_weighted_cuts(columns, weight, max_bin):
             if len(summary) > most:
                 fewer = np.empty((most, kernels.ENTRY), np.float32)
                 summary = fewer[: prune_between(summary, most, fewer)]
-        found.append(ends_of(summary, n_bins))
-    return join(found)
+        cuts.append(ends_of(summary, n_bins))
+    return join(cuts)
 
 
-def join(found):
-    """Return (indptr, values) of the cuts of every column."""
-    return np.cumsum([0, *map(len, found)]), np.concatenate(found)
+def join(cuts):
+    """Return (indptr, values) of the cuts of all columns."""
+    return np.cumsum([0, *map(len, cuts)]), np.concatenate(cuts)
 
 
 def ends_of(summary, n_bins):
     """Return a number below the values of a summary, and the ends of its bins."""
     if n_bins == 0:
         return np.array([MARGIN, 3.0 * MARGIN], np.float32)
-    found = summary[:, kernels.VALUE]
-    inner = found[1:n_bins]
+    values = summary[:, kernels.VALUE]
+    inner = values[1:n_bins]
     inner = inner[np.diff(inner, prepend=-np.inf) > 0]
-    with np.errstate(over="ignore"):  # beyond the largest float32 lies infinity
-        first = np.float64(found[0]) if len(found) else 0.0
+    with np.errstate(over="ignore"):  # may become infinite in float32
+        first = np.float64(values[0]) if len(values) else 0.0
         least = np.float32(first - abs(first) - MARGIN)
-        last = np.float64(found[-1] if len(found) else least)
+        last = np.float64(values[-1] if len(values) else least)
         return np.array([least, *inner, last + (abs(last) + MARGIN)], np.float32)
 
 
@@ -101,17 +101,17 @@ def summary_of(values, weight, max_bin):
     while place < len(values):
         merge_into(levels, queue_summary(queue[:n], queue_weights), limit)
         place, n = kernels.fill_queue(values, weight, place, queue, queue_weights)
-    found = pruned(queue_summary(queue[:n], queue_weights), limit)
+    summary = pruned(queue_summary(queue[:n], queue_weights), limit)
     for level in levels:
-        if len(found) and len(level):
-            found = pruned(combined(found, level), limit)
+        if len(summary) and len(level):
+            summary = pruned(combined(summary, level), limit)
         elif len(level):
-            found = level
-    return found
+            summary = level
+    return summary
 
 
 def limit_of(n, eps):
-    """Return how many entries a summary of n values may have, for an error of ε."""
+    """Return the maximum number of entries of a summary of n values, for an error of ε."""
     level = 1
     while True:
         limit = min(n, math.ceil(level / eps) + 1)
@@ -129,7 +129,7 @@ def queue_summary(queue, weights):
 
 
 def merge_into(levels, summary, limit):
-    """Add a summary to the first level, and what is too large for a level to the next one."""
+    """Merge a summary into the first level; one that becomes too large moves to the next level."""
     for number, level in enumerate(levels):
         if len(level) == 0:
             levels[number] = pruned(summary, limit)
@@ -143,7 +143,7 @@ def merge_into(levels, summary, limit):
 
 
 def pruned(summary, most):
-    """Return a summary of at most so many entries."""
+    """Return a summary with at most ``most`` entries."""
     if len(summary) <= most:
         return summary
     out = np.empty((most + 1, kernels.ENTRY), np.float32)
@@ -151,28 +151,28 @@ def pruned(summary, most):
 
 
 def combined(first, second):
-    """Return two summaries merged."""
+    """Return the merged summary of two."""
     out = np.empty((len(first) + len(second), kernels.ENTRY), np.float32)
     return out[: kernels.combine(first, second, out)]
 
 
 def read_cuts(cuts, n_features):
-    """Return `Cuts` of what the library gives.
+    """Return the `Cuts` for cuts in XGBoost's form.
 
     Raises
     ------
     TypeError
-        Where they are no pair.
+        If they are not a pair.
     ValueError
-        Where they are those of another table, or do not ascend within each feature.
+        If they belong to another table, or do not ascend within each feature.
     """
     if not isinstance(cuts, list | tuple) or len(cuts) != 2:
-        raise TypeError("cuts are (indptr, values), as get_quantile_cut() returns them")
+        raise TypeError("cuts must be (indptr, values), as returned by get_quantile_cut()")
     indptr, values = np.asarray(cuts[0], np.int64), np.asarray(cuts[1], np.float32)
     fits = len(indptr) == n_features + 1 and indptr[-1] == len(values)
     if not fits or (np.diff(indptr) < 2).any():
         raise ValueError(
-            f"cuts are not those of {n_features} features: each has its least value and at least "
+            f"cuts are not those of {n_features} features: each needs a lower bound and at least "
             "one end of a bin"
         )
     is_least = np.zeros(len(values), bool)

@@ -1,7 +1,7 @@
-"""Grower like XGBoost's exact method: level by level, then pruned from the leaves upwards.
+"""Grower of XGBoost's exact method: level by level, then pruned from the leaves up.
 
-The sums of a node are those of its rows in their order, added anew in every node. A split that
-gains less than γ is undone once both its sides are leaves.
+The sums of each node are added from its rows, in row order. A split with a gain below γ is removed
+if both its children are leaves.
 """
 
 import numpy as np
@@ -9,14 +9,14 @@ import numpy as np
 from algorithms.newton.tree import NODE, NewtonTree
 from algorithms.parity.kernels.xgboost_arrays import LARGEST, LEAST_GAIN, SPLIT, STATS, Columns
 from algorithms.parity.kernels.xgboost_exact import scan_columns
-from algorithms.parity.kernels.xgboost_gain import weigh
+from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
 
 LEAF = -1
 
 
 class ExactGrower:
-    """Grows trees on one table.
+    """Grower of trees on one table.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class ExactGrower:
         self.columns = sort_present(X)
 
     def grow(self, g, h):
-        """Return a tree on the derivatives of all rows, and the leaf of each row.
+        """Return a tree on the gradients and hessians of all rows, and the leaf of each row.
 
         Parameters
         ----------
@@ -42,13 +42,13 @@ class ExactGrower:
         """
         at = np.zeros(len(self.X), np.int64)
         slots = np.zeros(len(self.X), np.int32)
-        stats = self.weigh_level(slots, 1, g, h, np.full(1, -LARGEST), np.full(1, LARGEST))
+        stats = self.level_stats(slots, 1, g, h, np.full(1, -LARGEST), np.full(1, LARGEST))
         levels, count = [], 1
         for _ in range(self.settings.max_depth):
             splits = self.search(slots, g, h, stats)
             level, splitting = write_level(stats, splits, count)
             levels.append(level)
-            slots = self.part(slots, splits, splitting)
+            slots = self.partition(slots, splits, splitting)
             n_open = 2 * np.count_nonzero(splitting)
             at[slots >= 0] = count + slots[slots >= 0]
             count += n_open
@@ -70,8 +70,8 @@ class ExactGrower:
         scan_columns(self.columns, slots, g, h, self.settings.rules, stats, sums, last, splits)
         return splits
 
-    def part(self, slots, splits, splitting):
-        """Return the slots of rows in the next level; −1 where their node is a leaf."""
+    def partition(self, slots, splits, splitting):
+        """Return the slot of each row in the next level; −1 if its node is a leaf."""
         to = np.full(len(slots), -1, np.int32)
         rows = np.flatnonzero(slots >= 0)
         rows = rows[splitting[slots[rows]]]
@@ -83,22 +83,22 @@ class ExactGrower:
         return to
 
     def open_sides(self, slots, g, h, stats, splits, splitting):
-        """Return the sums, weights and bounds of the sides of all splits of a level."""
+        """Return the STATS of the children of all splits of a level."""
         parents = stats[splitting]
         lower, upper = np.repeat(parents["lower"], 2), np.repeat(parents["upper"], 2)
-        sides = self.weigh_level(slots, 2 * len(parents), g, h, lower, upper)
+        sides = self.level_stats(slots, 2 * len(parents), g, h, lower, upper)
         bound_sides(self.settings.rules, splits["feature"][splitting], sides)
         return sides
 
-    def weigh_level(self, slots, n, g, h, lower, upper):
-        """Return STATS (n,) of the rows of each slot, within the bounds of the parents."""
+    def level_stats(self, slots, n, g, h, lower, upper):
+        """Return STATS (n,) of the rows of each slot, with the bounds of the parents."""
         open_rows = slots >= 0
         stats = np.zeros(n, STATS)
         for name, values in (("g", g), ("h", h)):
             # bincount adds float64 in the order of the rows
             stats[name] = np.bincount(slots[open_rows], values[open_rows], n)
         stats["lower"], stats["upper"] = lower, upper
-        weigh(self.settings.rules, stats)
+        compute_weights(self.settings.rules, stats)
         return stats
 
 
@@ -114,13 +114,13 @@ def sort_present(X):
     sort_columns(start, values, rows, np.empty((PENDING, 3), np.int64))
     filled = np.float32(1.0) - (n_rows - counts).astype(np.float32) / np.float32(n_rows)
     forward = filled < np.float32(1.0)
-    for feature in np.flatnonzero(forward & (counts > 0)):  # one value alone: backward only
+    for feature in np.flatnonzero(forward & (counts > 0)):  # a single distinct value: backward only
         forward[feature] = values[start[feature]] != values[start[feature + 1] - 1]
     return Columns(start, values, rows, forward)
 
 
 def bound_sides(rules, features, sides):
-    """Let the weights of both sides of a bound feature end where they meet."""
+    """Bound the weights below a split on a monotone feature by the children's midpoint."""
     if len(rules.monotone) == 0:
         return
     left, right = sides[0::2], sides[1::2]
@@ -133,7 +133,7 @@ def bound_sides(rules, features, sides):
 
 
 def write_level(stats, splits, count):
-    """Return the NODEs of a level, whose sides are numbered from a count, and which are split."""
+    """Return the NODEs of a level, with children numbered from ``count``, and which are split."""
     splitting = splits["gain"] > LEAST_GAIN
     level = np.zeros(len(stats), NODE)
     level["value"], level["cover"] = stats["weight"], stats["h"]
@@ -146,11 +146,11 @@ def write_level(stats, splits, count):
 
 
 def prune(nodes, at, gamma):
-    """Undo splits of leaves that gain less than γ, from below; return the nodes and rows' leaves.
+    """Remove splits with a gain below γ from the leaves up; return the nodes and rows' leaves.
 
     Parameters
     ----------
-    nodes : (n_nodes,) NODE, a child after its parent; written to
+    nodes : (n_nodes,) NODE, children after their parents; written to
     at : (n_rows,) int64
     gamma : float32
     """
@@ -166,10 +166,10 @@ def prune(nodes, at, gamma):
             nodes["threshold"][i] = nodes["missing_left"][i] = nodes["gain"][i] = 0
             kept[sides] = False
             leaf_of[sides] = i
-    for i in range(len(nodes)):  # a parent comes first, and knows its leaf by then
+    for i in range(len(nodes)):  # parents first, so that their leaves are final
         leaf_of[i] = leaf_of[leaf_of[i]]
     number = np.cumsum(kept) - 1
-    found = nodes[kept]
+    pruned = nodes[kept]
     for name in ("left", "right"):
-        found[name] = np.where(found[name] == LEAF, LEAF, number[found[name]])
-    return found, number[leaf_of[at]]
+        pruned[name] = np.where(pruned[name] == LEAF, LEAF, number[pruned[name]])
+    return pruned, number[leaf_of[at]]

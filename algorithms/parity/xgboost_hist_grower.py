@@ -1,9 +1,9 @@
-"""Grower like XGBoost's histogram method, on given cuts.
+"""Grower of XGBoost's histogram method, on given cuts.
 
-The side with the smaller Σh gets its histogram from its rows, the other one by subtraction. The
-sums of a node are those that the search of its parent left. Splits that gain less than γ are not
-made at all. Nodes are split in the order of their numbers, one level (or up to 256 nodes of it)
-at a time, or the best first.
+The histogram of the child with the smaller Σh is built from its rows, that of the other child by
+subtraction. The sums of a node are those of its parent's split. Splits with a gain below γ are not
+made. Nodes are split in the order of their numbers, up to 256 nodes of a level at once, or best
+first.
 """
 
 import heapq
@@ -13,17 +13,17 @@ import numpy as np
 
 from algorithms.newton.tree import NODE, NewtonTree
 from algorithms.parity.kernels.xgboost_arrays import LARGEST, LEAST_GAIN, SPLIT, STATS
-from algorithms.parity.kernels.xgboost_gain import weigh
+from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
 from algorithms.parity.xgboost_cuts import find_cuts, find_weighted_cuts, read_cuts
 from algorithms.parity.xgboost_exact_grower import LEAF, bound_sides, sort_present
 
-MOST_AT_ONCE = 256  # nodes of a level
+MOST_AT_ONCE = 256  # maximum number of nodes of a level that are split at once
 LEFT, RIGHT = 0, 1
 
 
 @dataclass
-class Open:
+class OpenLeaf:
     """A leaf that may be split.
 
     Attributes
@@ -31,8 +31,8 @@ class Open:
     number, depth : int
     stats : STATS (1,)
     rows : (n,) int64
-    histogram : (n_bins, 2) float64, or None where none is needed
-    split : SPLIT (1,), the best one
+    histogram : (n_bins, 2) float64, or None if not needed
+    split : SPLIT (1,), the best split
     """
 
     number: int
@@ -44,25 +44,26 @@ class Open:
 
 
 class HistGrower:
-    """Grows trees on one table.
+    """Grower of trees on one table.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32, NaN where missing
     settings : Settings
     cuts : (indptr, values)
-        As ``QuantileDMatrix.get_quantile_cut()`` gives them: of each feature a number below its
-        least value, then the ends of its bins.
+        As returned by ``QuantileDMatrix.get_quantile_cut()``: for each feature a number below its
+        minimum, then the ends of its bins.
     """
 
     def __init__(self, X, settings, cuts):
         self.settings = settings
         self.cuts = read_cuts(cuts, X.shape[1])
         self.bins = bin_values(X, self.cuts)
-        self.sums_bins = bool((self.bins >= 0).all())  # for the root; else its rows are added
+        # whether the root's sums are added from bins; otherwise from rows
+        self.sums_bins = bool((self.bins >= 0).all())
 
     def grow(self, g, h):
-        """Return a tree on the derivatives of all rows, and the leaf of each row.
+        """Return a tree on the gradients and hessians of all rows, and the leaf of each row.
 
         Parameters
         ----------
@@ -78,16 +79,16 @@ class HistGrower:
 
 
 class ApproxGrower(HistGrower):
-    """Grows trees on cuts that are found anew for each, every row weighing its hessian.
+    """Grower that computes new cuts for each tree, with rows weighted by their hessians.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32, NaN where missing
     settings : Settings
     weight : (n_rows,) float32
-        It counts twice, as in the library: hessians have it already.
+        Multiplied with the hessians, which already include it, as in XGBoost.
     h_is_constant : bool
-        Where it is, the cuts of the first tree serve all, and come from the sketch of ``hist``.
+        If True, all trees use the cuts of the first one, which come from the sketch of ``hist``.
     """
 
     def __init__(self, X, settings, weight, h_is_constant):
@@ -98,7 +99,7 @@ class ApproxGrower(HistGrower):
         self.sums_bins = False
 
     def grow(self, g, h):
-        """Return a tree, and the leaf of each row, as `HistGrower.grow` does."""
+        """Return a tree, and the leaf of each row, as in `HistGrower.grow`."""
         max_bin = self.settings.max_bin
         if self.columns is not None:
             self.bin(find_weighted_cuts(self.columns, h * self.weight, max_bin))
@@ -107,13 +108,13 @@ class ApproxGrower(HistGrower):
         return super().grow(g, h)
 
     def bin(self, cuts):
-        """Bin the table by cuts."""
+        """Set the cuts, and bin the table by them."""
         self.cuts = read_cuts(cuts, self.X.shape[1])
         self.bins = bin_values(self.X, self.cuts)
 
 
 class Growth:
-    """One tree while it grows."""
+    """State of the growth of one tree."""
 
     def __init__(self, grower, g, h):
         self.grower, self.settings = grower, grower.settings
@@ -124,10 +125,11 @@ class Growth:
         self.queue = []
 
     def grow(self):
-        """Split nodes until none is left that may be."""
+        """Split nodes until no further split is allowed."""
         self.queue.append((0, 0, self.open_root()))
         while taken := self.take():
-            may_go_on = [self.may_have_sides(leaf) for leaf in taken]  # counted after all of them
+            # after `take` has counted all new leaves
+            may_go_on = [self.may_have_sides(leaf) for leaf in taken]
             sides = [self.split(leaf) for leaf in taken]
             for leaf, pair, goes_on in zip(taken, sides, may_go_on, strict=True):
                 if goes_on:
@@ -137,23 +139,23 @@ class Growth:
                 leaf.histogram = None
 
     def open_root(self):
-        """Return the root, searched."""
+        """Return the root with its best split."""
         rows = np.arange(len(self.g))
-        root = Open(0, 0, np.zeros(1, STATS), rows, self.histogram_of(rows))
-        if self.grower.sums_bins:  # those of the first feature, which hold all rows
+        root = OpenLeaf(0, 0, np.zeros(1, STATS), rows, self.histogram_of(rows))
+        if self.grower.sums_bins:  # the bins of the first feature have all rows
             first = root.histogram[: self.grower.cuts.start[1]]
             sums = [np.add.accumulate(first[:, k])[-1] for k in (0, 1)]
         else:
             sums = [np.add.accumulate(v, dtype=np.float64)[-1] for v in (self.g, self.h)]
         root.stats["g"], root.stats["h"] = sums
         root.stats["lower"], root.stats["upper"] = -LARGEST, LARGEST
-        weigh(self.settings.rules, root.stats)
+        compute_weights(self.settings.rules, root.stats)
         self.write_leaf(root)
         self.search(root)
         return root
 
     def take(self):
-        """Return the leaves to be split next; none ends the tree."""
+        """Return the leaves to split next; an empty list ends the growth."""
         taken = []
         if self.settings.lossguide:
             if self.queue:
@@ -168,7 +170,7 @@ class Growth:
         return taken
 
     def count(self, leaf):
-        """Return whether a leaf is to be split, and count the new one."""
+        """Return whether a leaf is split; if so, count the new leaf."""
         settings, split = self.settings, leaf.split[0]
         splits = (
             split["gain"] > LEAST_GAIN
@@ -182,13 +184,13 @@ class Growth:
         return splits
 
     def may_have_sides(self, leaf):
-        """Return whether the sides of a leaf may be split in their turn."""
+        """Return whether the children of a leaf may be split."""
         settings = self.settings
         deep = settings.max_depth > 0 and leaf.depth + 1 >= settings.max_depth
         return not deep and not (settings.max_leaves > 0 and self.n_leaves >= settings.max_leaves)
 
     def push(self, leaf):
-        """Let a leaf wait, where its best split gains anything."""
+        """Find a leaf's best split, and add the leaf to the queue if the split has a gain."""
         self.search(leaf)
         if leaf.split["gain"][0] > LEAST_GAIN:
             first = -leaf.split["gain"][0] if self.settings.lossguide else 0
@@ -201,14 +203,14 @@ class Growth:
         scan_bins(leaf.histogram, cuts, rules, leaf.stats, leaf.split)
 
     def split(self, leaf):
-        """Make an inner node of a leaf; return its sides."""
+        """Turn a leaf into an inner node; return its children."""
         split, parent = leaf.split[0], leaf.stats[0]
-        stats = np.zeros(3, STATS)  # of the left side, the right one, and both
+        stats = np.zeros(3, STATS)  # left child, right child, both
         for name in ("g", "h"):
             left, right = split[f"left_{name}"], split[f"right_{name}"]
             stats[name] = left, right, left + right
         stats["lower"], stats["upper"] = parent["lower"], parent["upper"]
-        weigh(self.settings.rules, stats)
+        compute_weights(self.settings.rules, stats)
         bound_sides(self.settings.rules, split["feature"], stats[:2])
         number = len(self.nodes)
         node = self.nodes[leaf.number]
@@ -220,7 +222,7 @@ class Growth:
         sides = []
         for k, chosen in ((LEFT, is_left), (RIGHT, ~is_left)):
             rows = leaf.rows[chosen]
-            side = Open(number + k, leaf.depth + 1, stats[k : k + 1], rows)
+            side = OpenLeaf(number + k, leaf.depth + 1, stats[k : k + 1], rows)
             self.at[rows] = side.number
             self.nodes.append(np.zeros(1, NODE))
             self.write_leaf(side)
@@ -228,11 +230,11 @@ class Growth:
         return sides
 
     def goes_left(self, rows, split):
-        """Return which rows go left, by their bins."""
+        """Return whether each row goes left, by its bin."""
         cuts, feature = self.grower.cuts, split["feature"]
         start, end = cuts.start[feature : feature + 2]
         same = np.flatnonzero(cuts.values[start:end] == split["threshold"])
-        last = start + same[-1] if len(same) else -1  # below all bins: only missing ones go left
+        last = start + same[-1] if len(same) else -1  # below all bins: only missing values go left
         bins = self.grower.bins[rows, feature]
         return np.where(bins < 0, split["missing_left"] == 1, bins <= last)
 
@@ -243,7 +245,7 @@ class Growth:
         node["value"], node["cover"] = leaf.stats["weight"], leaf.stats["h"]
 
     def make_histograms(self, leaf, sides):
-        """Give both sides of a split their histograms."""
+        """Set the histograms of both children of a split."""
         left, right = sides
         small, large = (right, left) if right.stats["h"] < left.stats["h"] else (left, right)
         small.histogram = self.histogram_of(small.rows)
@@ -256,18 +258,18 @@ class Growth:
         return histogram
 
     def finish(self):
-        """Return the NODEs, their weights made values."""
+        """Return the NODEs, with weights multiplied by the learning rate."""
         nodes = np.concatenate(self.nodes)
         nodes["value"] *= self.settings.learning_rate
         return nodes
 
 
 def bin_values(X, cuts):
-    """Return each value's bin among those of all features, int32 (n_rows, n_features)."""
+    """Return the bin of each value, numbered over all features, int32 (n_rows, n_features)."""
     bins = np.empty(X.shape, np.int32)
     for feature in range(X.shape[1]):
         start, end = cuts.start[feature : feature + 2]
         x = X[:, feature]
-        found = np.searchsorted(cuts.values[start:end], x, side="right")
-        bins[:, feature] = np.where(np.isnan(x), -1, start + np.minimum(found, end - start - 1))
+        local = np.searchsorted(cuts.values[start:end], x, side="right")
+        bins[:, feature] = np.where(np.isnan(x), -1, start + np.minimum(local, end - start - 1))
     return bins

@@ -1,11 +1,11 @@
-"""XGBoost's objectives: derivatives in float32, and the initial score.
+"""XGBoost's objectives: gradients and hessians in float32, and the initial score.
 
-Where no base score is given it is estimated as XGBoost 3.2 does:
+If no base score is given, it is estimated as in XGBoost 3.2:
 
     losses of a generalised linear model   the weighted mean of y, in float64, then its link
     pseudo-Huber, or a scale_pos_weight    one Newton step from F = 0: −Σg / max(Σh, 10⁻⁶)
     absolute error, quantiles              the (weighted) median, or quantile
-    softmax                                log (share of the class + 10⁻⁶), less their mean
+    softmax                                log (share of the class + 10⁻⁶), minus their mean
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Loss:
 
     kind: int | None  # None: softmax
     link: int = kernels.IDENTITY
-    lowest: float = -np.inf  # labels must not be below
+    lowest: float = -np.inf  # minimum of labels
     highest: float = np.inf
-    scaled: bool = False  # whether scale_pos_weight counts
+    scaled: bool = False  # whether scale_pos_weight is used
     linear: bool = True  # whether the mean of y is the base score
 
     @property
@@ -55,7 +55,7 @@ LOSSES = {
 
 
 class Objective:
-    """An objective on given targets.
+    """Objective with its targets and weights.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ class Objective:
         if settings.objective not in LOSSES:
             known = ", ".join(LOSSES)
             raise ValueError(
-                f"parity='xgboost' does not follow objective={settings.objective!r}: use one of "
+                f"parity='xgboost' does not support objective={settings.objective!r}: use one of "
                 f"{known}"
             )
         self.loss = LOSSES[settings.objective]
         self.y = np.ascontiguousarray(y, np.float32)
         if self.y.min() < self.loss.lowest or self.y.max() > self.loss.highest:
-            raise ValueError(f"y has values that objective={settings.objective!r} does not take")
+            raise ValueError(f"y has values that objective={settings.objective!r} does not allow")
         self.is_weighted = weight is not None
         self.weight = (
             np.ascontiguousarray(weight, np.float32) if self.is_weighted else np.ones_like(self.y)
         )
-        self.scaled = self.weight  # of a row, with that of its class
+        self.scaled = self.weight  # weight of a row times that of its class
         if self.loss.scaled and settings.scale_pos_weight != ONE:
             self.scaled = np.where(
                 self.y == ONE, self.weight * settings.scale_pos_weight, self.weight
@@ -99,7 +99,7 @@ class Objective:
         return self.loss.kind in (kernels.ABSOLUTE, kernels.QUANTILE)
 
     def differentiate(self, score, g, h):
-        """Write g and h, float32 (n_scores, n), at a score of that form."""
+        """Write g and h; all arrays are float32 (n_scores, n)."""
         if self.loss.kind is None:
             kernels.differentiate_classes(score, self.y, self.weight, g, h)
         else:
@@ -112,26 +112,26 @@ class Objective:
         if self.loss.kind is None:
             return np.ones(int(self.y.max()) + 1, np.float32)
         if self.loss.kind == kernels.QUANTILE and len(settings.quantile_alpha) == 0:
-            raise ValueError("objective='reg:quantileerror' needs quantile_alpha")
+            raise ValueError("objective='reg:quantileerror' requires quantile_alpha")
         constant = {
             kernels.POISSON: settings.rules.max_delta_step,
             kernels.TWEEDIE: settings.tweedie_variance_power,
             kernels.PSEUDO_HUBER: settings.huber_slope,
             kernels.QUANTILE: settings.quantile_alpha,
-            kernels.ABSOLUTE: np.float32(0.5),  # its quantile
+            kernels.ABSOLUTE: np.float32(0.5),  # the median
         }.get(self.loss.kind, ONE)
         return np.atleast_1d(constant)
 
     def base(self):
-        """Return the raw scores that training starts from, float32 (n_scores,)."""
+        """Return the initial raw scores, float32 (n_scores,)."""
         if self.settings.base_score is not None:
             given = read_base(self.settings.base_score, self.n_scores).astype(np.float32)
             return self.to_score(np.broadcast_to(given, self.n_scores).copy())
         if self.loss.kind is None:
             return self.log_shares()
         if self.renews:
-            found = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
-            return np.array(list(map(self.averaged, found)), np.float32)
+            quantiles = [self.quantile_of(self.y, slice(None), k) for k in range(self.n_scores)]
+            return np.array(list(map(self.round_like_library, quantiles)), np.float32)
         is_scaled = abs(self.settings.scale_pos_weight - ONE) > LEAST_GAIN
         if self.loss.linear and not (self.loss.scaled and is_scaled):
             return self.to_score(np.array([self.mean()], np.float32))
@@ -141,52 +141,52 @@ class Objective:
         """Return the link of means, float32."""
         if self.loss.link == kernels.LOGIT:
             if not ((mean >= 0.0) & (mean <= 1.0)).all():
-                raise ValueError("base_score of a logistic objective lies between 0 and 1")
+                raise ValueError("base_score of a logistic objective must be between 0 and 1")
             mean = np.clip(mean, LEAST_GAIN, ONE - LEAST_GAIN)
-        return through(self.loss.link, mean)
+        return apply_function(self.loss.link, mean)
 
     def mean(self):
-        """Return the weighted mean of y: terms are divided before they are added, in order."""
+        """Return the weighted mean of y: a sum, in order, of terms that are divided first."""
         y = self.y.astype(np.float64)
         if not self.is_weighted:
             return add_up(y / len(y))
         return add_up(y / add_up(self.weight) * self.weight)
 
     def quantile_of(self, values, rows, k):
-        """Return the quantile of score k of float32 values, those of some rows."""
-        own = self.weight[rows] if self.is_weighted else None
-        return quantile(values, own, np.float64(self.constants[k]))
+        """Return the quantile of score k of the float32 values of some rows."""
+        weight = self.weight[rows] if self.is_weighted else None
+        return quantile(values, weight, np.float64(self.constants[k]))
 
-    def averaged(self, value):
-        """Return a median as the library's mean over machines, here one, rounds it."""
+    def round_like_library(self, value):
+        """Return a median, rounded as in XGBoost's mean over machines (here a single one)."""
         if self.loss.kind == kernels.QUANTILE:
             return value
         total = add_up(self.weight)
         return np.float64(np.float32(value * total)) * (1.0 / total)
 
     def newton_step(self):
-        """Return one step from a score of zero, through the link and back."""
+        """Return one Newton step from the score 0, after the inverse link and the link."""
         g, h = np.empty((2, 1, len(self.y)), np.float32)
         self.differentiate(np.zeros((1, len(self.y)), np.float32), g, h)
         step = -add_up(g[0]) / max(add_up(h[0]), np.float64(LEAST_GAIN))
-        return self.to_score(through(self.loss.inverse, np.array([step], np.float32)))
+        return self.to_score(apply_function(self.loss.inverse, np.array([step], np.float32)))
 
     def log_shares(self):
         """Return the centred logarithms of the shares of the classes."""
         counts = np.zeros(self.n_scores, np.float32)
         np.add.at(counts, self.y.astype(np.int64), self.weight)
         shares = (counts * (1.0 / add_up(self.weight))).astype(np.float32)
-        logs = through(kernels.LOG, shares + LEAST_GAIN)
+        logs = apply_function(kernels.LOG, shares + LEAST_GAIN)
         return logs - np.add.accumulate(logs / np.float32(self.n_scores))[-1]
 
 
-def through(kind, values):
-    """Return float32 values through a function of `xgboost_gradient`."""
-    found = values.copy()
-    kernels.transform(kind, found)
-    return found
+def apply_function(kind, values):
+    """Return a function of `xgboost_gradient` applied to float32 values."""
+    result = values.copy()
+    kernels.transform(kind, result)
+    return result
 
 
 def add_up(values):
-    """Return the sum of values in float64, added one by one."""
+    """Return the float64 sum, added in order."""
     return np.add.accumulate(values, dtype=np.float64)[-1]

@@ -29,7 +29,7 @@ DEFAULTS = MappingProxyType(
         "quantile_alpha": None,
     }
 )
-# What cannot be followed, and the only value that each may have.
+# Unsupported parameters, and the only value that is allowed.
 REFUSED = MappingProxyType(
     {
         "subsample": 1.0,
@@ -40,7 +40,7 @@ REFUSED = MappingProxyType(
         "num_parallel_tree": 1,
         "booster": "gbtree",
         "multi_strategy": "one_output_per_tree",
-        "proposal": "global",  # those of the default engines, which the library has not
+        "proposal": "global",  # this and the next two are not parameters of XGBoost
         "sketch_eps": None,
         "prune": None,
     }
@@ -50,19 +50,19 @@ METHODS = {"exact": "exact", "approx": "approx", "hist": "hist", "auto": "hist"}
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of a training, resolved.
+    """Resolved parameters of a training.
 
     Attributes
     ----------
-    rules : Rules, what weights and gains depend on
+    rules : Rules, the parameters of leaf weights and split gains
     gamma, learning_rate : float32
-    n_estimators, max_depth, max_leaves, max_bin : int, 0 for no limit of the second and third
-    lossguide : bool, whether the best node is split next, not the first one
+    n_estimators, max_depth, max_leaves, max_bin : int; max_depth, max_leaves 0 mean no limit
+    lossguide : bool, whether the node with the best split is split next
     method : "exact", "approx" or "hist"
     objective : str
-    base_score : float, sequence of floats, or None where it is to be estimated
+    base_score : float, sequence of floats, or None if it is estimated
     scale_pos_weight, tweedie_variance_power, huber_slope : float32
-    quantile_alpha : float32 (n,), or (0,) where none is given
+    quantile_alpha : float32 (n,), or (0,) if not given
     """
 
     rules: Rules
@@ -90,24 +90,24 @@ def read_settings(estimator, n_features):
     Raises
     ------
     ValueError
-        Names a parameter, and its value, whose rules are not followed.
+        If a parameter has an unsupported value.
     """
     refuse_categories(estimator)
     for name, only in REFUSED.items():
         value = getattr(estimator, name, None)
         if value is not None and value != only:
-            raise ValueError(f"parity='xgboost' does not follow {name}={value!r}: use {only!r}")
+            raise ValueError(f"parity='xgboost' does not support {name}={value!r}: use {only!r}")
     given = {name: read(estimator, name, default) for name, default in DEFAULTS.items()}
     method = METHODS.get(given["tree_method"])
     if method is None:
         raise ValueError(
-            f"parity='xgboost' does not follow tree_method={given['tree_method']!r}: use 'exact', "
+            f"parity='xgboost' does not support tree_method={given['tree_method']!r}: use 'exact', "
             "'approx' or 'hist'"
         )
     if given["grow_policy"] not in ("depthwise", "lossguide"):
         raise ValueError(f"grow_policy={given['grow_policy']!r} is not 'depthwise' or 'lossguide'")
     if method == "exact" and given["max_depth"] < 1:
-        raise ValueError("tree_method='exact' needs a limit: max_depth=0 has none")
+        raise ValueError("tree_method='exact' does not support max_depth=0 (no limit)")
     objective = read_objective(estimator)
     step = given["max_delta_step"]
     if step is None:
@@ -135,13 +135,13 @@ def read_settings(estimator, n_features):
 
 
 def read(estimator, name, default):
-    """Return an attribute, or its default where it is missing or None."""
+    """Return an attribute, or its default if it is missing or None."""
     value = getattr(estimator, name, None)
     return default if value is None else value
 
 
 def read_objective(estimator):
-    """Return the objective's name; a classifier's follows its number of classes, as XGBoost's."""
+    """Return the objective; for a classifier it depends on the number of classes, as in XGBoost."""
     objective = getattr(estimator, "objective", None)
     n_classes = len(getattr(estimator, "classes_", ()))
     if n_classes > 2 and objective in (None, "binary:logistic"):
@@ -150,17 +150,17 @@ def read_objective(estimator):
         return "binary:logistic" if n_classes else "reg:squarederror"
     if n_classes == 2 and isinstance(objective, str) and objective.startswith("multi:"):
         raise ValueError(
-            f"parity='xgboost' follows two classes by 'binary:logistic' alone, not by {objective!r}"
+            f"parity='xgboost' supports only 'binary:logistic' for two classes, not {objective!r}"
         )
     if isinstance(objective, str):
         return objective
-    raise ValueError(f"parity='xgboost' does not follow objective={objective!r}: use a name")
+    raise ValueError(f"parity='xgboost' does not support objective={objective!r}: use a name")
 
 
 def read_orders(estimator, n_features):
-    """Return the monotone constraints, int32 (n_features,), or (0,) where there are none.
+    """Return the monotone constraints, int32 (n_features,), or (0,) if there are none.
 
-    Constraints that are all zero count as some: they change how the library computes gains.
+    Constraints that are all zero are kept: XGBoost computes gains by another formula with them.
     """
     given = getattr(estimator, "monotone_constraints", None)
     if given is None or len(given) == 0 or (isinstance(given, str) and is_empty(given)):
@@ -170,14 +170,15 @@ def read_orders(estimator, n_features):
 
 
 def is_empty(text):
-    """Return whether constraints that are given as text, such as "(1,-1)", are none."""
+    """Return whether constraints given as text, such as "(1,-1)", are empty."""
     return not text.strip("() ")
 
 
 def refuse_categories(estimator):
-    """Raise ValueError where columns of categories would be split as if they were numbers."""
+    """Raise ValueError if there are categorical columns."""
     names = list(getattr(estimator, "categories_", ()))
     if names:
         raise ValueError(
-            f"parity='xgboost' does not follow splits of categories: make numbers of {names}"
+            "parity='xgboost' does not support categorical splits: convert these columns to "
+            f"numbers: {names}"
         )

@@ -23,26 +23,26 @@ def softmax_of_two(score):
     -------
     (n_rows, 2) float64
     """
-    found = np.empty((len(score), 2))
+    out = np.empty((len(score), 2))
     for rows in parts(len(score)):
         less = np.exp(-np.abs(score[rows]))
         total = 1.0 + less
         less /= total
         more = 1.0 / total
         is_second = score[rows] > 0.0
-        found[rows, 0] = np.where(is_second, less, more)
-        found[rows, 1] = np.where(is_second, more, less)
-    return found
+        out[rows, 0] = np.where(is_second, less, more)
+        out[rows, 1] = np.where(is_second, more, less)
+    return out
 
 
 def logistic_of_two(score):
     """Return 1 − σ(F) and σ(F); the shapes are as in `softmax_of_two`."""
-    found = np.empty((len(score), 2))
+    out = np.empty((len(score), 2))
     for rows in parts(len(score)):
         second = expit(score[rows])
-        found[rows, 1] = second
-        found[rows, 0] = np.subtract(1.0, second, out=second)
-    return found
+        out[rows, 1] = second
+        out[rows, 0] = np.subtract(1.0, second, out=second)
+    return out
 
 
 def parts(n_rows):

@@ -12,7 +12,7 @@ from algorithms.prediction.kernels.walk import (
 )
 
 FEW_ROWS = 8  # rows that are traversed together
-ANSWERS_A_STEP = 6  # evaluations that take as long as one categorical step of a traversal
+EVALUATIONS_PER_STEP = 6  # evaluations that take as long as one categorical step of a traversal
 COST_OF_ZERO = 3  # cost of a split that may treat zero as missing; a categorical split costs 1
 MOST_PLACES = 2**31 - 1  # size of a block of rows, indexed by 32 bits
 MOST_WORDS = 1 << 17  # of all bit sets, 64 codes each
@@ -30,18 +30,18 @@ class CategoricalSplits:
 
     def __init__(self, steps, bits, roots):
         at = np.flatnonzero(steps["kind"] & (IS_SET | ZERO_MISSING))
-        self.asked, column = np.unique(steps["feature"], return_inverse=True)
+        self.used_columns, column = np.unique(steps["feature"], return_inverse=True)
         self.begins = np.searchsorted(at, roots)
         self.ends = np.append(self.begins[1:], len(at))
         self.splits = steps[at]
         self.splits["feature"] = column[at] * BLOCK
         self.coded = np.unique(column[at[self.splits["kind"] & IS_SET > 0]])
-        answers = np.arange(len(at)) - np.repeat(self.begins, self.ends - self.begins)
-        column[at] = len(self.asked) + answers
+        results = np.arange(len(at)) - np.repeat(self.begins, self.ends - self.begins)
+        column[at] = len(self.used_columns) + results
         self._numeric = steps.copy()
         self._numeric["feature"] = column * BLOCK
         self._numeric["threshold"][at] = BETWEEN
-        self.asked = self.asked.astype(np.int64)
+        self.used_columns = self.used_columns.astype(np.int64)
         is_categorical = self.splits["kind"] & IS_SET > 0
         self._cost = np.concatenate([[0], np.cumsum(np.where(is_categorical, 1, COST_OF_ZERO))])
         words = self.splits["words"][is_categorical]
@@ -53,17 +53,17 @@ class CategoricalSplits:
     def _turn(self, bits):
         """Return bit sets of the codes that go right, one for each categorical split."""
         is_categorical = np.flatnonzero(self.splits["kind"] & IS_SET)
-        own = self.splits[is_categorical]
-        words, of_members = own["words"], (own["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
-        of_missing = (own["kind"] & MISSING_LEFT == 0).astype(np.uint64)
+        splits = self.splits[is_categorical]
+        words, of_members = splits["words"], (splits["kind"] & MEMBERS_LEFT == 0).astype(np.uint64)
+        of_missing = (splits["kind"] & MISSING_LEFT == 0).astype(np.uint64)
         first = np.cumsum(words + 2) - (words + 2)
         goes_right = np.zeros((words + 2).sum(), np.uint64)
-        to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(own)) + 1, words)
+        to = np.arange(words.sum()) + np.repeat(2 * np.arange(len(splits)) + 1, words)
         source = np.arange(words.sum()) - np.repeat(np.cumsum(words) - words, words)
-        found = bits[source + np.repeat(own["threshold"].astype(np.int64), words)]
-        goes_right[to] = np.where(np.repeat(of_members, words) == 1, found, ~found)
+        members = bits[source + np.repeat(splits["threshold"].astype(np.int64), words)]
+        goes_right[to] = np.where(np.repeat(of_members, words) == 1, members, ~members)
         of_zero = np.where(
-            own["kind"] & ZERO_MISSING, of_missing, goes_right[first + 1] & np.uint64(1)
+            splits["kind"] & ZERO_MISSING, of_missing, goes_right[first + 1] & np.uint64(1)
         )
         goes_right[first] = of_missing + np.uint64(2) * of_zero
         goes_right[first + words + 1] = np.uint64(1) - of_members
@@ -85,16 +85,16 @@ class CategoricalSplits:
         cost = (self._cost[self.ends[trees]] - self._cost[self.begins[trees]]).sum()
         return (
             n_rows >= FEW_ROWS
-            and cost <= ANSWERS_A_STEP * depth.sum()
-            and len(self.asked) <= ANSWERS_A_STEP * depth.sum()
+            and cost <= EVALUATIONS_PER_STEP * depth.sum()
+            and len(self.used_columns) <= EVALUATIONS_PER_STEP * depth.sum()
             and self.fits
         )
 
     def of(self, trees):
         """Return the arguments of the kernel about the given trees."""
-        own = self.splits, self.begins[trees], self.ends[trees]
-        return *own, self.asked, self.coded, self.bits
+        selected = self.splits, self.begins[trees], self.ends[trees]
+        return *selected, self.used_columns, self.coded, self.bits
 
     def new_block(self):
         """Return buffers for a block of rows, and for their codes."""
-        return np.empty(self.width * BLOCK), np.empty(len(self.asked) * BLOCK, np.int64)
+        return np.empty(self.width * BLOCK), np.empty(len(self.used_columns) * BLOCK, np.int64)

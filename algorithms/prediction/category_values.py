@@ -41,7 +41,7 @@ class CategoryNumbers:
     def __init__(self, ensemble):
         e = self.given = ensemble
         categorical = np.flatnonzero(e.categories >= 0)
-        pairs, own = np.unique(
+        pairs, pair = np.unique(
             np.stack([e.feature[categorical], e.categories[categorical]]),
             axis=1,
             return_inverse=True,
@@ -50,12 +50,12 @@ class CategoryNumbers:
         for f in np.unique(pairs[0]).tolist():
             sets = [codes_of(e, k) for k in pairs[1, pairs[0] == f].tolist()]
             codes = distinct(sets)
-            number, found = number_codes(codes, sets)
+            number, numbered = number_codes(codes, sets)
             self.tables.append((f, codes.astype(np.float64), number.astype(np.float64)))
-            members += found
+            members += numbered
         column = np.searchsorted([f for f, _, _ in self.tables], pairs[0])
         feature, categories = e.feature.copy(), e.categories.copy()
-        feature[categorical], categories[categorical] = (e.n_features + column)[own], own
+        feature[categorical], categories[categorical] = (e.n_features + column)[pair], pair
         self.ensemble = replace(
             e,
             feature=feature,
@@ -77,8 +77,8 @@ class CategoryNumbers:
             x[abs(x) <= e.zero_within] = 0.0
             code = np.floor(x)
             at = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
-            found = np.where(codes[at] == code, number[at], IN_NO_SET)
-            wide[:, j] = np.where(np.isnan(x) | (code == 0.0), x, found)
+            numbers = np.where(codes[at] == code, number[at], IN_NO_SET)
+            wide[:, j] = np.where(np.isnan(x) | (code == 0.0), x, numbers)
         return wide
 
 
@@ -89,15 +89,15 @@ def codes_of(e, k):
 
 def distinct(sets):
     """Return the distinct codes of all sets, and 0, ascending."""
-    found, waiting, size = np.zeros(1, np.int32), [], 0
-    for own in [*sets, None]:
-        if own is None or size > BATCH:
-            found, waiting, size = np.sort(np.concatenate([found, *waiting])), [], 0
-            found = found[np.append(True, found[1:] > found[:-1])]
-        if own is not None:
-            waiting.append(own)
-            size += len(own)
-    return found
+    result, waiting, size = np.zeros(1, np.int32), [], 0
+    for codes in [*sets, None]:
+        if codes is None or size > BATCH:
+            result, waiting, size = np.sort(np.concatenate([result, *waiting])), [], 0
+            result = result[np.append(True, result[1:] > result[:-1])]
+        if codes is not None:
+            waiting.append(codes)
+            size += len(codes)
+    return result
 
 
 def number_codes(codes, sets):
@@ -112,8 +112,8 @@ def number_codes(codes, sets):
     number[0] = 0
     sizes = np.array([1, ENDLESS])
     has_gaps = len(codes) <= codes[-1]
-    for own in sets:  # each set splits the numbers of which it has only some codes
-        at = np.searchsorted(codes, own) if has_gaps else own
+    for codes_of_set in sets:  # each set splits the numbers of which it has only some codes
+        at = np.searchsorted(codes, codes_of_set) if has_gaps else codes_of_set
         inside = np.bincount(number[at], minlength=len(sizes))
         divided = np.flatnonzero((inside > 0) & (inside < sizes))
         new = np.arange(len(sizes))
@@ -123,4 +123,4 @@ def number_codes(codes, sets):
         sizes = np.append(sizes, inside[divided])
     first = np.full(len(sizes), -1, np.int64)  # one code of each number; −1 for number 1
     first[number] = codes
-    return number, [np.flatnonzero(np.isin(first, own)) for own in sets]
+    return number, [np.flatnonzero(np.isin(first, codes_of_set)) for codes_of_set in sets]

@@ -6,12 +6,12 @@ from algorithms.prediction.kernels.leaf_masks import (
     EVERY,
     FIRST_CODE,
     FOUR,
-    LOOK,
+    LOOKUP,
     MOST_LEAVES,
-    NUMBER,
+    NUMERIC_SPLIT,
     add_masked_trees,
     fill_tables,
-    lay_rows,
+    transpose_rows,
 )
 from algorithms.prediction.kernels.numeric_walk import GAPS_LEFT
 from algorithms.prediction.kernels.walk import BLOCK, IS_SET, MISSING_LEFT, STEP, ZERO_MISSING
@@ -43,43 +43,44 @@ class LeafMasks:
         n_trees, here = len(roots), np.arange(len(steps))
         is_leaf, is_categorical = steps["left"] == here, steps["kind"] & IS_SET > 0
         tree = np.searchsorted(roots, here, side="right") - 1
-        self.asked, column = np.unique(steps["feature"], return_inverse=True)
-        self.asked = self.asked.astype(np.int64)
-        self._asking = np.flatnonzero(is_categorical)
-        self.sizes = np.zeros(len(self.asked), np.int64)
+        self.used_columns, column = np.unique(steps["feature"], return_inverse=True)
+        self.used_columns = self.used_columns.astype(np.int64)
+        self._categorical_nodes = np.flatnonzero(is_categorical)
+        self.sizes = np.zeros(len(self.used_columns), np.int64)
         entries = WORD * steps["words"][is_categorical] + FIRST_CODE + 1
         np.maximum.at(self.sizes, column[is_categorical], entries)
         pairs, self._table = np.unique(
-            tree[is_categorical] * len(self.asked) + column[is_categorical], return_inverse=True
+            tree[is_categorical] * len(self.used_columns) + column[is_categorical],
+            return_inverse=True,
         )
-        numbers = np.flatnonzero(~is_leaf & ~is_categorical)
-        self._n_entries = self.sizes[pairs % len(self.asked)]
-        to_left = steps["kind"][numbers] & MISSING_LEFT > 0
+        numeric_splits = np.flatnonzero(~is_leaf & ~is_categorical)
+        self._n_entries = self.sizes[pairs % len(self.used_columns)]
+        to_left = steps["kind"][numeric_splits] & MISSING_LEFT > 0
         n_leaves = np.bincount(tree[is_leaf], minlength=n_trees)
         self.fits = (
             n_leaves.max(initial=0) <= MOST_LEAVES
             and self._n_entries.sum() <= MOST_ENTRIES
-            and not (steps["kind"][numbers] & ZERO_MISSING).any()
+            and not (steps["kind"][numeric_splits] & ZERO_MISSING).any()
             and not np.isnan(
-                steps["threshold"][numbers][to_left]
+                steps["threshold"][numeric_splits][to_left]
             ).any()  # splits that send only NaN left
         )
         if not self.fits:
             return
         place, self._keeps = leaf_masks_of_nodes(steps, roots, is_leaf)
-        self.looks = np.zeros(len(pairs), LOOK)
-        self.looks["column"] = pairs % len(self.asked)
-        self.looks["first"] = np.cumsum(self._n_entries) - self._n_entries
-        places, ends = align_by_four(2 * tree[numbers] + to_left, 2 * n_trees)
-        self.numbers = np.zeros(ends.max(initial=0), NUMBER)
-        self.numbers["right"] = EVERY
-        self.numbers["threshold"][places] = steps["threshold"][numbers]
-        self.numbers["column"][places] = column[numbers]
-        self.numbers["right"][places] = self._keeps[numbers]
-        looks = np.bincount(pairs // len(self.asked), minlength=n_trees)
+        self.lookups = np.zeros(len(pairs), LOOKUP)
+        self.lookups["column"] = pairs % len(self.used_columns)
+        self.lookups["first"] = np.cumsum(self._n_entries) - self._n_entries
+        places, ends = align_by_four(2 * tree[numeric_splits] + to_left, 2 * n_trees)
+        self.numeric_splits = np.zeros(ends.max(initial=0), NUMERIC_SPLIT)
+        self.numeric_splits["right"] = EVERY
+        self.numeric_splits["threshold"][places] = steps["threshold"][numeric_splits]
+        self.numeric_splits["column"][places] = column[numeric_splits]
+        self.numeric_splits["right"][places] = self._keeps[numeric_splits]
+        lookups = np.bincount(pairs // len(self.used_columns), minlength=n_trees)
         begins = np.append(0, ends)[:-1].reshape(n_trees, 2)
-        last = looks.cumsum()
-        self.bounds = np.column_stack([last - looks, last, begins, ends[1::2]])
+        last = lookups.cumsum()
+        self.bounds = np.column_stack([last - lookups, last, begins, ends[1::2]])
         self.first_leaves = np.cumsum(n_leaves) - n_leaves
         self.leaves = np.empty(n_leaves.sum(), np.int64)
         self.leaves[self.first_leaves[tree[is_leaf]] + place[is_leaf]] = here[is_leaf]
@@ -95,15 +96,23 @@ class LeafMasks:
         """Fill the tables if that is not done yet."""
         if self._tables is None:
             tables = np.full(self._n_entries.sum(), EVERY)
-            firsts, sizes = self.looks["first"][self._table], self._n_entries[self._table]
-            keeps = self._keeps[self._asking]
-            fill_tables(self._steps, self._asking, firsts, sizes, keeps, self._bits, tables)
+            firsts, sizes = self.lookups["first"][self._table], self._n_entries[self._table]
+            keeps = self._keeps[self._categorical_nodes]
+            fill_tables(
+                self._steps, self._categorical_nodes, firsts, sizes, keeps, self._bits, tables
+            )
             self._tables = tables
 
     def of(self, trees):
         """Return the arguments of `add_masked_trees` about the given trees, after `fill`."""
-        own = self.looks, self.numbers, self.bounds[trees], self.leaves, self.first_leaves[trees]
-        return *own, self._tables, self.sizes
+        selected = (
+            self.lookups,
+            self.numeric_splits,
+            self.bounds[trees],
+            self.leaves,
+            self.first_leaves[trees],
+        )
+        return *selected, self._tables, self.sizes
 
     def add_rows(self, trees, adding, X, out):
         """Add the scores of the given trees for rows of dense X.
@@ -115,19 +124,19 @@ class LeafMasks:
         X : (n_rows, n_features) float32 or float64, C-contiguous
         out : float64 (n_rows, n_scores), added to
         """
-        width = len(self.asked)
+        width = len(self.used_columns)
         step = max(1, VALUES // (width * BLOCK)) * BLOCK
-        laid = np.empty(min(step, -(-len(X) // BLOCK) * BLOCK) * width)
+        transposed = np.empty(min(step, -(-len(X) // BLOCK) * BLOCK) * width)
         for first in range(0, len(X), step):
             last = min(first + step, len(X))
-            lay_rows(X, self.asked, laid, first, last)
-            self.add_laid(trees, adding, laid, width, out[first:last])
+            transpose_rows(X, self.used_columns, transposed, first, last)
+            self.add_transposed(trees, adding, transposed, width, out[first:last])
 
-    def add_laid(self, trees, adding, laid, width, out):
+    def add_transposed(self, trees, adding, transposed, width, out):
         """Add the scores of the given trees for transposed rows; see `add_masked_trees`."""
-        codes = np.empty(len(self.asked) * BLOCK if self.sizes.any() else 0, np.int64)
-        room = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
-        add_masked_trees(*self.of(trees), *adding, laid, width, *room, out)
+        codes = np.empty(len(self.used_columns) * BLOCK if self.sizes.any() else 0, np.int64)
+        buffers = codes, np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+        add_masked_trees(*self.of(trees), *adding, transposed, width, *buffers, out)
 
 
 def align_by_four(owner, n_owners):
@@ -135,11 +144,11 @@ def align_by_four(owner, n_owners):
 
     Parameters
     ----------
-    owner : int64 (n_questions,)
+    owner : int64 (n_splits,)
 
     Returns
     -------
-    places : int64 (n_questions,)
+    places : int64 (n_splits,)
     ends : int64 (n_owners,), end of each group
     """
     counts = np.bincount(owner, minlength=n_owners)

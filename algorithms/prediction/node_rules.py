@@ -50,9 +50,9 @@ def after(values):
 def last_single(values):
     """Return the largest float32 that is not above each float64 value."""
     with np.errstate(over="ignore"):
-        found = values.astype(np.float32)
-    above = found.astype(np.float64) > values
-    return np.where(above, before(found), found)
+        rounded = values.astype(np.float32)
+    above = rounded.astype(np.float64) > values
+    return np.where(above, before(rounded), rounded)
 
 
 def end_of_rounding(last):
@@ -61,8 +61,8 @@ def end_of_rounding(last):
     ends = [np.clip(side.astype(np.float64), -BEYOND, BEYOND) for side in both]
     middle = ends[0] / 2 + ends[1] / 2
     is_even = np.ascontiguousarray(last, np.float32).view(np.uint32) % 2 == 0
-    found = np.where(is_even, middle, before(middle))
-    return np.where(last == np.inf, np.inf, found)
+    end = np.where(is_even, middle, before(middle))
+    return np.where(last == np.inf, np.inf, end)
 
 
 def nan_goes_left(ensemble, ends):
@@ -81,5 +81,5 @@ def nan_goes_left(ensemble, ends):
     )  # codes are ascending
     as_zero = np.where(is_categorical, (holds_zero == listed_left)[number], ends >= 0)
     no_member = is_categorical & ~listed_left[number]
-    found = np.where(ensemble.missing == Missing.NAN_AS_ZERO, as_zero, ensemble.default_left)
-    return np.where(ensemble.missing == Missing.NONE, no_member, found)
+    to_left = np.where(ensemble.missing == Missing.NAN_AS_ZERO, as_zero, ensemble.default_left)
+    return np.where(ensemble.missing == Missing.NONE, no_member, to_left)

@@ -5,7 +5,7 @@ import numpy as np
 from algorithms.prediction.kernels.numeric_walk import EIGHT, NODE
 
 BURSTS = (2, 3, 4, 5, 6, 8, 10, 12)  # candidate numbers of steps between two checks for arrival
-LOOK = 2.0  # cost of a check whether all rows have arrived, in steps
+CHECK_COST = 2.0  # cost of a check whether all rows have arrived, in steps
 TINY, HUGE = 1e-300, 1e200
 
 
@@ -57,7 +57,7 @@ def best_bursts(tree, level, share, depth):
     share : float64 (n_nodes,), fraction of the rows that end in the node
     depth : int64 (n_trees,)
     """
-    found = np.zeros(len(depth), np.int64)
+    bursts = np.zeros(len(depth), np.int64)
     size = np.frexp(depth.astype(np.float64))[1]  # depth < 2 ** size
     for own_size in np.unique(size):
         is_own = size == own_size
@@ -66,8 +66,8 @@ def best_bursts(tree, level, share, depth):
         nodes = is_own[tree]
         at = place[tree[nodes]] * deep + level[nodes]
         arrived = np.bincount(at, share[nodes], is_own.sum() * deep).reshape(-1, deep)
-        found[is_own] = steps_at_once(arrived.cumsum(axis=1), depth[is_own])
-    return found
+        bursts[is_own] = steps_at_once(arrived.cumsum(axis=1), depth[is_own])
+    return bursts
 
 
 def levels_of(steps, roots, is_leaf):
@@ -98,10 +98,10 @@ def steps_at_once(arrived, depth):
     """
     total = np.maximum(arrived[:, -1:], TINY)
     away = 1.0 - (arrived / total) ** EIGHT  # eight rows are traversed together
-    found, least = depth.copy(), depth.astype(np.float64)
+    best, least = depth.copy(), depth.astype(np.float64)
     for steps in BURSTS:
         if steps < arrived.shape[1]:
-            cost = (steps + LOOK) * (1.0 + away[:, steps::steps].sum(axis=1))
+            cost = (steps + CHECK_COST) * (1.0 + away[:, steps::steps].sum(axis=1))
             better = cost < least
-            found[better], least[better] = steps, cost[better]
-    return found
+            best[better], least[better] = steps, cost[better]
+    return best

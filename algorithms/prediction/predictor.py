@@ -8,8 +8,8 @@ from scipy import sparse
 from algorithms.estimator.fast_validation import plain_array
 from algorithms.prediction.categorical_splits import CategoricalSplits
 from algorithms.prediction.columns import check_columns
-from algorithms.prediction.kernels.categorical_walk import add_odd_trees
-from algorithms.prediction.kernels.numeric_walk import add_plain_trees
+from algorithms.prediction.kernels.categorical_walk import add_categorical_trees
+from algorithms.prediction.kernels.numeric_walk import add_numeric_trees
 from algorithms.prediction.kernels.walk import BLOCK, IS_SET, ZERO_MISSING, add_trees
 from algorithms.prediction.leaf_masks import LeafMasks, steps_of
 from algorithms.prediction.numeric_nodes import pack_nodes
@@ -20,8 +20,8 @@ from algorithms.runtime.value_checks import is_beyond
 
 LARGEST = {4: float(np.finfo(np.float32).max), 8: float(np.finfo(np.float64).max)}  # by bytes
 FEW_ROWS = 8  # rows that are traversed together
-LEAF_BY_MASK, QUESTIONS_A_STEP = 16, 12  # costs in evaluations of numeric splits
-QUESTIONS_A_COLUMN = 14  # cost of transposing a column, in the same unit
+LEAF_BY_MASK, SPLITS_PER_STEP = 16, 12  # costs in evaluations of numeric splits
+SPLITS_PER_COLUMN = 14  # cost of transposing a column, in the same unit
 ROWS_TO_PACK = 1024  # predicted rows after which leaf masks are packed
 WALKS_AT_ONCE = 1 << 20  # rows × trees between two checks for Ctrl-C, a fraction of a second
 FEW_STEPS = 1 << 17  # rows × trees below which several threads are slower than one
@@ -128,11 +128,11 @@ class FastPredictor:
     def _saved(self):
         """Time that masks save per tree, and cost of transposing a row, in split evaluations."""
         n_trees, columns = max(len(self.roots), 1), np.unique(self.nodes["asks"] >> 1)
-        asked = (len(self.nodes) - n_trees) // 2
-        saved = (QUESTIONS_A_STEP * self.paths[:, 1].sum() - asked) / n_trees - LEAF_BY_MASK
-        return saved, QUESTIONS_A_COLUMN * len(columns)
+        n_splits = (len(self.nodes) - n_trees) // 2
+        saved = (SPLITS_PER_STEP * self.paths[:, 1].sum() - n_splits) / n_trees - LEAF_BY_MASK
+        return saved, SPLITS_PER_COLUMN * len(columns)
 
-    def masks_for(self, n_rows, trees, are_laid=False):
+    def masks_for(self, n_rows, trees, is_transposed=False):
         """Return the filled `LeafMasks` if they are faster for ``n_rows``, else None.
 
         They are faster for trees with categorical splits. For other trees the time saved must
@@ -140,9 +140,9 @@ class FastPredictor:
         """
         if n_rows < FEW_ROWS:
             return None
-        saved, to_lay = self._saved
+        saved, transpose_cost = self._saved
         if self.categorical is None and saved * len(self.roots[trees]) <= (
-            0 if are_laid else to_lay
+            0 if is_transposed else transpose_cost
         ):
             return None
         self._seen += n_rows
@@ -154,22 +154,22 @@ class FastPredictor:
         return self._masks
 
     def _add_sparse(self, X, out, threads, trees):
-        narrow, asked = self._narrow
-        if asked.is_one_block(X):
-            narrow.add(asked.lay_out(X), out, 1, trees)
+        narrow, used = self._narrow
+        if used.is_one_block(X):
+            narrow.add(used.lay_out(X), out, 1, trees)
             return
-        n_rows, width = X.shape[0], asked.width
+        n_rows, width = X.shape[0], used.width
         few = n_rows * len(self.roots[trees]) < FEW_STEPS
         masks = None if narrow.numbers is not None else narrow.masks_for(n_rows, trees, True)
 
-        def add(rows, laid):
+        def add(rows, dense):
             n = rows.stop - rows.start
             if masks is None:
-                narrow.add(laid[: n * width].reshape(n, width), out[rows], 1, trees)
+                narrow.add(dense[: n * width].reshape(n, width), out[rows], 1, trees)
             else:
-                masks.add_laid(trees, narrow.adding(trees), laid, width, out[rows])
+                masks.add_transposed(trees, narrow.adding(trees), dense, width, out[rows])
 
-        asked.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
+        used.each_block(X, 1 if few else threads, add, 1 if masks is None else BLOCK)
 
     def adding(self, trees):
         """Return values, outputs and reading of the given trees for `LeafMasks`."""
@@ -208,7 +208,7 @@ class FastPredictor:
         if self.categorical is not None:
             self._walk_categorical(X, out, trees, at)
             return False
-        return add_plain_trees(
+        return add_numeric_trees(
             self.nodes, self.roots[trees], self.paths[trees], self.values, self.output[trees],
             X.reshape(-1), X.shape[1], X.dtype.type(most), self.reading.rounds_sums, at, out,
         )  # fmt: skip
@@ -220,16 +220,16 @@ class FastPredictor:
         """
         roots, output, paths = self.roots[trees], self.output[trees], self.paths[trees]
         in_advance = self.categorical.is_faster(len(X), paths[:, 0], trees)
-        room = self.categorical.new_block() if in_advance else ()
+        buffers = self.categorical.new_block() if in_advance else ()
         step = max(BLOCK, WIDENED // max(X.shape[1], 1) // BLOCK * BLOCK)
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
             wide = X[rows].astype(np.float64, copy=False)
             where = at, out[rows]
             if in_advance:
-                add_odd_trees(
+                add_categorical_trees(
                     self.nodes, roots, paths, self.values, output, *self.categorical.of(trees),
-                    wide, self.reading, *room, *where,
+                    wide, self.reading, *buffers, *where,
                 )  # fmt: skip
             else:
                 values = self.values_of_steps

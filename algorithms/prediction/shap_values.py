@@ -33,8 +33,8 @@ class Contributions:
         """
         check_is_fitted(self, "ensemble_")
         X = self._read_rows(X)
-        found = contributions(self.ensemble_, X, threads_of(self, X.shape[0]))
-        return found[:, 0] if found.shape[1] == 1 else found
+        result = contributions(self.ensemble_, X, threads_of(self, X.shape[0]))
+        return result[:, 0] if result.shape[1] == 1 else result
 
 
 def contributions(ensemble, X, threads=1):

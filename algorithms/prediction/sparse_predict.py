@@ -60,7 +60,7 @@ class UsedColumns:
         return dense
 
     def each_block(self, X, threads, task, block=1):
-        """Call ``task(rows, laid)`` for each block of rows, on several threads.
+        """Call ``task(rows, dense)`` for each block of rows, on several threads.
 
         Parameters
         ----------
@@ -74,14 +74,14 @@ class UsedColumns:
         at = X.indptr, X.indices
 
         def walk(first, last):
-            laid = np.full(
+            dense = np.full(
                 step * width, self.absent
             )  # float64, so that the kernels are compiled only once
             for start in range(first * step, min(last * step, n_rows), step):
                 workers.check()
-                where = place, laid, width, block, start, min(start + step, n_rows)
+                where = place, dense, width, block, start, min(start + step, n_rows)
                 write_rows(*at, X.data, *where)
-                task(slice(*where[-2:]), laid)
+                task(slice(*where[-2:]), dense)
                 wipe_rows(*at, self.absent, *where)
 
         with Workers(threads) as workers:

@@ -108,7 +108,7 @@ def known_categories(column):
     else:
         categories = pd.Index(column.dropna().unique()).sort_values()
     if len(categories) >= MOST_CODES:
-        raise ValueError(f"a column of categories has {len(categories)}; the most is {MOST_CODES}")
+        raise ValueError(f"a column of categories has {len(categories)}; the limit is {MOST_CODES}")
     return categories
 
 
@@ -132,7 +132,7 @@ def check_conditions(tree):
     if not tree.categories_:
         return
     if tree.parity is not None:
-        raise ValueError("categorical_features is not scikit-learn's: use parity=None")
+        raise ValueError("categorical_features is not supported with parity: use parity=None")
     if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
         raise ValueError(
             "categorical_features needs splitter='best' and a criterion other than "

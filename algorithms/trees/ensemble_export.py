@@ -19,7 +19,7 @@ def export_trees(trees, n_features, classes, columns=None):
 
     columns = [None] * len(trees) if columns is None else columns
     return TreeEnsemble.join(
-        [tree.common(own) for tree, own in zip(trees, columns, strict=True)],
+        [tree.common(tree_columns) for tree, tree_columns in zip(trees, columns, strict=True)],
         n_features=n_features,
         combination="mean",
         classes=class_codes(classes),

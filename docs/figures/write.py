@@ -1,8 +1,8 @@
-"""Write the tables of the algorithms' pages from what two runs stored; nothing is typed by hand.
+"""Write the tables of the algorithms' pages from two stored runs.
 
-The runs are those of the experiments beside this file, ``docs-speed`` and ``docs-parity``; then
-``python docs/figures/write.py RESULTS`` reads the store in the folder RESULTS. ``make figures`` is
-all of it. A run that lacks anything of what its experiment asks for makes no table at all.
+The runs are those of the experiments ``docs-speed`` and ``docs-parity`` in this folder.
+``python docs/figures/write.py RESULTS`` reads the store in the folder RESULTS; ``make figures``
+runs the experiments, too. If a run lacks a planned result, no table is written.
 """
 
 import math
@@ -35,14 +35,14 @@ NONE = "–"
 
 
 class IncompleteError(HarnessError):
-    """No run has all that the tables are made of; what is lacking is named."""
+    """No run has all planned results; the message names the missing ones."""
 
 
 # ------------------------------------------------------------------ tables
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; one without rows is an error."""
+    """Return a Markdown table; raise IncompleteError if it has no rows."""
     rows = list(rows)
     if not rows:
         raise IncompleteError(f"a table of {', '.join(header)} would have no rows")
@@ -60,15 +60,15 @@ def ratio(interval: Interval | None) -> str:
 
 
 def accuracy_row(one: Accuracy) -> list[str]:
-    """Return a verdict: the interval of the difference as a share of the gap, if it has bounds."""
+    """Return a verdict with the interval of the difference as a share of the gap."""
     bounds = (one.difference.low, one.difference.high)
-    told = one.gap > 0 and all(map(math.isfinite, bounds))
-    shares = " to ".join(f"{100 * b / one.gap:+.2f} %" for b in bounds) if told else NONE
+    is_bounded = one.gap > 0 and all(map(math.isfinite, bounds))
+    shares = " to ".join(f"{100 * b / one.gap:+.2f} %" for b in bounds) if is_bounded else NONE
     return [one.dataset or "pooled", one.reference, one.verdict, shares]
 
 
 def speed_rows(speeds: Sequence[Speed]) -> Iterable[list[str]]:
-    """Yield a line for each duel: its ratios of training, predicting, one row, and memory."""
+    """Yield a row per duel: its ratios of training, prediction, one row, and memory."""
     for dataset, reference in dict.fromkeys((s.dataset, s.reference) for s in speeds):
         of = {s.phase: s for s in speeds if (s.dataset, s.reference) == (dataset, reference)}
         doubted = any(note.startswith(BUSY_NOTES) for s in of.values() for note in s.notes)
@@ -78,15 +78,15 @@ def speed_rows(speeds: Sequence[Speed]) -> Iterable[list[str]]:
 
 
 def parity_row(one: Parity) -> list[str]:
-    """Return what a pair of ensembles reached."""
+    """Return the parity level of a pair of ensembles."""
     mode = one.params[0].get("parity") or "default"
-    parted = one.comparison.differences if one.comparison else ()
-    where = parted[0].sentence if parted else one.reason
+    differences = one.comparison.differences if one.comparison else ()
+    where = differences[0].sentence if differences else one.reason
     return [mode, one.reference, one.dataset, one.rung or "none", where]
 
 
 def of_run(seen: RunView) -> str:
-    """Return a sentence that says of which run a table is."""
+    """Return a sentence that names the run of a table."""
     machine, run = seen.run["machine"], seen.run
     cpu = machine.get("cpu", "unknown processor")
     return f"Run `{run['id']}` of experiment `{run['name']}`, {run['started'][:10]}, on {cpu}.\n"
@@ -97,10 +97,10 @@ between the best and the constant model: above 0 ours is better. A dash: no mode
 the constant one, or the splits are too few for an interval.
 """
 SPEED = """**Speed.** The reference's time, or memory, over ours: above 1 ours needs less. A star:
-something else ran on the machine.
+other programs ran on the machine.
 """
-PARITY = """**Parity.** Where the trees of each mode part from the library's, if they do. Few folds
-seldom show equivalent accuracy (L0), so trees that part early often reach none.
+PARITY = """**Parity.** The level of each mode, and the first difference from the library's trees.
+Few folds rarely show equivalent accuracy (L0), so trees that differ early often have no level.
 """
 
 
@@ -108,7 +108,7 @@ def page(algorithm: str, speed: RunView, parity: RunView) -> str:
     """Return the tables of one algorithm."""
     verdicts = [accuracy_row(a) for a in speed.accuracy if a.algorithm == algorithm]
     duels = [s for s in speed.speed if s.algorithm == algorithm and s.dataset]
-    rungs = [parity_row(p) for p in parity.parity if p.algorithm == algorithm]
+    levels = [parity_row(p) for p in parity.parity if p.algorithm == algorithm]
     phases = ["training", "predicting", "one row", "memory"]
     parts = [
         ACCURACY,
@@ -117,7 +117,7 @@ def page(algorithm: str, speed: RunView, parity: RunView) -> str:
         table(["dataset", "against", *phases], speed_rows(duels)),
         of_run(speed),
         PARITY,
-        table(["mode", "against", "dataset", "rung", "where they part"], rungs),
+        table(["mode", "against", "dataset", "level", "first difference"], levels),
         of_run(parity),
     ]
     return "\n".join(parts)
@@ -134,13 +134,13 @@ def newest(results: Path, experiment: str, registry: Registry) -> RunView:
     results
         The folder of the store.
     experiment
-        The path of the experiment's file. Runs go by the name in it, but a run may have been
-        narrowed, so what it holds is set beside what the file asks for.
+        Path of the experiment's file. Runs are found by its name; as a run may have been
+        restricted, its results are compared with the plan of the file.
 
     Raises
     ------
     IncompleteError
-        Where no run was finished, or trials, duels or comparisons of the newest one are lacking.
+        If no run is finished, or trials, duels or comparisons of the newest one are missing.
     """
     request = Request(load_experiment(experiment))
     name = request.experiment.name
@@ -153,25 +153,25 @@ def newest(results: Path, experiment: str, registry: Registry) -> RunView:
     seen = view(results, done[0], registry)
     plan = plan_request(request, registry)
     if lacking := list(missing(plan, planned_matches(request, registry, plan), seen)):
-        told = "".join(f"\n  {line}" for line in lacking)
-        raise IncompleteError(f"no table was written: run {done[0]} of {name} lacks{told}")
+        lines = "".join(f"\n  {line}" for line in lacking)
+        raise IncompleteError(f"no table was written: run {done[0]} of {name} lacks{lines}")
     return seen
 
 
 def missing(plan: Plan, matches: Iterable[Match], seen: RunView) -> Iterator[str]:
-    """Yield, in words, what is planned and a run has not measured to the end.
+    """Yield a description of each planned result that a run does not have.
 
-    Trials are known by their cells and duels by those of their sides, as machine, code and
-    versions may have changed since.
+    Trials are identified by their cells, duels by the cells of their sides, because machine, code
+    and versions may have changed since.
     """
     done = {o.trial.cell for c in seen.cells for o in c.outcomes if o.status is Status.DONE}
     for job in plan.jobs:
         if lacking := sum(trial.cell not in done for trial in job.trials):
             place = f"{job.algorithm} on {job.dataset.name}"
             yield f"{lacking} of {len(job.trials)} trials of {place}"
-    fought = {_key(o.duel) for o in seen.duels if o.status is Status.DONE}
+    finished = {_key(o.duel) for o in seen.duels if o.status is Status.DONE}
     for duel in plan.duels:
-        if _key(duel) not in fought:
+        if _key(duel) not in finished:
             sides = f"{duel.a.algorithm} with {duel.b.algorithm}"
             yield f"the duel of {sides} on {duel.a.dataset.name}"
     compared = {
@@ -203,7 +203,7 @@ def write(results: Path, tables: Path) -> None:
 
 
 def main() -> None:
-    """Write every table, or say why not."""
+    """Write all tables, or exit with the reason why not."""
     try:
         write(Path(sys.argv[1]), TABLES)
     except HarnessError as error:

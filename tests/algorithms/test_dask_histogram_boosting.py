@@ -189,15 +189,15 @@ def test_hanging_worker_is_given_up_and_another_fit_resumes(client, monkeypatch)
 
 def test_resume_needs_an_init_model_and_the_same_rows(client, monkeypatch):
     model = DaskHistogramBoostingRegressor(n_estimators=2, random_state=1)
-    with pytest.raises(ValueError, match="no fit of this estimator was ended early"):
+    with pytest.raises(ValueError, match="this estimator has no interrupted fit"):
         model.fit(*collections(), resume=True)
     monkeypatch.setattr(base_dask, "train_on", lose)
     with pytest.raises(WorkerLostError):
         model.fit(*collections())
     X, y = collections()
-    with pytest.raises(ValueError, match="not those of the last fit"):
+    with pytest.raises(ValueError, match="differ from the last fit"):
         model.fit(X + 1e-9, y, resume=True)  # as many rows, and of the same kind
-    with pytest.raises(ValueError, match="not those of the last fit"):
+    with pytest.raises(ValueError, match="differ from the last fit"):
         clone_of(model, num_leaves=5).fit(X, y, resume=True)
     with pytest.raises(WorkerLostError):
         model.fit(X, y, resume=True)
@@ -221,7 +221,7 @@ def test_resume_needs_equal_estimator_and_long_parameters():
     model._unfinished = (key, message.seed, [])
     for change in ({"tree_learner": "voting"}, {"top_k": 5}, {"monotone_constraints": other}):
         changed = clone_of(model, **change)
-        with pytest.raises(ValueError, match="not those of the last fit"):
+        with pytest.raises(ValueError, match="differ from the last fit"):
             changed._resume(*rank_arguments(changed, 2000))
     model._resume(*rank_arguments(model, 2000))
 
@@ -266,7 +266,7 @@ def test_lost_cluster_is_reported():
         closer = threading.Thread(target=close)
         closer.start()
         with pytest.raises(
-            WorkerLostError, match=r"has gone|is gone"
+            WorkerLostError, match=r"is gone"
         ):  # the worker that is missing first
             model.fit(X, y)
         closer.join()

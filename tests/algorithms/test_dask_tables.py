@@ -137,7 +137,7 @@ def test_y_and_weights_need_one_value_per_row(client):
     model = DaskHistogramBoostingRegressor(**PARAMS)
     with pytest.raises(ValueError, match=r"1d arrays, got one of shape \(300, 2\)"):
         model.fit(X, X[:, :2])
-    with pytest.raises(ValueError, match="X has 300 rows, where y or weights have 200"):
+    with pytest.raises(ValueError, match="X has 300 rows, but y or weights have 200"):
         model.fit(X, y, weight[:200])
     with pytest.raises(ValueError, match="at least one non-zero"):
         model.fit(X, y, weight * 0.0)

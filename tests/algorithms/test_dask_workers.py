@@ -50,7 +50,7 @@ def test_missing_workers_are_named_without_waiting(client):
     first, *_ = workers_of(client)
     for wrong in ("tcp://127.0.0.1:1", "worker-7"):
         model = DaskHistogramBoostingRegressor(workers=[first, wrong])
-        with pytest.raises(ValueError, match=f"workers names {wrong}, where the cluster has tcp:"):
+        with pytest.raises(ValueError, match=f"workers names {wrong}, but the cluster has tcp:"):
             model.fit(*collections())
     with pytest.raises(ValueError, match="workers names none"):
         DaskHistogramBoostingRegressor(workers=[]).fit(*collections())
@@ -74,7 +74,7 @@ def test_lost_scheduler_is_reported():
     def gone():
         raise OSError("closed")
 
-    with pytest.raises(WorkerLostError, match="scheduler of the Dask cluster has gone: closed"):
+    with pytest.raises(WorkerLostError, match="scheduler of the Dask cluster is gone: closed"):
         worker_check.find_workers(SimpleNamespace(nthreads=gone), None)
 
 
@@ -169,7 +169,7 @@ def test_hanging_worker_is_named_and_other_replies_count(monkeypatch):
     assert requested == client.answers
     with pytest.raises(WorkerLostError) as lost:
         placement.open_listeners(client, "training", ["tcp://a", "tcp://b", "tcp://c", "tcp://d"])
-    hangs = "does not answer: it hangs, or has gone"
+    hangs = "does not answer: it hangs or is gone"
     assert str(lost.value) == f"tcp://b {hangs}; tcp://d {hangs}"
     assert placement.open_listeners(client, "training", ["tcp://c", "tcp://a"]) == [3, 1]
     client.answers = {"tcp://b": whole}

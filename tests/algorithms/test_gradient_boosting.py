@@ -206,7 +206,7 @@ def test_custom_loss_uses_the_best_step_of_each_leaf():
         slope = np.tanh(y[own] - before[own] - model.estimators_[-1, 0].tree_.values[int(at), 0])
         assert abs(slope.sum()) < 1e-10
     assert (np.diff(model.train_score_) < 0).all()
-    with pytest.raises(AttributeError, match="losses that have names"):
+    with pytest.raises(AttributeError, match="built-in loss"):
         _ = model.ensemble_
 
 

@@ -119,7 +119,7 @@ def test_frame_with_another_number_of_categorical_columns_is_refused(tmp_path):
         (numbers.astype(int), r"\[\]"),
     ):
         with pytest.raises(
-            ValueError, match=f"in the columns {message}; .* lists of categories are 1,"
+            ValueError, match=rf"in the columns {message}, but the model file has 1 list\(s\)"
         ):
             model.predict(invalid)
         with pytest.raises(ValueError, match=f"in the columns {message}; .* to go on from are 1"):

@@ -125,7 +125,7 @@ def test_without_minimum_size_a_side_has_at_least_one_row():
 def test_empty_side_is_an_error_if_it_is_one_in_lightgbm():
     X, y, weight = skewed(24)
     params = {"min_child_samples": 1, "min_child_weight": 0.0, "min_data_in_bin": 1}
-    with pytest.raises(ValueError, match="a side without rows"):
+    with pytest.raises(ValueError, match="a child of a split has no rows"):
         fit_both("regression", X, y, weight, **params)
     rows = lightgbm.Dataset(X, y, weight=weight, params=SETTINGS | params)
     with pytest.raises(lightgbm.basic.LightGBMError, match="left_count"):

@@ -158,5 +158,5 @@ def test_nonfinite_leaves_of_the_library_are_reported(rounds):
         np.testing.assert_array_equal(predictions, theirs)
         return
     assert np.isnan(theirs).any()
-    with pytest.raises(ValueError, match="has come to a leaf whose value is NaN, as the library's"):
+    with pytest.raises(ValueError, match="computed a leaf value that is NaN, as XGBoost would"):
         ours.fit(X, y)

@@ -87,7 +87,7 @@ def test_classes_of_zero_weight_leave_an_empty_node():
 def test_tree_that_outgrows_its_arrays_is_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-    monkeypatch.setattr(sklearn_grower, "FIRST_ROOM", 3)
+    monkeypatch.setattr(sklearn_grower, "INITIAL_CAPACITY", 3)
     assert difference(*fit_both(DecisionTreeRegressor, X, y, random_state=0)) == ""
 
 

@@ -27,10 +27,10 @@ def test_absent_entries_are_read_by_the_meaning_of_absent(model, form, threads, 
     X, y = rows(301)
     fitted = model(n_estimators=5, random_state=0).fit(csr_matrix(X), y)
     ensemble = fitted.ensemble_
-    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", share)
+    monkeypatch.setattr("algorithms.prediction.predictor.SPLITS_PER_STEP", share)
     dense = np.where(X == 0.0, np.nan, X) if ensemble.absent == "nan" else X
     scores = FastPredictor(ensemble).raw(form(X), threads)
-    monkeypatch.setattr("algorithms.prediction.predictor.QUESTIONS_A_STEP", 0)
+    monkeypatch.setattr("algorithms.prediction.predictor.SPLITS_PER_STEP", 0)
     assert np.array_equal(scores, FastPredictor(ensemble).raw(dense))
     assert len(np.unique(scores)) > 5
 

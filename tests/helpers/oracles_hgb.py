@@ -44,10 +44,10 @@ class Oracle:
 
     Parameters
     ----------
-    table : hgb_layout.Table, read as Python reads it
+    table : hgb_arrays.Table, read as Python reads it
     missing : the number of the bin for missing values
     g, h : (n_rows,) float32
-    rules : hgb_layout.Rules
+    rules : hgb_arrays.Rules
     """
 
     def __init__(self, table, missing, g, h, rules):
@@ -76,7 +76,9 @@ class Oracle:
 
     def file(self, node, heap, leaves):
         """Push a node onto the heap, or onto the leaves if it may not be split."""
-        if len(node.rows) >= 2 * self.rules.min_rows and node.h >= LEAST_H * (node.depth == 0):
+        if len(node.rows) >= 2 * self.rules.min_child_samples and node.h >= LEAST_H * (
+            node.depth == 0
+        ):
             node.best = self.best_of(node)
             if node.best[0] > 0.0:
                 heapq.heappush(heap, node)
@@ -109,7 +111,7 @@ class Oracle:
 
     def value(self, g, h):
         """Return the value of a side."""
-        return -g / (h + self.rules.ridge + TINY)
+        return -g / (h + self.rules.reg_lambda + TINY)
 
     def best_of(self, node):
         """Return the best split: gain, feature, bins that go left, and their g and h."""
@@ -120,7 +122,7 @@ class Oracle:
                 left, right = (side, other) if is_left else (other, side)
                 gain = node.g * node.value - left[0] * self.value(*left[:2])
                 gain -= right[0] * self.value(*right[:2])
-                least = min(side[2], other[2]) >= self.rules.min_rows
+                least = min(side[2], other[2]) >= self.rules.min_child_samples
                 if least and min(side[1], other[1]) >= LEAST_H and gain > max(best[0], 0.0):
                     best = (gain, f, members, *left[:2])
         return best
@@ -129,7 +131,7 @@ class Oracle:
         """Yield bins that go left, the sums of the accumulated side, and whether it is the left."""
         cells, count = node.cells[f], int(self.table.counts[f])
         gaps = int(self.table.has_missing[f])
-        if self.table.is_set[f]:
+        if self.table.is_categorical[f]:
             yield from self.sets(node, cells, count, gaps)
             return
         for down in range(1 + gaps):

@@ -98,14 +98,14 @@ class Leaf:
 
 
 class Oracle:
-    """Grows a tree of numeric features without missing values, bin 0 the filler.
+    """Grows a tree of numeric features without missing values, `most_freq_bin` 0.
 
     Parameters
     ----------
     columns : (n_features, n_rows) bins
     counts : bins of each feature
     g, h : (n_rows,) float32
-    rules : lightgbm_layout.Rules without alpha, max_step and smooth
+    rules : lightgbm_arrays.Rules without reg_alpha, max_delta_step and path_smooth
     """
 
     def __init__(self, columns, counts, g, h, rules):
@@ -116,7 +116,7 @@ class Oracle:
         """Return the splits (feature, bin, rows left, rows right) in their order, and values."""
         rows = list(range(len(self.g)))
         total_g, total_h = running_sum(self.g), running_sum(self.h)
-        root = Leaf(rows, total_g, total_h, -total_g / (total_h + self.rules.ridge))
+        root = Leaf(rows, total_g, total_h, -total_g / (total_h + self.rules.reg_lambda))
         root.usable = set(range(len(self.counts)))
         self.search(root, None)
         leaves, splits = [root], []
@@ -137,13 +137,13 @@ class Oracle:
         left = [i for i in parent.rows if self.columns[f, i] <= b]
         right = [i for i in parent.rows if self.columns[f, i] > b]
         h = parent.h + 2 * EPSILON
-        ridge = self.rules.ridge
-        value = -(parent.g - left_g) / (h - left_h + ridge)
-        one = Leaf(left, left_g, left_h - EPSILON, -left_g / (left_h + ridge))
+        reg_lambda = self.rules.reg_lambda
+        value = -(parent.g - left_g) / (h - left_h + reg_lambda)
+        one = Leaf(left, left_g, left_h - EPSILON, -left_g / (left_h + reg_lambda))
         other = Leaf(right, parent.g - left_g, h - left_h - EPSILON, value)
         leaves[k], one.best, other.best = one, (-np.inf, f), (-np.inf, f)
         leaves.append(other)
-        if max(len(left), len(right)) >= 2 * self.rules.min_rows:
+        if max(len(left), len(right)) >= 2 * self.rules.min_child_samples:
             small, large = (one, other) if len(left) < len(right) else (other, one)
             small.usable, large.usable = set(parent.usable), set(parent.usable)
             self.search(small, None)
@@ -171,7 +171,7 @@ class Oracle:
         """Return the best split of a leaf by a feature, and whether any has a gain."""
         rules, n = self.rules, len(leaf.rows)
         h = leaf.h + 2 * EPSILON
-        shift = leaf.g * leaf.g / (h + rules.ridge) + rules.min_gain
+        shift = leaf.g * leaf.g / (h + rules.reg_lambda) + rules.min_split_gain
         best, usable, top = (-np.inf, f), False, -np.inf
         right_g, right_h, right_n = 0.0, EPSILON, 0
         for b in range(len(cells) - 1, 0, -1):
@@ -179,10 +179,13 @@ class Oracle:
             right_h += cells[b, 1]
             right_n += int(cells[b, 1] * (n / h) + 0.5)
             left_g, left_h, left_n = leaf.g - right_g, h - right_h, n - right_n
-            if min(left_n, right_n) < rules.min_rows or min(left_h, right_h) < rules.min_h:
+            if (
+                min(left_n, right_n) < rules.min_child_samples
+                or min(left_h, right_h) < rules.min_child_weight
+            ):
                 continue
-            gain = left_g * left_g / (left_h + rules.ridge)
-            gain += right_g * right_g / (right_h + rules.ridge)
+            gain = left_g * left_g / (left_h + rules.reg_lambda)
+            gain += right_g * right_g / (right_h + rules.reg_lambda)
             usable |= gain > shift
             if gain > shift and gain > top:
                 best, top = (gain - shift, f, b - 1, left_g, left_h), gain

@@ -19,13 +19,13 @@ def assert_paths_agree(trees, X):
             patch.setattr(hist_predict, "FEW_ROWS", 1)
             patch.setattr(hist_predict, "FEW_STEPS", 0)
             patch.setattr(hist_predict, "ROWS_TO_PACK", 1)
-            patch.setattr(hist_predict, "QUESTIONS_A_STEP", 1 << 40)
+            patch.setattr(hist_predict, "SPLITS_PER_STEP", 1 << 40)
             scores += [serve(trees).raw(X), serve(trees, n_jobs=2).raw(X)]
         for few_rows, answers in ((1, 1 << 30), (1, 0)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(hist_predict, "FEW_ROWS", 1 << 60)
                 patch.setattr(categorical_splits, "FEW_ROWS", few_rows)
-                patch.setattr(categorical_splits, "ANSWERS_A_STEP", answers)
+                patch.setattr(categorical_splits, "EVALUATIONS_PER_STEP", answers)
                 scores.append(server.raw(X))
         with pytest.MonkeyPatch.context() as patch:  # one block at a time, and two threads
             patch.setattr(hist_predict, "WIDENED", 1)

@@ -173,12 +173,12 @@ def sum_softmax_losses(y, raw, weight, sums, first, last):
 
 
 @kernel
-def sum_newton(kind, own, y, gradient, weight, used, leaf, sums, first, last):
+def sum_newton(kind, label, y, gradient, weight, used, leaf, sums, first, last):
     """Write the sums of w g and w h of every leaf over blocks first … last − 1 of rows.
 
     Parameters
     ----------
-    own : the class of the tree, y becomes [y = own]; -1: y is used unchanged
+    label : the class of the tree, y becomes [y = label]; -1: y is used unchanged
     gradient : (n_rows,) float64, g
     weight : (n_rows,) float64; (0,): every row weighs 1
     used : (n_rows,) bool; (0,): all rows are used
@@ -191,7 +191,7 @@ def sum_newton(kind, own, y, gradient, weight, used, leaf, sums, first, last):
             if len(used) and not used[i]:
                 continue
             w = weight[i] if len(weight) else 1.0
-            target = y[i] if own < 0 else np.float64(y[i] == own)
+            target = y[i] if label < 0 else np.float64(y[i] == label)
             at = np.uint64(leaf[i])
             sums[block, at, 0] += w * gradient[i]
             sums[block, at, 1] += w * curvature_of(kind, target, gradient[i])

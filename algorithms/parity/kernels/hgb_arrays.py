@@ -1,4 +1,4 @@
-"""The arrays in which the trees of scikit-learn's HistGradientBoosting are grown."""
+"""Arrays for the growth of scikit-learn's HistGradientBoosting trees."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from algorithms.runtime.interrupts import NEVER
 
-LEAST_H = 1e-3  # Σh of a side
-TINY = 1e-15  # keeps a value finite where Σh is 0
-SUPPORT = 10.0  # rows' worth of h that a category needs to be sorted, and its smoothing
+LEAST_H = 1e-3  # minimum of Σh of a child
+TINY = 1e-15  # keeps values finite if Σh is 0
+SUPPORT = 10.0  # minimum weight, in rows, of a category that is sorted; also the smoothing
 
 LEAF = np.dtype(
     [
@@ -16,7 +16,7 @@ LEAF = np.dtype(
         ("end", np.int64),
         ("depth", np.int64),
         ("node", np.int64),
-        ("g", np.float64),  # Σg and Σh as the split that made it told them
+        ("g", np.float64),  # Σg and Σh, as computed by the parent's split
         ("h", np.float64),
         ("value", np.float64),
     ]
@@ -25,10 +25,10 @@ SPLIT = np.dtype(
     [
         ("gain", np.float64),
         ("feature", np.int64),
-        ("bin", np.int64),  # the last one that goes left
+        ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
-        ("is_set", np.int64),  # 1: `members` says which bins go left
-        ("g", np.float64),  # of the left side
+        ("is_set", np.int64),  # 1: a categorical split; `members` holds the bins that go left
+        ("g", np.float64),  # of the left child
         ("h", np.float64),
     ]
 )
@@ -48,34 +48,34 @@ NODE = np.dtype(
 
 
 class Table(NamedTuple):
-    """The training rows by their bins; the last bin of each feature is for missing values."""
+    """Bins of the training rows; the last bin of each feature is for missing values."""
 
     columns: np.ndarray  # uint8 (n_features, n_rows)
-    counts: np.ndarray  # int64 (n_features,): bins of values
+    counts: np.ndarray  # int64 (n_features,): number of bins, without that of missing values
     has_missing: np.ndarray  # int64 (n_features,)
-    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories
+    is_categorical: np.ndarray  # int64 (n_features,): 1 if bins are categories
 
 
 class Rules(NamedTuple):
     """Limits on the growth of a tree."""
 
     num_leaves: int
-    max_depth: int  # 0: any
-    min_rows: int
-    ridge: float
+    max_depth: int  # 0: unlimited
+    min_child_samples: int
+    reg_lambda: float
 
 
 class Work(NamedTuple):
     """Working arrays and result of tree growth; reused for every tree."""
 
-    rows: np.ndarray  # uint32 (n_rows,): those of a leaf together
+    rows: np.ndarray  # uint32 (n_rows,): the rows of a leaf are contiguous
     spare: np.ndarray  # uint32 (n_rows,)
     leaves: np.ndarray  # LEAF (num_leaves,)
     splits: np.ndarray  # SPLIT (num_leaves + 1,): best of each leaf, and of one feature
-    members: np.ndarray  # uint8 (num_leaves + 1, n_bins): bins that go left, where `is_set`
-    cells: np.ndarray  # float64 (num_leaves, n_features, n_bins, 3): Σg, Σh and rows
+    members: np.ndarray  # uint8 (num_leaves + 1, n_bins): bins that go left in a categorical split
+    histogram: np.ndarray  # float64 (num_leaves, n_features, n_bins, 3): Σg, Σh and number of rows
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
-    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, n_bins): of nodes that ask for a set
+    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, n_bins): of categorical splits
     heap: np.ndarray  # int64 (num_leaves,): leaves that can be split
     scores: np.ndarray  # float64 (n_bins,)
     order: np.ndarray  # int64 (n_bins,)

@@ -1,4 +1,4 @@
-"""First and second derivatives in the order of operations of scikit-learn's losses.
+"""Gradients and hessians with the order of operations of scikit-learn's losses.
 
 With F a row's score, y its target, w its weight, e = e^−F, and classes k of softmax with
 p_k = e^F_k / Σ e^F_j:
@@ -7,7 +7,7 @@ p_k = e^F_k / Σ e^F_j:
     binary log loss   g = ((1 − y) − y e) / (1 + e)      h = e / (1 + e)²
     softmax           g_k = p_k − [y = k]                h_k = p_k (1 − p_k)
 
-Both are multiplied by w. Scores, targets and weights are double precision, derivatives single.
+Both are multiplied by w. Scores, targets and weights are float64; g and h are float32.
 """
 
 import math
@@ -16,38 +16,38 @@ import numpy as np
 
 from algorithms.runtime.jit import kernel
 
-FAR = -37.0  # below it, e^F is the probability
+FAR = -37.0  # below this score the probability is e^F
 
 
 @kernel
 def differentiate_by_hgb(is_binary, score, y, weight, g, h):
-    """Write the derivatives of a loss with one score a row.
+    """Write g and h of a loss with one score per row.
 
     Parameters
     ----------
-    is_binary : whether the loss is the binary log loss, else the squared error
+    is_binary : whether the loss is the binary log loss; otherwise the squared error
     score, y : (n,) float64
-    weight : (n,) float64, or (0,) where there are no weights
+    weight : (n,) float64, or (0,) without weights
     g, h : (n,) float32, written
     """
     for i in range(len(score)):
-        slope, curve = score[i] - y[i], 1.0
+        gradient, hessian = score[i] - y[i], 1.0
         if is_binary and score[i] > FAR:
             e = math.exp(-score[i])
-            slope = ((1.0 - y[i]) - y[i] * e) / (1.0 + e)
-            curve = e / ((1.0 + e) * (1.0 + e))
+            gradient = ((1.0 - y[i]) - y[i] * e) / (1.0 + e)
+            hessian = e / ((1.0 + e) * (1.0 + e))
         elif is_binary:
-            curve = math.exp(score[i])
-            slope = curve - y[i]
+            hessian = math.exp(score[i])
+            gradient = hessian - y[i]
         if len(weight):
-            slope *= weight[i]
-            curve *= weight[i]
-        g[i], h[i] = np.float32(slope), np.float32(curve)
+            gradient *= weight[i]
+            hessian *= weight[i]
+        g[i], h[i] = np.float32(gradient), np.float32(hessian)
 
 
 @kernel
 def differentiate_classes_by_hgb(score, code, weight, p, g, h):
-    """Write the derivatives of softmax.
+    """Write g and h of the softmax loss.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def differentiate_classes_by_hgb(score, code, weight, p, g, h):
             total += p[k]
         for k in range(len(score)):
             share = p[k] / total
-            slope, curve = share - (1.0 if code[i] == k else 0.0), share * (1.0 - share)
+            gradient, hessian = share - (1.0 if code[i] == k else 0.0), share * (1.0 - share)
             if len(weight):
-                slope *= weight[i]
-                curve *= weight[i]
-            g[k, i], h[k, i] = np.float32(slope), np.float32(curve)
+                gradient *= weight[i]
+                hessian *= weight[i]
+            g[k, i], h[k, i] = np.float32(gradient), np.float32(hessian)

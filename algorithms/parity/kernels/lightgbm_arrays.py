@@ -1,9 +1,9 @@
-"""The arrays in which LightGBM's own trees are grown.
+"""Arrays for the growth of LightGBM's trees.
 
-A feature's *cells* are Σg and Σh of the rows of a leaf in each of its bins, float64, and follow
-one another in `Work.cells` from `Table.first` on. Of one bin, the *filler*, no sums are kept: its
-cell is what the others leave of the leaf's whole, and where the filler is the first bin it has no
-cell at all.
+A feature's histogram has Σg and Σh of a leaf's rows in each of its bins, float64. The histograms
+of all features are contiguous in `Work.histogram`, each from entry `Table.first` on. The entry of
+one bin per feature, ``most_freq_bin``, is computed as in LightGBM: the total of the leaf minus all
+other entries. If ``most_freq_bin`` is the first bin, its entry is not used.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ LEAF = np.dtype(
         ("end", np.int64),
         ("depth", np.int64),
         ("node", np.int64),
-        ("g", np.float64),  # Σg and Σh as the split that made it told them
+        ("g", np.float64),  # Σg and Σh, as computed by the parent's split
         ("h", np.float64),
         ("value", np.float64),
     ]
@@ -29,9 +29,9 @@ SPLIT = np.dtype(
     [
         ("gain", np.float64),
         ("feature", np.int64),
-        ("bin", np.int64),  # the last one that goes left
+        ("bin", np.int64),  # the last bin that goes left
         ("missing_left", np.int64),
-        ("is_set", np.int64),  # 1: `members` says which bins go left
+        ("is_set", np.int64),  # 1: a categorical split; `members` holds the bins that go left
         ("left_g", np.float64),
         ("left_h", np.float64),
         ("right_g", np.float64),
@@ -56,13 +56,13 @@ NODE = np.dtype(
 
 
 class Table(NamedTuple):
-    """The training rows by their bins."""
+    """The bins of the training rows."""
 
     columns: np.ndarray  # int32 (n_features, n_rows)
-    first: np.ndarray  # int64 (n_features + 1,): first cell of each feature, and their number
-    filler: np.ndarray  # int64 (n_features,): the bin whose cell is what the others leave
-    has_missing: np.ndarray  # int64 (n_features,): 1 where the last bin is for missing values
-    is_set: np.ndarray  # int64 (n_features,): 1 where bins are categories, the first one of none
+    first: np.ndarray  # int64 (n_features + 1,): first entry of each feature, and the total
+    most_freq_bin: np.ndarray  # int64 (n_features,): bin whose entry is the rest of the total
+    has_missing: np.ndarray  # int64 (n_features,): 1 if the last bin is for missing values
+    is_categorical: np.ndarray  # int64 (n_features,): 1 if bins are categories
 
 
 class Rules(NamedTuple):
@@ -70,32 +70,32 @@ class Rules(NamedTuple):
 
     num_leaves: int
     max_depth: int
-    min_rows: int
-    min_h: float
-    alpha: float
-    ridge: float
-    min_gain: float
-    max_step: float  # bound on |value|; 0: none
-    smooth: float  # rows' worth of its parent's value that a leaf is drawn to
-    set_smooth: float
-    set_ridge: float
-    most_in_set: int
-    few_bins: int  # up to as many bins, each category is tried alone
-    min_rows_of_category: int
+    min_child_samples: int
+    min_child_weight: float
+    reg_alpha: float
+    reg_lambda: float
+    min_split_gain: float
+    max_delta_step: float  # bound on |value|; 0: none
+    path_smooth: float
+    cat_smooth: float
+    cat_l2: float
+    max_cat_threshold: int
+    max_cat_to_onehot: int
+    min_data_per_group: int
 
 
 class Work(NamedTuple):
     """Working arrays and result of tree growth; reused for every tree."""
 
-    rows: np.ndarray  # uint32 (n_rows,): those of a leaf together
+    rows: np.ndarray  # uint32 (n_rows,): the rows of a leaf are contiguous
     spare: np.ndarray  # uint32 (n_rows,)
     leaves: np.ndarray  # LEAF (num_leaves,)
     splits: np.ndarray  # SPLIT (num_leaves + 1,): best of each leaf, and of one feature
-    members: np.ndarray  # uint8 (num_leaves + 1, most_bins): bins that go left, where `is_set`
-    usable: np.ndarray  # uint8 (num_leaves, n_features): whether a leaf's feature has a split
-    cells: np.ndarray  # float64 (num_leaves, n_cells, 2): Σg and Σh
+    members: np.ndarray  # uint8 (num_leaves + 1, most_bins): bins that go left, if categorical
+    usable: np.ndarray  # uint8 (num_leaves, n_features): whether a feature can split a leaf
+    histogram: np.ndarray  # float64 (num_leaves, n_cells, 2): Σg and Σh
     nodes: np.ndarray  # NODE (2 num_leaves − 1,)
-    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of nodes that ask for a set
+    goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of categorical splits
     scores: np.ndarray  # float64 (most_bins,)
     order: np.ndarray  # int64 (2 * most_bins,)
     flag: np.ndarray = NEVER  # int64: see `interrupts`

@@ -1,4 +1,4 @@
-"""LightGBM's choice of bin edges among distinct values: as many rows in each as there can be."""
+"""LightGBM's choice of bin edges among distinct values, for bins with about equally many rows."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 @inner_kernel
 def add_edge(low, high, edges, count):
-    """Note the number after the middle of two values, unless it is the last edge again."""
+    """Append the float after the middle of two values, unless it equals the last edge."""
     edge = np.nextafter((low + high) / 2.0, np.inf)
     if count and edge <= np.nextafter(edges[count - 1], np.inf):
         return count
@@ -16,12 +16,12 @@ def add_edge(low, high, edges, count):
 
 
 @inner_kernel
-def separate(values, counts, least, edges):
-    """Write an edge between values wherever a bin has rows enough; return their number."""
+def separate(values, counts, min_data_in_bin, edges):
+    """Write an edge as soon as a bin has enough rows; return the number of edges."""
     n_edges, rows = 0, 0
     for i in range(len(values) - 1):
         rows += counts[i]
-        if rows >= least:
+        if rows >= min_data_in_bin:
             before = n_edges
             n_edges = add_edge(values[i], values[i + 1], edges, n_edges)
             rows = 0 if n_edges > before else rows
@@ -29,27 +29,27 @@ def separate(values, counts, least, edges):
 
 
 @kernel
-def choose_edges(values, counts, room, total, least, edges):
-    """Write the edges between bins, the last bin's end left out; return their number.
+def choose_edges(values, counts, max_bin, total, min_data_in_bin, edges):
+    """Write the edges between bins, without the end of the last bin; return their number.
 
-    A value with more rows than a bin should have gets one of its own; what is left is shared
-    among the other bins, anew after each.
+    A value with at least ``total / max_bin`` rows gets its own bin. The other bins have about
+    equally many of the remaining rows; their mean size is computed anew after each bin.
 
     Parameters
     ----------
     values : (n,) float64, ascending
-    counts : (n,) int64, rows of each
-    room : most bins
-    total : rows
-    least : fewest rows of a bin
-    edges : (room,) float64, written
+    counts : (n,) int64, number of rows of each value
+    max_bin : maximum number of bins
+    total : number of rows
+    min_data_in_bin : minimum number of rows of a bin
+    edges : (max_bin,) float64, written
     """
     n = len(values)
-    if n <= room:
-        return separate(values, counts, least, edges)
-    room = max(min(room, total // least), 1)
-    fair = total / room  # rows of a bin; a value of as many is big
-    others, rest = room, total
+    if n <= max_bin:
+        return separate(values, counts, min_data_in_bin, edges)
+    max_bin = max(min(max_bin, total // min_data_in_bin), 1)
+    fair = total / max_bin  # rows per bin; a value with at least as many is big
+    others, rest = max_bin, total
     for i in range(n):
         if counts[i] >= fair:
             others -= 1
@@ -65,7 +65,7 @@ def choose_edges(values, counts, room, total, least, edges):
         if big or rows >= size or (next_is_big and rows >= max(1.0, size * 0.5)):
             n_edges = add_edge(values[i], values[i + 1], edges, n_edges)
             closed += 1
-            if closed >= room - 1:
+            if closed >= max_bin - 1:
                 break
             rows = 0
             if not big:

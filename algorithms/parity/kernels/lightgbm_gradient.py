@@ -1,17 +1,17 @@
-"""LightGBM's first and second derivatives, and its links, in its own order of operations.
+"""LightGBM's gradients, hessians and inverse links, with its order of operations.
 
-With F a row's score, y its target, w its weight, l = ±1 for y of 1 and 0, a a constant of the
-loss, and classes k = 1 … K of softmax with p_k = e^F_k / Σ e^F_j:
+With F a row's score, y its target, w its weight, l = 1 for y = 1 and −1 for y = 0, a a constant of
+the loss, and classes k = 1 … K of softmax with p_k = e^F_k / Σ e^F_j:
 
     L2         g = F − y                             h = 1
     L1         g = sign(F − y)                       h = 1
-    HUBER      g = F − y, at most a in size          h = 1
-    QUANTILE   g = 1 − a where F ≥ y, else −a        h = 1
+    HUBER      g = F − y, clipped to ±a              h = 1
+    QUANTILE   g = 1 − a if F ≥ y, else −a           h = 1
     LOGISTIC   g = r = −l / (1 + e^(l F))            h = |r| (1 − |r|)
     SOFTMAX    g_k = p_k − [y = k]                   h_k = K/(K−1) p_k (1 − p_k)
 
-Both are multiplied by w. Exponentials are those of the C library, which LightGBM calls. Scores
-are double precision, targets, weights and derivatives single.
+Both are multiplied by w. `exp` is that of the C library, as in LightGBM. Scores are float64;
+targets, weights, g and h are float32.
 """
 
 import math
@@ -24,8 +24,8 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 
 @inner_kernel
-def slope(kind, a, difference, weight):
-    """Return g of the losses whose h is the weight; products are rounded as LightGBM's are."""
+def gradient_of(kind, a, difference, weight):
+    """Return g of a loss with h = w; products are rounded as in LightGBM."""
     if kind == L2:
         return np.float32(np.float32(difference) * weight)
     if kind == L1:
@@ -41,15 +41,15 @@ def slope(kind, a, difference, weight):
 
 @kernel
 def differentiate_by_lightgbm(kind, a, score, y, weight, g, h):
-    """Write the derivatives of a loss with one score a row.
+    """Write g and h of a loss with one score per row.
 
     Parameters
     ----------
-    kind : of the loss, as `hist.gradient` names it
-    a : its constant
+    kind : the loss, a constant of `gbdt.kernels.gradients`
+    a : constant of the loss
     score : (n,) float64
     y : (n,) float32
-    weight : (n,) float32, or (0,) where every row weighs 1
+    weight : (n,) float32, or (0,) if all weights are 1
     g, h : (n,) float32, written
     """
     for i in range(len(score)):
@@ -60,13 +60,13 @@ def differentiate_by_lightgbm(kind, a, score, y, weight, g, h):
             g[i] = np.float32(r * np.float64(w))
             h[i] = np.float32(abs(r) * (1.0 - abs(r)) * np.float64(w))
         else:
-            g[i] = slope(kind, a, score[i] - np.float64(y[i]), w)
+            g[i] = gradient_of(kind, a, score[i] - np.float64(y[i]), w)
             h[i] = w
 
 
 @inner_kernel
-def soften(score, i, p):
-    """Write a row's probabilities by softmax."""
+def write_softmax(score, i, p):
+    """Write the softmax of a row's scores."""
     top = score[0, i]
     for k in range(1, len(score)):
         top = max(score[k, i], top)
@@ -80,7 +80,7 @@ def soften(score, i, p):
 
 @kernel
 def differentiate_classes_by_lightgbm(score, code, weight, p, g, h):
-    """Write the derivatives of softmax.
+    """Write g and h of the softmax loss.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def differentiate_classes_by_lightgbm(score, code, weight, p, g, h):
     factor = n_classes / (n_classes - 1.0)
     for i in range(score.shape[1]):
         w = np.float64(weight[i]) if len(weight) else 1.0
-        soften(score, i, p)
+        write_softmax(score, i, p)
         for k in range(n_classes):
             g[k, i] = np.float32((p[k] - 1.0 if code[i] == k else p[k]) * w)
             h[k, i] = np.float32(factor * p[k] * (1.0 - p[k]) * w)
@@ -106,11 +106,11 @@ def link_by_lightgbm(score, softmax, out):
 
     Parameters
     ----------
-    softmax : whether scores compete; else each has a probability of its own
+    softmax : whether to apply softmax; otherwise the sigmoid of each score
     """
     for i in range(score.shape[1]):
         if softmax:
-            soften(score, i, out[:, i])
+            write_softmax(score, i, out[:, i])
         else:
             for k in range(len(score)):
                 out[k, i] = 1.0 / (1.0 + math.exp(-score[k, i]))

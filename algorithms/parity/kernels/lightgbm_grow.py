@@ -1,16 +1,17 @@
-"""Grow a tree by LightGBM's rules: leaf by leaf, each sum in the library's own order.
+"""Leaf-wise growth of a tree by LightGBM's rules, with LightGBM's order of summation.
 
-Rows of a leaf keep the order of the table, and sums are double precision. Of two siblings the one
-with fewer rows (the right one if equal) is summed up; the other's cells are its parent's less
-those. A feature by which nothing gained in a leaf is not asked again below it.
+Rows of a leaf keep the order of the table, and sums are double precision. The rows of the smaller
+of two siblings (the right one if equal) are summed; the larger sibling's histogram is that of the
+parent minus that of the smaller one. A feature that has no split in a leaf is not searched in the
+leaves below it.
 """
 
 import numpy as np
 
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON
-from algorithms.parity.kernels.lightgbm_categorical_split import split_set
-from algorithms.parity.kernels.lightgbm_gain import bounded_value, gain_at, gain_of, note
-from algorithms.parity.kernels.lightgbm_split import split_numbers
+from algorithms.parity.kernels.lightgbm_categorical_split import find_categorical_split
+from algorithms.parity.kernels.lightgbm_gain import bounded_value, gain_at, gain_of, write_children
+from algorithms.parity.kernels.lightgbm_split import find_numeric_split
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
@@ -27,75 +28,75 @@ def start_root(g, h, rules, work):
         work.rows[i] = i
     leaf["start"], leaf["end"], leaf["depth"], leaf["node"] = 0, len(g), 0, 0
     leaf["g"], leaf["h"] = total_g, total_h
-    leaf["value"] = bounded_value(total_g, total_h, rules.ridge, rules)
+    leaf["value"] = bounded_value(total_g, total_h, rules.reg_lambda, rules)
     node["left"], node["value"], node["count"] = -1, leaf["value"], len(g)
     work.usable[0] = 1
 
 
 @inner_kernel
-def sum_rows(table, f, g, h, rows, cells):
-    """Write Σg and Σh of a feature's bins over some rows; the filler's are left to `fill`."""
-    cells[:] = 0.0
+def sum_rows(table, f, g, h, rows, histogram):
+    """Write Σg and Σh of a feature's bins over some rows."""
+    histogram[:] = 0.0
     column = table.columns[f]
     for i in range(len(rows)):
         row = np.uint64(rows[i])
         b = np.uint64(column[row])
-        cells[b, 0] += g[row]
-        cells[b, 1] += h[row]
+        histogram[b, 0] += g[row]
+        histogram[b, 1] += h[row]
 
 
 @inner_kernel
-def fill(cells, filler, leaf):
-    """Write the filler's cell: what the others, in their order, leave of the whole."""
-    if filler == 0:
+def fix_histogram(histogram, most_freq_bin, leaf):
+    """Write the entry of ``most_freq_bin``: the leaf's total minus all others, in their order."""
+    if most_freq_bin == 0:
         return
     left_g, left_h = leaf["g"], leaf["h"]
-    for b in range(len(cells)):
-        if b != filler:
-            left_g -= cells[b, 0]
-            left_h -= cells[b, 1]
-    cells[filler, 0], cells[filler, 1] = left_g, left_h
+    for b in range(len(histogram)):
+        if b != most_freq_bin:
+            left_g -= histogram[b, 0]
+            left_h -= histogram[b, 1]
+    histogram[most_freq_bin, 0], histogram[most_freq_bin, 1] = left_g, left_h
 
 
 @inner_kernel
-def search(table, f, k, rules, work):
-    """Find a leaf's best split by one feature, and keep it where it is the leaf's best."""
+def find_feature_split(table, f, k, rules, work):
+    """Find a leaf's best split by one feature; store it if it is the best one so far."""
     spare = len(work.splits) - 1
     split, best, leaf = work.splits[spare], work.splits[k], work.leaves[k]
-    cells = work.cells[k, table.first[f] : table.first[f + 1]]
+    histogram = work.histogram[k, table.first[f] : table.first[f + 1]]
     g, h, parent = leaf["g"], leaf["h"] + 2.0 * EPSILON, leaf["value"]
-    n, ridge = leaf["end"] - leaf["start"], rules.ridge
-    shift = rules.min_gain + (
-        gain_at(g, h, parent, ridge, rules)
-        if table.is_set[f] and rules.smooth > EPSILON
-        else gain_of(g, h, n, parent, ridge, rules)
+    n, reg_lambda = leaf["end"] - leaf["start"], rules.reg_lambda
+    shift = rules.min_split_gain + (
+        gain_at(g, h, parent, reg_lambda, rules)
+        if table.is_categorical[f] and rules.path_smooth > EPSILON
+        else gain_of(g, h, n, parent, reg_lambda, rules)
     )
-    if table.is_set[f]:
-        members = work.members[spare, : len(cells)]
-        gain, left_g, left_h, left_n, usable = split_set(
-            cells, g, h, n, shift, parent, rules, members, work.scores, work.order
+    if table.is_categorical[f]:
+        members = work.members[spare, : len(histogram)]
+        gain, left_g, left_h, left_n, usable = find_categorical_split(
+            histogram, g, h, n, shift, parent, rules, members, work.scores, work.order
         )
-        ridge += rules.set_ridge if len(cells) > rules.few_bins else 0.0
+        reg_lambda += rules.cat_l2 if len(histogram) > rules.max_cat_to_onehot else 0.0
         split["missing_left"] = 0
     else:
-        filler, has_missing = table.filler[f], table.has_missing[f]
-        gain, left_g, left_h, left_n, usable = split_numbers(
-            cells, filler, has_missing, g, h, n, shift, parent, rules, split
+        most_freq_bin, has_missing = table.most_freq_bin[f], table.has_missing[f]
+        gain, left_g, left_h, left_n, usable = find_numeric_split(
+            histogram, most_freq_bin, has_missing, g, h, n, shift, parent, rules, split
         )
     work.usable[k, f] = usable
     if gain > best["gain"]:
-        split["gain"], split["feature"], split["is_set"] = gain, f, table.is_set[f]
-        note(split, left_g, left_h, left_n, g, h, n, parent, ridge, rules)
+        split["gain"], split["feature"], split["is_set"] = gain, f, table.is_categorical[f]
+        write_children(split, left_g, left_h, left_n, g, h, n, parent, reg_lambda, rules)
         work.splits[k] = split
-        if table.is_set[f]:
-            copy(work.members[spare], work.members[k], 0, len(cells))
+        if table.is_categorical[f]:
+            copy(work.members[spare], work.members[k], 0, len(histogram))
 
 
 @inner_kernel
 def find_splits(table, g, h, small, large, rules, work):
-    """Find the best splits of two siblings, or of the root, which is ``small`` alone.
+    """Find the best splits of two siblings, or of the root as ``small`` (``large`` is −1).
 
-    The larger one's cells are those of their parent before.
+    On entry the larger sibling has its parent's histograms.
     """
     leaf = work.leaves[small]
     rows = work.rows[leaf["start"] : leaf["end"]]
@@ -110,22 +111,22 @@ def find_splits(table, g, h, small, large, rules, work):
         if last - first < 2 or not work.usable[parent, f]:
             work.usable[small, f] = 0
             continue
-        cells = work.cells[small, first:last]
-        sum_rows(table, f, g, h, rows, cells)
-        fill(cells, table.filler[f], leaf)
+        histogram = work.histogram[small, first:last]
+        sum_rows(table, f, g, h, rows, histogram)
+        fix_histogram(histogram, table.most_freq_bin[f], leaf)
         if large >= 0:
-            theirs = work.cells[large, first:last]
-            for b in range(len(cells)):
-                theirs[b, 0] -= cells[b, 0]
-                theirs[b, 1] -= cells[b, 1]
+            larger = work.histogram[large, first:last]
+            for b in range(len(histogram)):
+                larger[b, 0] -= histogram[b, 0]
+                larger[b, 1] -= histogram[b, 1]
         for k in (small, large):
             if k >= 0:
-                search(table, f, k, rules, work)
+                find_feature_split(table, f, k, rules, work)
 
 
 @inner_kernel
-def part_rows(table, k, work):
-    """Bring a leaf's rows that go left before the others; return how many there are."""
+def partition_rows(table, k, work):
+    """Move a leaf's rows that go left before the others; return their number."""
     leaf, split = work.leaves[k], work.splits[k]
     f = split["feature"]
     column = table.columns[f]
@@ -154,26 +155,26 @@ def part_rows(table, k, work):
 @inner_kernel
 def add_leaf(work, k, node, start, end, depth, g, h, value):
     """Write a leaf and its node."""
-    leaf, own = work.leaves[k], work.nodes[node]
+    leaf, record = work.leaves[k], work.nodes[node]
     leaf["start"], leaf["end"], leaf["depth"], leaf["node"] = start, end, depth, node
     leaf["g"], leaf["h"], leaf["value"] = g, h, value
-    own["left"], own["count"] = -1, end - start
-    own["value"] = 0.0 if np.isnan(value) else value
+    record["left"], record["count"] = -1, end - start
+    record["value"] = 0.0 if np.isnan(value) else value
 
 
 @inner_kernel
 def split_leaf(table, k, new, rules, work):
-    """Split a leaf: its left side keeps its number, the right one has the new number."""
+    """Split a leaf: the left child keeps its number, the right child gets the new number."""
     split, leaf = work.splits[k], work.leaves[k]
     parent = leaf["node"]
     node = work.nodes[parent]
     node["left"], node["right"] = 2 * new - 1, 2 * new
     node["feature"], node["bin"] = split["feature"], split["bin"]
     node["missing_left"], node["is_set"] = split["missing_left"], split["is_set"]
-    node["gain"] = np.float32(split["gain"] + rules.min_gain)
+    node["gain"] = np.float32(split["gain"] + rules.min_split_gain)
     copy(work.members[k], work.goes_left[parent], 0, work.members.shape[1])
     start, end, depth = leaf["start"], leaf["end"], leaf["depth"] + 1
-    middle = start + part_rows(table, k, work)
+    middle = start + partition_rows(table, k, work)
     values = split["left_value"], split["right_value"]
     sums = split["left_g"], split["left_h"], split["right_g"], split["right_h"]
     add_leaf(work, k, 2 * new - 1, start, middle, depth, sums[0], sums[1], values[0])
@@ -182,27 +183,27 @@ def split_leaf(table, k, new, rules, work):
 
 @inner_kernel
 def rank_siblings(left, right, rules, work):
-    """Return the smaller and the larger of two new leaves, whose parent's cells become its own.
+    """Return the smaller and the larger of two new leaves; the larger gets the parent's histograms.
 
-    Where neither may be split, both are −1.
+    If neither may be split, both are −1.
     """
     one, other = work.leaves[left], work.leaves[right]
     n_left, n_right = one["end"] - one["start"], other["end"] - other["start"]
     too_deep = 0 < rules.max_depth <= one["depth"]
-    if too_deep or max(n_left, n_right) < 2 * rules.min_rows:
+    if too_deep or max(n_left, n_right) < 2 * rules.min_child_samples:
         work.splits[left]["gain"] = work.splits[right]["gain"] = -np.inf
         return -1, -1
     if n_left < n_right:
-        for c in range(work.cells.shape[1]):
-            copy(work.cells[left, c], work.cells[right, c], 0, 2)
+        for c in range(work.histogram.shape[1]):
+            copy(work.histogram[left, c], work.histogram[right, c], 0, 2)
         copy(work.usable[left], work.usable[right], 0, work.usable.shape[1])
         return left, right
     return right, left
 
 
 @inner_kernel
-def choose_leaf(work, count):
-    """Return the leaf with the largest gain; of equal ones that of the lowest feature."""
+def pick_next_leaf(work, count):
+    """Return the leaf with the largest gain; if equal, the one with the lowest feature."""
     best = 0
     for k in range(1, count):
         one, other = work.splits[k], work.splits[best]
@@ -215,25 +216,25 @@ def choose_leaf(work, count):
 
 @kernel
 def grow_by_lightgbm_rules(table, g, h, rules, work):
-    """Grow a tree on all rows; return its number of leaves, or minus that where a side is empty.
+    """Grow a tree on all rows; return its number of leaves, negative if a child is empty.
 
     Parameters
     ----------
-    table : lightgbm_layout.Table
+    table : lightgbm_arrays.Table
     g, h : (n_rows,) float32
-    rules : lightgbm_layout.Rules
-    work : lightgbm_layout.Work
+    rules : lightgbm_arrays.Rules
+    work : lightgbm_arrays.Work
     """
     start_root(g, h, rules, work)
     work.splits[0]["gain"] = -np.inf
-    small, large = (0 if len(g) >= 2 * rules.min_rows else -1), -1
+    small, large = (0 if len(g) >= 2 * rules.min_child_samples else -1), -1
     count = 1
     while count < rules.num_leaves:
         if small >= 0:
             find_splits(table, g, h, small, large, rules, work)
         if is_interrupted(work.flag):
             break
-        k = choose_leaf(work, count)
+        k = pick_next_leaf(work, count)
         if not work.splits[k]["gain"] > 0.0:
             break
         split_leaf(table, k, count, rules, work)

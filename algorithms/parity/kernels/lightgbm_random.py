@@ -1,6 +1,6 @@
-"""LightGBM's random generator, and its choice of the rows on which bins are found.
+"""LightGBM's random generator, and its sample of the rows for binning.
 
-With a state x of 32 bits:
+With a 32-bit state x:
     x ← 214013 x + 2531011 mod 2³²; a short is bits 16 … 30 of x, an integer its lowest 31
 """
 
@@ -21,15 +21,15 @@ def step(x):
 
 @kernel
 def draw_sample(seed, wanted, drawn):
-    """Mark some rows; 1 < wanted < len(drawn).
+    """Mark a sample of rows; 1 < wanted < len(drawn).
 
-    Where many rows are wanted, each is taken with the probability that is still needed; few are
-    found by Floyd's method.
+    A large sample is drawn sequentially: each row with the probability (rows still to draw) /
+    (rows not yet visited). A small sample is drawn by Floyd's algorithm.
 
     Parameters
     ----------
     seed : int
-    wanted : how many rows
+    wanted : number of rows to draw
     drawn : (n_rows,) uint8, zeros, written
     """
     x = seed & LOW

@@ -1,10 +1,10 @@
-"""The order that the C++ library's stable sort leaves, also where keys cannot be compared.
+"""Stable sort with the steps of libstdc++, so that NaN keys end in the same places.
 
-LightGBM sorts categories by Σg / (Σh + smoothing). Without smoothing that is 0 / 0 where a leaf has
-no row of one; NaN is neither below nor above a number, so the order follows from which keys are
-compared. These are the steps of libstdc++ (`std::stable_sort`, bits/stl_algo.h), which LightGBM's
-wheels for Linux are built with: two halves, in each of which runs of seven are sorted by insertion
-and merged to and fro, and then the two are merged.
+LightGBM sorts categories by Σg / (Σh + smoothing). Without smoothing this is 0 / 0 for a category
+without rows in the leaf. All comparisons with NaN are false, so the order depends on which keys
+are compared. These are the steps of libstdc++ (`std::stable_sort`, bits/stl_algo.h), with which
+LightGBM's wheels for Linux are built: each half is cut into runs of seven, which are sorted by
+insertion and then merged between two buffers; at last the two halves are merged.
 """
 
 import numpy as np
@@ -16,13 +16,13 @@ RUN = 7
 
 @linked_kernel
 def sort_by_keys(keys, order, spare, n):
-    """Sort numbers by their keys.
+    """Sort indices by their keys.
 
     Parameters
     ----------
-    keys : float64, that of each number; NaN allowed
-    order : int64, whose first n entries, numbers of keys, are sorted
-    spare : int64, scratch space of n entries
+    keys : float64, may have NaN
+    order : int64, its first n entries are indices of keys; sorted in place
+    spare : int64 (n,), scratch space
     n : int
     """
     middle = (n + 1) // 2
@@ -50,30 +50,30 @@ def sort_half(keys, order, spare, first, last):
 
 @inner_kernel
 def insert(keys, order, first, last):
-    """Sort a run by insertion: what is below the first goes there unseen."""
+    """Sort a run by insertion; an entry below the first one moves there without comparisons."""
     for i in range(first + 1, last):
-        own, at = order[i], i
-        if keys[own] < keys[order[first]]:
+        entry, at = order[i], i
+        if keys[entry] < keys[order[first]]:
             while at > first:
                 order[at] = order[at - 1]
                 at -= 1
         else:
-            while at > first and keys[own] < keys[order[at - 1]]:
+            while at > first and keys[entry] < keys[order[at - 1]]:
                 order[at] = order[at - 1]
                 at -= 1
-        order[at] = own
+        order[at] = entry
 
 
 @inner_kernel
 def merge_runs(keys, source, first, last, step, out):
-    """Merge neighbouring runs of a length, the last of which may be shorter, or alone."""
+    """Merge pairs of adjacent runs of length ``step``; the last run may be shorter, or alone."""
     for start in range(first, last, 2 * step):
         merge(keys, source, start, min(start + step, last), min(start + 2 * step, last), out)
 
 
 @inner_kernel
 def merge(keys, source, first, middle, last, out):
-    """Merge two runs; of equal keys the first run's come first."""
+    """Merge two runs; equal keys of the first run come first."""
     i, j = first, middle
     for at in range(first, last):
         if j == last or (i < middle and not keys[source[j]] < keys[source[i]]):
@@ -86,7 +86,7 @@ def merge(keys, source, first, middle, last, out):
 
 @inner_kernel
 def merge_from_behind(keys, source, middle, last, out):
-    """Merge two runs from their ends, the first of which is longer."""
+    """Merge two runs from their ends; the first run is longer."""
     i, j = middle - 1, last - 1
     for at in range(last - 1, -1, -1):
         if i >= 0 and (j < middle or keys[source[j]] < keys[source[i]]):

@@ -1,8 +1,8 @@
-"""The best split of a leaf by one numeric feature, in LightGBM's order of sums and comparisons.
+"""Best split of a leaf by one numeric feature, with LightGBM's order of sums and comparisons.
 
-Bins are added up from the highest down, so that of equal gains the highest threshold is kept.
-Where the last bin is for missing values they are on the left in this pass, and a second pass from
-the lowest bin up has them on the right; it has to be strictly better.
+Bins are summed from the highest down, so of equal gains the highest threshold is kept. If the last
+bin is for missing values, they go left in this pass; in a second pass, from the lowest bin up, they
+go right. A split of the second pass must be strictly better.
 """
 
 import numpy as np
@@ -13,29 +13,29 @@ from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
-def scan_down(cells, last, g, h, n, shift, parent, rules):
+def scan_down(histogram, last, g, h, n, shift, parent, rules):
     """Return the best split with the bins b … last on the right, b from last to 1.
 
     Returns
     -------
-    gain, bin, left_g, left_h, left_n, and whether any split gains
+    gain, bin, left_g, left_h, left_n, and whether any split has a gain
     """
     best, at, best_g, best_h, best_n, usable = -np.inf, 0, 0.0, 0.0, 0, False
     per_h = n / h
     right_g, right_h, right_n = 0.0, EPSILON, 0
     for b in range(last, 0, -1):
-        right_g += cells[b, 0]
-        right_h += cells[b, 1]
-        right_n += rows_in(cells[b, 1], per_h)
-        if right_n < rules.min_rows or right_h < rules.min_h:
+        right_g += histogram[b, 0]
+        right_h += histogram[b, 1]
+        right_n += rows_in(histogram[b, 1], per_h)
+        if right_n < rules.min_child_samples or right_h < rules.min_child_weight:
             continue
         left_n = n - right_n
         left_h = h - right_h
-        if left_n < rules.min_rows or left_h < rules.min_h:
+        if left_n < rules.min_child_samples or left_h < rules.min_child_weight:
             break
         left_g = g - right_g
-        gain = gain_of(left_g, left_h, left_n, parent, rules.ridge, rules) + gain_of(
-            right_g, right_h, right_n, parent, rules.ridge, rules
+        gain = gain_of(left_g, left_h, left_n, parent, rules.reg_lambda, rules) + gain_of(
+            right_g, right_h, right_n, parent, rules.reg_lambda, rules
         )
         if gain <= shift:
             continue
@@ -46,34 +46,34 @@ def scan_down(cells, last, g, h, n, shift, parent, rules):
 
 
 @inner_kernel
-def scan_up(cells, last, filler, g, h, n, shift, parent, rules):
+def scan_up(histogram, last, most_freq_bin, g, h, n, shift, parent, rules):
     """Return the best split with the bins 0 … b on the left, b to last − 1; see `scan_down`.
 
-    Where the first bin has no cell, its sums are what all others leave.
+    If ``most_freq_bin`` is 0, the sums of bin 0 are the leaf's total minus the other bins.
     """
     best, at, best_g, best_h, best_n, usable = -np.inf, 0, 0.0, 0.0, 0, False
     per_h = n / h
     left_g, left_h, left_n = 0.0, EPSILON, 0
-    if filler == 0:
+    if most_freq_bin == 0:
         left_g, left_h, left_n = g, h - EPSILON, n
         for b in range(1, last + 1):
-            left_g -= cells[b, 0]
-            left_h -= cells[b, 1]
-            left_n -= rows_in(cells[b, 1], per_h)
+            left_g -= histogram[b, 0]
+            left_h -= histogram[b, 1]
+            left_n -= rows_in(histogram[b, 1], per_h)
     for b in range(last):
-        if b > 0 or filler != 0:
-            left_g += cells[b, 0]
-            left_h += cells[b, 1]
-            left_n += rows_in(cells[b, 1], per_h)
-        if left_n < rules.min_rows or left_h < rules.min_h:
+        if b > 0 or most_freq_bin != 0:
+            left_g += histogram[b, 0]
+            left_h += histogram[b, 1]
+            left_n += rows_in(histogram[b, 1], per_h)
+        if left_n < rules.min_child_samples or left_h < rules.min_child_weight:
             continue
         right_n = n - left_n
         right_h = h - left_h
-        if right_n < rules.min_rows or right_h < rules.min_h:
+        if right_n < rules.min_child_samples or right_h < rules.min_child_weight:
             break
         right_g = g - left_g
-        gain = gain_of(left_g, left_h, left_n, parent, rules.ridge, rules) + gain_of(
-            right_g, right_h, right_n, parent, rules.ridge, rules
+        gain = gain_of(left_g, left_h, left_n, parent, rules.reg_lambda, rules) + gain_of(
+            right_g, right_h, right_n, parent, rules.reg_lambda, rules
         )
         if gain <= shift:
             continue
@@ -84,32 +84,34 @@ def scan_up(cells, last, filler, g, h, n, shift, parent, rules):
 
 
 @inner_kernel
-def split_numbers(cells, filler, has_missing, g, h, n, shift, parent, rules, split):
-    """Find the best split of a leaf by a numeric feature, and write where it is.
+def find_numeric_split(histogram, most_freq_bin, has_missing, g, h, n, shift, parent, rules, split):
+    """Find the best split of a leaf by a numeric feature; write its bin and missing side.
 
     Parameters
     ----------
     cells : (n_bins, 2) float64
-    filler : see `lightgbm_layout`
-    has_missing : 1 where the last bin is for missing values
-    g, h, n : the leaf's sums and rows, h with the ε of both sides
-    shift : what the gains of both sides have to exceed
-    parent : the leaf's own value
-    split : SPLIT record, of which the bin and the side of missing values are written
+    filler : see `lightgbm_arrays`
+    has_missing : 1 if the last bin is for missing values
+    g, h, n : Σg, Σh and number of rows of the leaf; h includes the ε of both children
+    shift : minimum of the sum of both children's gains
+    parent : value of the leaf
+    split : SPLIT record; ``bin`` and ``missing_left`` are written
 
     Returns
     -------
-    gain above the shift, left_g, left_h, left_n, and whether any split gains
+    gain above the shift, left_g, left_h, left_n, and whether any split has a gain
     """
-    last = len(cells) - 1
+    last = len(histogram) - 1
     both_ways = has_missing and last > 1
     top = last - 1 if both_ways else last
-    best, at, left_g, left_h, left_n, usable = scan_down(cells, top, g, h, n, shift, parent, rules)
+    best, at, left_g, left_h, left_n, usable = scan_down(
+        histogram, top, g, h, n, shift, parent, rules
+    )
     gain = best - shift
     split["bin"] = at
     split["missing_left"] = not has_missing or both_ways
     if both_ways:
-        other = scan_up(cells, last, filler, g, h, n, shift, parent, rules)
+        other = scan_up(histogram, last, most_freq_bin, g, h, n, shift, parent, rules)
         usable |= other[5]
         if other[0] > gain + shift:
             gain, left_g, left_h, left_n = other[0] - shift, other[2], other[3], other[4]

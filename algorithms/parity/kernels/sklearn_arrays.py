@@ -1,9 +1,9 @@
-"""The arrays of the kernels that grow scikit-learn's own trees.
+"""Arrays for the growth of scikit-learn's trees.
 
-These kernels follow the rules of scikit-learn's best splitter to the order of every sum: a node's
-rows are sorted anew by every feature that it draws, in place, so that the order of the rows, in
-which weights and values are added, is the library's too. Records of nodes, of splits and of the
-stack are those of the default grower (`layout`).
+These kernels follow the rules and the order of summation of scikit-learn's splitters. In each node
+the rows are sorted in place by each feature that is drawn. So the order of the rows, in which
+weights and values are summed, is also that of scikit-learn. Records of nodes, splits and tasks are
+those of the default grower (`tree_arrays`).
 """
 
 from typing import NamedTuple
@@ -13,21 +13,21 @@ import numpy as np
 from algorithms.runtime.interrupts import NEVER
 from algorithms.trees.kernels.tree_arrays import STATES
 
-# Sides of a split: rows of ``sums``, and the first places of ``weights``.
+# The node and the sides of a split: rows of ``sums``, and the first entries of ``weights``.
 WHOLE, LEFT, RIGHT = range(3)
-# Further places of ``weights``: Σ w y² of the node, and Σ w of all rows.
+# Further entries of ``weights``: Σ w y² of the node, and Σ w of all rows.
 SQUARES, ALL = 3, 4
 WEIGHTS = 5
-# One more place of the grower's state: how far the rows of the node were moved to the left.
+# Further entry of the grower's state: end of the rows that are summed on the left.
 POSITION = STATES
 
-# Rows of ``deviations``. Those of the left side end before a place, those of the right begin
-# there, so what belongs to the split at place p stands at p − 1 and at p.
+# Rows of ``deviations``. Left sides are stored at their last row, right sides at their first row:
+# for the split at position p, at p − 1 and at p.
 ERROR_LEFT, ERROR_RIGHT, MEDIAN_LEFT, MEDIAN_RIGHT, SORTED, TREE_WEIGHT, TREE_VALUE = range(7)
 DEVIATIONS = 7
 RANK, ORDER = range(2)  # rows of ``ranks``
 
-PENDING = 128  # parts of an array that wait to be sorted: twice the binary digits of its length
+PENDING = 128  # maximum number of parts to be sorted: twice the number of bits of a length
 
 
 class Given(NamedTuple):
@@ -41,24 +41,24 @@ class Given(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The tree that is written, and what the grower needs to go on where it stopped."""
+    """The tree, and the state from which growth continues in the next call."""
 
-    nodes: np.ndarray  # layout.NODE
+    nodes: np.ndarray  # tree_arrays.NODE
     values: np.ndarray  # float64 (capacity, n_classes or 1)
-    todo: np.ndarray  # layout.TASK, a stack
-    splits: np.ndarray  # layout.SPLIT; the first one when growing depth first
+    todo: np.ndarray  # tree_arrays.TASK, a stack
+    splits: np.ndarray  # tree_arrays.SPLIT; only the first one in depth-first growth
     heap: np.ndarray  # int64, slots of splits
     state: np.ndarray  # int64 (STATES + 1,)
 
 
 class Search(NamedTuple):
-    """Outputs of the split search of a node."""
+    """Scratch arrays of the split search of a node."""
 
-    state: np.ndarray  # that of Work
+    state: np.ndarray  # shared with `Work`
     features: np.ndarray  # int64 (n_features,), in the order of the draws
     constants: np.ndarray  # int64 (n_features,)
-    samples: np.ndarray  # int64 (m,): rows; those of a node stand together
-    x: np.ndarray  # float64 (m,): float32 values of the feature at hand, in the rows' order
+    samples: np.ndarray  # int64 (m,): rows; those of a node are contiguous
+    x: np.ndarray  # float64 (m,): values of the current feature, in the order of ``samples``
     sums: np.ndarray  # float64 (3, n_classes or 1): Σ w of each class, or Σ w y
     weights: np.ndarray  # float64 (WEIGHTS,)
     deviations: np.ndarray  # float64 (DEVIATIONS, m + 1); (DEVIATIONS, 0) for other criteria

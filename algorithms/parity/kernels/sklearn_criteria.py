@@ -1,7 +1,7 @@
-"""Impurities and proxies, each operation in scikit-learn's order.
+"""Impurities and split proxies, with scikit-learn's order of operations.
 
-With n_k the weight of class k, n = Σ w that of the node, s = Σ w y and q = Σ w y², μ = s / n and
-m the weighted median:
+With n_k the weight of class k, n = Σ w of the node, s = Σ w y, q = Σ w y², μ = s / n, and m the
+weighted median:
 
     gini            H = 1 − Σ n_k² / n²
     entropy         H = −Σ (n_k / n) log₂ (n_k / n)
@@ -9,8 +9,8 @@ m the weighted median:
     absolute error  H = Σ w |y − m| / n
     poisson         H = Σ w y ln (y / μ) / n
 
-Splits of a node are ordered by a proxy: −n_R H_R − n_L H_L; for squared error s_L² / n_L +
-s_R² / n_R, for poisson s_L log₂ μ_L + s_R log₂ μ_R.
+The splits of a node are compared by a proxy: −n_R H_R − n_L H_L; for squared error s_L² / n_L +
+s_R² / n_R; for poisson s_L log₂ μ_L + s_R log₂ μ_R.
 """
 
 import math
@@ -31,7 +31,7 @@ from algorithms.runtime.jit import inner_kernel
 from algorithms.trees.kernels.tree_arrays import ABSOLUTE_ERROR, GINI, POISSON, SQUARED_ERROR
 
 LN2 = math.log(2.0)
-LEAST_SUM = 10 * 2.0**-52  # counts of a side must add up to more than this
+LEAST_SUM = 10 * 2.0**-52  # the sum of a side must be larger
 
 
 @inner_kernel
@@ -51,7 +51,7 @@ def class_impurity(rules, sums, side, weight):
 
 @inner_kernel
 def poisson_impurity(given, search, side, start, end):
-    """Return H of the counts at the places start … end − 1, which are those of a node or a side."""
+    """Return H of the rows at the positions start … end − 1, those of a node or a side."""
     total, weight = search.sums[side, 0], search.weights[side]
     if total <= LEAST_SUM:
         return np.inf
@@ -67,7 +67,7 @@ def poisson_impurity(given, search, side, start, end):
 
 @inner_kernel
 def node_impurity(given, rules, search, start, end):
-    """Return H of the node at hand."""
+    """Return H of the current node."""
     weight = search.weights[WHOLE]
     if rules.n_classes:
         return class_impurity(rules, search.sums, WHOLE, weight)
@@ -81,7 +81,7 @@ def node_impurity(given, rules, search, start, end):
 
 @inner_kernel
 def side_impurities(given, rules, search, start, place, end):
-    """Return H of the two sides of the split at a place."""
+    """Return H of both sides of the split at a position."""
     if rules.criterion == SQUARED_ERROR:
         return side_variances(given, search, start, place)
     if rules.criterion == POISSON:
@@ -92,7 +92,7 @@ def side_impurities(given, rules, search, start, place, end):
 
 @inner_kernel
 def side_variances(given, search, start, place):
-    """Return H = q / n − μ² of the two sides."""
+    """Return H = q / n − μ² of both sides."""
     n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     squares = 0.0
     for p in range(start, place):
@@ -106,7 +106,7 @@ def side_variances(given, search, start, place):
 
 @inner_kernel
 def quick_side_impurities(rules, search, place):
-    """Return H of the two sides, of classes or of absolute errors."""
+    """Return H of both sides, for classes or absolute errors."""
     n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     if rules.criterion == ABSOLUTE_ERROR:
         left = search.deviations[ERROR_LEFT, place - 1] / n_left
@@ -117,7 +117,7 @@ def quick_side_impurities(rules, search, place):
 
 @inner_kernel
 def proxy(rules, search, place):
-    """Return what orders the splits of a node as the decrease of impurity does."""
+    """Return the proxy, which orders the splits of a node like the decrease of impurity."""
     n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     s_left, s_right = search.sums[LEFT, 0], search.sums[RIGHT, 0]
     if rules.criterion == SQUARED_ERROR:
@@ -133,7 +133,7 @@ def proxy(rules, search, place):
 
 @inner_kernel
 def side_values(rules, search, place):
-    """Return the values, or shares of the first class, of the two sides."""
+    """Return the values of both sides, or their shares of the first class."""
     if rules.criterion == ABSOLUTE_ERROR:
         left = search.deviations[MEDIAN_LEFT, place - 1]
         return left, search.deviations[MEDIAN_RIGHT, place]
@@ -143,7 +143,7 @@ def side_values(rules, search, place):
 
 @inner_kernel
 def middle_value(rules, search, place):
-    """Return the middle of the values of the sides, by which a monotonic feature bounds them."""
+    """Return the midpoint of the sides' values, their bound on a monotonic feature."""
     if rules.criterion == ABSOLUTE_ERROR:
         left, right = side_values(rules, search, place)
         return (left + right) / 2.0
@@ -153,7 +153,7 @@ def middle_value(rules, search, place):
 
 @inner_kernel
 def keeps_order(rules, search, place, split, sign):
-    """Return whether the values of the sides are in order and within the bounds of the node."""
+    """Return whether the sides' values are in the required order and within the node's bounds."""
     left, right = side_values(rules, search, place)
     lower, upper = split["lower"], split["upper"]
     inside = left >= lower and right >= lower and left <= upper and right <= upper

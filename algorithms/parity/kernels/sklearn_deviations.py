@@ -1,13 +1,13 @@
-"""Absolute errors about the weighted median, for every place at which a node may be split.
+"""Absolute errors from the weighted median, for all split positions of a node.
 
-With W the weight of a set of rows and m its median, where the weight of smaller values reaches
-half of W (between two values where it is half exactly), the error is
+Let W be the weight of a set of rows, and m its median: the value at which the cumulative weight
+reaches W / 2, or the midpoint of two values if it is exactly W / 2 between them. The error is
 
     Σ w |y − m| = (Σ_{y ≥ m} w y − m Σ_{y ≥ m} w) + (m Σ_{y < m} w − Σ_{y < m} w y)
 
-Rows join one by one, forward for left sides and backward for right ones. A Fenwick tree (1994)
-over the ranks of their values keeps Σ w and Σ w y below each rank, and finds the median by
-walking down its powers of two: n log n for a node and a feature.
+Rows are added one by one, forward for left sides and backward for right sides. A Fenwick tree
+(1994) over the ranks of their values stores Σ w and Σ w y below each rank; the median is found by
+descending its powers of two. The cost per node and feature is O(n log n).
 """
 
 from algorithms.parity.kernels.sklearn_arrays import (
@@ -32,7 +32,7 @@ def measure_deviations(y, weight, samples, start, end, deviations, ranks, pendin
     Parameters
     ----------
     y, weight : float64 (n_rows,)
-    samples : int64 (m,); the node's rows stand at start … end − 1
+    samples : int64 (m,); the node's rows are the entries start … end − 1
     deviations : float64 (DEVIATIONS, m + 1), written to
     ranks : int64 (2, m), written to
     pending : int64 (PENDING, 3), scratch of the sort
@@ -72,7 +72,7 @@ def measure_deviations(y, weight, samples, start, end, deviations, ranks, pendin
 
 @inner_kernel
 def add(deviations, n, rank, w, value):
-    """Add a row to the tree over n ranks."""
+    """Add a row to the Fenwick tree over n ranks."""
     i = rank + 1
     while i <= n:
         deviations[TREE_WEIGHT, i] += w
@@ -82,12 +82,12 @@ def add(deviations, n, rank, w, value):
 
 @inner_kernel
 def descend(deviations, n, target, reached):
-    """Return the last rank before which Σ w stays below a target, and Σ w and Σ w y before it.
+    """Return the last rank with Σ w before it below a target, and Σ w and Σ w y before it.
 
     Parameters
     ----------
     n : number of ranks
-    reached : whether Σ w may also equal the target; ranks that have no weight are then passed
+    reached : whether Σ w may also equal the target; ranks without weight are then skipped
     """
     bit = 1
     while 2 * bit <= n:

@@ -1,7 +1,8 @@
-"""Grow one tree by scikit-learn's rules, depth first or best first.
+"""Growth of a tree by scikit-learn's rules, depth first or best first.
 
-Depth first, a node is split at once, and its left side is made first. Best first, it waits in the
-frontier until no other improves more; both its sides are then made, the left one first.
+In depth-first growth a node is split at once, and its left child is made first. In best-first
+growth it is stored in a heap until no other node improves more; then both children are made, the
+left one first.
 """
 
 from algorithms.parity.kernels.sklearn_arrays import ALL, MEDIAN_RIGHT, WHOLE
@@ -30,10 +31,9 @@ LEAF = -1
 
 @kernel
 def grow_by_sklearn_rules(given, rules, work, search):
-    """Make nodes; return DONE, or what the caller has to do.
+    """Make nodes; return DONE, or the action that the caller must take.
 
-    MORE_ROOM: call again with more entries for nodes and values. INTERRUPTED: raise
-    KeyboardInterrupt.
+    MORE_ROOM: extend nodes and values, and call again. INTERRUPTED: raise KeyboardInterrupt.
     """
     state = work.state
     if state[COUNT] == 0:
@@ -58,7 +58,7 @@ def grow_by_sklearn_rules(given, rules, work, search):
 
 @inner_kernel
 def list_rows(given, search):
-    """List the rows whose weight is not zero, and add up all weights."""
+    """Write the rows with nonzero weight, and the sum of all weights."""
     n = 0
     total = 0.0
     for row in range(len(given.y)):
@@ -71,7 +71,7 @@ def list_rows(given, search):
 
 @inner_kernel
 def open_node(given, rules, search, task, split, number):
-    """Sum the rows of a task and write them into its split; return whether it may be split."""
+    """Sum the rows of a task and write its split record; return whether it may be split."""
     start, end = task["start"], task["end"]
     sum_node(given, rules, search, start, end)
     start_sides(given, rules, search, start, end)
@@ -90,7 +90,7 @@ def open_node(given, rules, search, task, split, number):
 
 @inner_kernel
 def may_split(rules, task, weight):
-    """Return whether a node is not a leaf by its depth, its rows or its impurity."""
+    """Return whether depth, number of rows, weight and impurity of a node allow a split."""
     n = task["end"] - task["start"]
     stays = (
         task["depth"] >= rules.max_depth
@@ -104,7 +104,7 @@ def may_split(rules, task, weight):
 
 @inner_kernel
 def close_node(rules, work, search, task, split):
-    """Write the node of the task on top; split it now, or let it wait."""
+    """Write the node of the current task; split it now, or add it to the heap."""
     work.state[WAITING] -= 1
     write_node(work, task, split["node"], search.weights[WHOLE])
     write_value(rules, search, work.values[split["node"]], task)
@@ -118,7 +118,7 @@ def close_node(rules, work, search, task, split):
 
 @inner_kernel
 def write_node(work, task, number, weight):
-    """Write a node as a leaf, and make it known to its parent."""
+    """Write a node as a leaf, and its number to its parent."""
     state = work.state
     state[COUNT] = number + 1
     state[DEPTH] = max(state[DEPTH], task["depth"])
@@ -141,7 +141,7 @@ def write_node(work, task, number, weight):
 
 @inner_kernel
 def write_value(rules, search, value, task):
-    """Write a node's mean, its median or its share of each class, within the monotonic bounds."""
+    """Write a node's mean, median or class shares, clipped to the monotonic bounds."""
     if rules.criterion == ABSOLUTE_ERROR:
         value[0] = search.deviations[MEDIAN_RIGHT, task["start"]]
     else:
@@ -155,7 +155,7 @@ def write_value(rules, search, value, task):
 
 @inner_kernel
 def open_best(rules, work):
-    """Make tasks of the sides of the frontier's best split; return False where there is none."""
+    """Add tasks for both sides of the best split in the heap; return False if there is none."""
     while rules.max_leaf_nodes and work.state[HEAP] > 0 and work.state[BUDGET] > 0:
         split = work.splits[pop_split(work)]
         if not split["is_leaf"]:
@@ -167,7 +167,7 @@ def open_best(rules, work):
 
 @inner_kernel
 def open_split(rules, work, split):
-    """Write a split into its node and make a task of each side, the left one on top."""
+    """Write a split to its node and add a task for each side, the left one on top."""
     node = work.nodes[split["node"]]
     node["feature"] = split["feature"]
     node["threshold"] = split["threshold"]
@@ -178,7 +178,7 @@ def open_split(rules, work, split):
 
 @inner_kernel
 def push_task(rules, work, split, start, end, is_left, h):
-    """Put one side of a split on the stack."""
+    """Push one side of a split on the stack."""
     task = work.todo[work.state[WAITING]]
     work.state[WAITING] += 1
     task["start"] = start

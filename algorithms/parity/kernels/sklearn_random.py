@@ -1,12 +1,12 @@
-"""One threshold a feature, drawn at random, with scikit-learn's draws and order of rows.
+"""Random thresholds, one per feature, with scikit-learn's draws and order of rows.
 
-Geurts, Ernst, Wehenkel: Extremely randomized trees. Machine Learning 63, 2006. With the least and
-the largest value of a node's rows, and r the stream's next number,
+Geurts, Ernst, Wehenkel: Extremely randomized trees. Machine Learning 63, 2006. With the smallest
+and the largest value of a node's rows, and r the next number of the random stream,
 
-    t = (max − min) · r / (2³¹ − 1) + min,    and min where that is max,
+    t = (max − min) · r / (2³¹ − 1) + min,    or min if this equals max.
 
-and rows with missing values go to a side that is drawn as well. Rows are parted right away, so
-that each draw sees them in the order that those before it left.
+The side of missing values is drawn, too. Rows are partitioned after each draw, so the order of the
+rows depends on all earlier draws, as in scikit-learn.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from algorithms.trees.kernels.feature_sampling import LARGEST, draw_below, draw_
 
 @inner_kernel
 def read_range(given, search, feature, start, end):
-    """Read a node's values of a feature; return the least, the largest and how many are missing."""
+    """Read a node's values of a feature; return minimum, maximum, and number of missing values."""
     values = given.values[given.columns[feature]]
     low, high = np.float32(np.inf), np.float32(-np.inf)
     n_missing = 0
@@ -35,7 +35,7 @@ def read_range(given, search, feature, start, end):
 
 @inner_kernel
 def draw_threshold(state, low, high, n_missing):
-    """Return a threshold between two values, and whether missing ones go to its left."""
+    """Return a threshold between two values, and whether missing values go left."""
     low, high = np.float64(low), np.float64(high)
     threshold = (high - low) * np.float64(draw_number(state)) / np.float64(LARGEST) + low  # t
     to_left = draw_below(state, 0, 2) if n_missing else 0
@@ -43,8 +43,8 @@ def draw_threshold(state, low, high, n_missing):
 
 
 @inner_kernel
-def part_by(search, start, end, threshold, to_left):
-    """Part a node's rows from both ends; return the first place of the right side."""
+def partition_by_threshold(search, start, end, threshold, to_left):
+    """Partition a node's rows from both ends; return the start of the right side."""
     x = search.x
     while start < end:
         if to_left if np.isnan(x[start]) else x[start] <= threshold:

@@ -1,7 +1,7 @@
-"""Order and part the rows of a node, in place and in scikit-learn's way.
+"""Sorting and partitioning of a node's rows in place, with scikit-learn's order.
 
-Where a feature was sorted, its missing values stand behind the others. The search looks at them
-there first, and then moved before all others.
+After sorting by a feature, its missing values are at the end. For the second pass of the search
+they are moved to the start.
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from algorithms.trees.kernels.tree_arrays import CLOSE
 
 @inner_kernel
 def sort_rows(given, search, feature, start, end):
-    """Sort a node's rows by a feature, missing values last; return how many are missing."""
+    """Sort a node's rows by a feature, missing values last; return the number of these."""
     values = given.values[given.columns[feature]]
     samples, x = search.samples, search.x
     last = end - 1
     if given.missing[feature]:
-        last = set_missing_apart(values, samples, x, start, last)
+        last = move_missing_to_end(values, samples, x, start, last)
     else:
         for p in range(start, end):
             x[p] = values[samples[p]]
@@ -28,8 +28,8 @@ def sort_rows(given, search, feature, start, end):
 
 
 @inner_kernel
-def set_missing_apart(values, samples, x, start, last):
-    """Read the values of places start … last, missing ones swapped to the end; return the last."""
+def move_missing_to_end(values, samples, x, start, last):
+    """Read the values at start … last, moving missing ones to the end; return the last present."""
     p = start
     while p <= last:
         if np.isnan(values[samples[last]]):
@@ -44,23 +44,23 @@ def set_missing_apart(values, samples, x, start, last):
 
 
 @inner_kernel
-def shift_missing(search, start, end, n_missing):
-    """Move the missing values at the end before all others; each part keeps its order."""
+def move_missing_to_start(search, start, end, n_missing):
+    """Move the missing values from the end to the start; both parts keep their order."""
     middle = end - n_missing
-    exchange_parts(search.samples, start, middle, end)
-    exchange_parts(search.x, start, middle, end)
+    rotate(search.samples, start, middle, end)
+    rotate(search.x, start, middle, end)
 
 
 @inner_kernel
-def exchange_parts(array, start, middle, end):
-    """Put the entries from ``middle`` on before those from ``start`` on."""
-    turn(array, start, middle)
-    turn(array, middle, end)
-    turn(array, start, end)
+def rotate(array, start, middle, end):
+    """Move the entries middle … end − 1 before the entries start … middle − 1."""
+    reverse(array, start, middle)
+    reverse(array, middle, end)
+    reverse(array, start, end)
 
 
 @inner_kernel
-def turn(array, start, end):
+def reverse(array, start, end):
     """Reverse the entries start … end − 1."""
     for i in range((end - start) // 2):
         swap(array, start + i, end - 1 - i)
@@ -68,21 +68,21 @@ def turn(array, start, end):
 
 @inner_kernel
 def is_close(x, p):
-    """Return whether the value at a place is not told apart from the one before it."""
+    """Return whether the value at a position counts as equal to the one before it."""
     return np.float32(x[p]) <= np.float32(x[p - 1]) + CLOSE
 
 
 @inner_kernel
 def is_constant(x, start, stop, n_missing):
-    """Return whether sorted values, stop being the end of those present, allow no split."""
+    """Return whether sorted values allow no split; ``stop`` is the end of the present ones."""
     if stop == start:
         return True
     return n_missing == 0 and np.float32(x[stop - 1]) <= np.float32(x[start]) + CLOSE
 
 
 @inner_kernel
-def part_rows(given, search, split):
-    """Part a node's rows from both ends."""
+def partition_rows(given, search, split):
+    """Partition a node's rows by its split, from both ends."""
     values = given.values[given.columns[split["feature"]]]
     samples = search.samples
     start, end = split["start"], split["end"]

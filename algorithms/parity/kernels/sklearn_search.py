@@ -1,9 +1,9 @@
-"""Search a node for its best split, with scikit-learn's draws, order and ties.
+"""Search for the best split of a node, with scikit-learn's draws, order and ties.
 
-Features are drawn until enough were searched: a Fisher-Yates shuffle that goes on through the
-whole tree, in which constant features are set aside. Of splits with equal proxies the one met
-first wins: in the order of the draws, of missing values on the right before on the left, and of
-rising thresholds.
+Features are drawn until enough are searched, by a Fisher-Yates shuffle that continues through the
+whole tree; constant features are skipped. Of splits with equal proxies the first one is taken, in
+the order of the draws, then of missing values on the right before the left, then of ascending
+thresholds.
 """
 
 import numpy as np
@@ -15,12 +15,16 @@ from algorithms.parity.kernels.sklearn_criteria import (
     proxy,
     side_impurities,
 )
-from algorithms.parity.kernels.sklearn_random import draw_threshold, part_by, read_range
+from algorithms.parity.kernels.sklearn_random import (
+    draw_threshold,
+    partition_by_threshold,
+    read_range,
+)
 from algorithms.parity.kernels.sklearn_rows import (
     is_close,
     is_constant,
-    part_rows,
-    shift_missing,
+    move_missing_to_start,
+    partition_rows,
     sort_rows,
 )
 from algorithms.parity.kernels.sklearn_sums import move_to, start_sides
@@ -35,16 +39,16 @@ EPSILON = 2.0**-52
 
 @inner_kernel
 def search_features(given, rules, search, split):
-    """Draw features and search each; write the best split into the record.
+    """Draw features and search each; write the best split to the record.
 
-    ``entry`` is then the place of the split, or the node's end where there is none, and ``list``
-    the feature drawn last. ``features`` holds, in this order: constant ones that were drawn,
-    constant ones that were known, ones found constant here, ones not drawn yet, and, from ``f_i``
-    on, those searched.
+    On return ``entry`` is the position of the split, or the node's end if there is none, and
+    ``list`` is the feature drawn last. ``features`` has, in this order: constant features that were
+    drawn, known constant features, features found constant here, features not drawn yet, and, from
+    ``f_i`` on, the searched features.
 
     Parameters
     ----------
-    split : a record of `layout.SPLIT`, its rows, bounds and known constants set; written to
+    split : a record of `tree_arrays.SPLIT`, with rows, bounds and number of constants set; written
     """
     features, constants = search.features, search.constants
     start, end = split["start"], split["end"]
@@ -90,23 +94,23 @@ def search_features(given, rules, search, split):
 
 @inner_kernel
 def search_feature(given, rules, search, split, low, high, n_missing, best):
-    """Try the splits of a feature, all of them or one at random; return the best proxy.
+    """Score the splits of a feature, all of them or a random one; return the best proxy.
 
     Parameters
     ----------
-    split : as in `search_features`, the feature being ``list``
-    low, high : least and largest value, where the split is drawn; else rows are sorted
+    split : as in `search_features`; ``list`` is the feature
+    low, high : smallest and largest value for a random split; otherwise the rows are sorted
     """
     start, end = split["start"], split["end"]
-    for turn in range(2 if n_missing and not rules.at_random else 1):
-        to_left, drawn = turn, 0.0
+    for missing_pass in range(2 if n_missing and not rules.at_random else 1):
+        to_left, drawn = missing_pass, 0.0
         before, last = start, end - n_missing
         if rules.at_random:
             drawn, to_left = draw_threshold(search.state, low, high, n_missing)
-            last = part_by(search, start, end, drawn, to_left)
+            last = partition_by_threshold(search, start, end, drawn, to_left)
             before = last - 1
-        elif turn == 1:
-            shift_missing(search, start, end, n_missing)
+        elif missing_pass == 1:
+            move_missing_to_start(search, start, end, n_missing)
             before, last = start + n_missing, end
         best = try_places(
             given, rules, search, split, n_missing, to_left, before, last, drawn, best
@@ -116,12 +120,12 @@ def search_feature(given, rules, search, split, low, high, n_missing, best):
 
 @inner_kernel
 def try_places(given, rules, search, split, n_missing, to_left, before, last, drawn, best):
-    """Try the splits at places, missing values on one side; return the best proxy.
+    """Score the splits at some positions, missing values on one side; return the best proxy.
 
     Parameters
     ----------
-    before, last : the place before the first, and the last one
-    drawn : threshold, where it is drawn
+    before, last : position before the first, and the last position
+    drawn : threshold, if it is random
     """
     start, end, feature = split["start"], split["end"], split["list"]
     x = search.x
@@ -133,16 +137,16 @@ def try_places(given, rules, search, split, n_missing, to_left, before, last, dr
             place += 1
         if place == end:
             break
-        found = score(given, rules, search, split, feature, place)
-        if found > best:
-            best = found
+        candidate = score(given, rules, search, split, feature, place)
+        if candidate > best:
+            best = candidate
             split["feature"] = feature
             split["entry"] = place
             split["missing_left"] = to_left if n_missing else place - start > end - place
             if rules.at_random:
                 split["threshold"] = drawn
             elif place == end - n_missing and not to_left:
-                split["threshold"] = np.inf  # missing values alone on the right
+                split["threshold"] = np.inf  # only missing values on the right
             else:
                 split["threshold"] = x[place - 1] / 2.0 + x[place] / 2.0
     return best
@@ -150,7 +154,7 @@ def try_places(given, rules, search, split, n_missing, to_left, before, last, dr
 
 @inner_kernel
 def score(given, rules, search, split, feature, place):
-    """Return the proxy of the split at a place; −inf where rules forbid it."""
+    """Return the proxy of the split at a position; −inf if it is not allowed."""
     start, end = split["start"], split["end"]
     if place - start < rules.min_samples_leaf or end - place < rules.min_samples_leaf:
         return -np.inf
@@ -166,15 +170,15 @@ def score(given, rules, search, split, feature, place):
 
 @inner_kernel
 def complete_split(given, rules, search, split, h):
-    """Part the rows of a node by its best split, and write what the split brings.
+    """Partition the rows of a node by its best split; write impurities and improvement.
 
     Parameters
     ----------
     h : impurity of the node
     """
     start, end, place = split["start"], split["end"], split["entry"]
-    if not rules.at_random or split["list"] != split["feature"]:  # else they are parted already
-        part_rows(given, search, split)
+    if not rules.at_random or split["list"] != split["feature"]:  # otherwise already partitioned
+        partition_rows(given, search, split)
     start_sides(given, rules, search, start, end)
     move_to(given, rules, search, end, place)
     h_left, h_right = side_impurities(given, rules, search, start, place, end)

@@ -1,15 +1,15 @@
-"""Sort values together with rows, in the order in which scikit-learn leaves equal values.
+"""Sort of values together with rows, with scikit-learn's order of equal values.
 
-An introsort (Musser: Introspective sorting and selection algorithms, 1997): quicksort about the
-median of three, which parts an array into smaller, equal and larger values; heapsort where that
-goes too deep; insertion sort for short parts. It is not stable: where values are equal, the
-order of their rows, and with it the rounding of sums over them, is what these steps make it.
+An introsort (Musser: Introspective sorting and selection algorithms, 1997): quicksort with the
+median of three as pivot, which partitions into smaller, equal and larger values; heapsort if the
+recursion is too deep; insertion sort for short parts. It is not stable: the order of rows with
+equal values, and so the rounding of sums over them, depends on these steps.
 """
 
 from algorithms.runtime.array_moves import swap
 from algorithms.runtime.jit import inner_kernel, linked_kernel
 
-SHORT = 15  # entries up to which a part is sorted by insertion
+SHORT = 15  # maximum number of entries for insertion sort
 
 
 @linked_kernel
@@ -18,7 +18,7 @@ def sort_pairs(values, rows, start, end, pending):
 
     Parameters
     ----------
-    pending : int64 (PENDING, 3), scratch: parts that wait to be sorted
+    pending : int64 (PENDING, 3), scratch: parts to be sorted
     """
     if end - start < 1:
         return
@@ -29,7 +29,7 @@ def sort_pairs(values, rows, start, end, pending):
         first, last, depth = pending[waiting, 0], pending[waiting, 1], pending[waiting, 2]
         while last - first > SHORT and depth > 0:
             depth -= 1
-            smaller, first_larger = part_by_median(values, rows, first, last)
+            smaller, first_larger = partition_by_median(values, rows, first, last)
             pending[waiting, 0], pending[waiting, 1], pending[waiting, 2] = first, smaller, depth
             waiting += 1
             first = first_larger
@@ -58,15 +58,15 @@ def swap_pairs(values, rows, a, b):
 
 @inner_kernel
 def median_of_three(a, b, c):
-    """Return the middle one."""
+    """Return the median of three numbers."""
     if a < b:
         return b if b < c else max(a, c)
     return b if b >= c else min(a, c)
 
 
 @inner_kernel
-def part_by_median(values, rows, start, end):
-    """Part entries into smaller, equal and larger ones; return where the last two begin."""
+def partition_by_median(values, rows, start, end):
+    """Partition entries into smaller, equal and larger ones; return the start of the last two."""
     pivot = median_of_three(values[start], values[start + (end - start) // 2], values[end - 1])
     i = start
     equal = start
@@ -86,7 +86,7 @@ def part_by_median(values, rows, start, end):
 
 @inner_kernel
 def sort_by_insertion(values, rows, start, end):
-    """Sort a short part."""
+    """Sort a short part by insertion."""
     for i in range(start + 1, end):
         value, row = values[i], rows[i]
         j = i
@@ -100,7 +100,7 @@ def sort_by_insertion(values, rows, start, end):
 
 @inner_kernel
 def sort_by_heap(values, rows, start, end):
-    """Sort a part on which quicksort went too deep."""
+    """Sort a part by a heap."""
     n = end - start
     for root in range((n - 2) // 2, -1, -1):
         sift_down(values, rows, start, root, n)
@@ -111,7 +111,7 @@ def sort_by_heap(values, rows, start, end):
 
 @inner_kernel
 def sift_down(values, rows, start, root, end):
-    """Let an entry of a heap sink until none below it is larger."""
+    """Move an entry of a heap down until none below it is larger."""
     while True:
         left = 2 * root + 1
         largest = root

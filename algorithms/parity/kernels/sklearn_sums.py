@@ -1,9 +1,9 @@
-"""The sums of a node and of the two sides of a split, added in scikit-learn's order.
+"""Sums of a node and of both sides of a split, with scikit-learn's order of summation.
 
-The left side's sums move with the place of the split: rows between the old place and the new one
-are added, or, where fewer rows lie to the right, all are taken as left and those at the right are
-subtracted from the end. The right side is the difference. So a sum is rounded as the library
-rounds it.
+The left sums are updated from one split position to the next: the rows in between are added. If
+fewer rows are to the right of the new position, the left sums are set to those of the node, and the
+rows on the right are subtracted, from the last one on. The right sums are the difference. So all
+sums are rounded as in scikit-learn.
 """
 
 from algorithms.parity.kernels.sklearn_arrays import LEFT, POSITION, RIGHT, SQUARES, WHOLE
@@ -14,7 +14,7 @@ from algorithms.trees.kernels.tree_arrays import ABSOLUTE_ERROR
 
 @inner_kernel
 def sum_node(given, rules, search, start, end):
-    """Add up the rows of a node."""
+    """Write the sums of the rows of a node."""
     whole = search.sums[WHOLE]
     whole[:] = 0.0
     weight = 0.0
@@ -34,8 +34,8 @@ def sum_node(given, rules, search, start, end):
 
 @inner_kernel
 def start_sides(given, rules, search, start, end):
-    """Put all rows of a node, in their present order, on the right side."""
-    put_all(search.sums, search.weights, RIGHT, LEFT)
+    """Assign all rows of a node, in their current order, to the right side."""
+    assign_all(search.sums, search.weights, RIGHT, LEFT)
     search.state[POSITION] = start
     if rules.criterion == ABSOLUTE_ERROR:
         measure_deviations(
@@ -45,8 +45,8 @@ def start_sides(given, rules, search, start, end):
 
 
 @inner_kernel
-def put_all(sums, weights, side, other):
-    """Give all sums to one side."""
+def assign_all(sums, weights, side, other):
+    """Assign the sums of the node to one side, and 0 to the other."""
     for k in range(sums.shape[1]):
         sums[side, k] = sums[WHOLE, k]
         sums[other, k] = 0.0
@@ -56,12 +56,12 @@ def put_all(sums, weights, side, other):
 
 @inner_kernel
 def move_to(given, rules, search, end, place):
-    """Let the left side reach up to a place; absolute errors are always added forward."""
+    """Update the sums for a split at a position; with absolute errors only by adding rows."""
     at = search.state[POSITION]
     sums, weights = search.sums, search.weights
     forward = rules.criterion == ABSOLUTE_ERROR or place - at <= end - place
     if not forward:
-        put_all(sums, weights, LEFT, RIGHT)
+        assign_all(sums, weights, LEFT, RIGHT)
     for i in range(place - at if forward else end - place):
         row = search.samples[at + i if forward else end - 1 - i]
         w = given.weight[row] if forward else -given.weight[row]

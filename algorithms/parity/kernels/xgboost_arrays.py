@@ -1,29 +1,29 @@
-"""The records and arrays of the kernels that grow XGBoost's own trees.
+"""Records and arrays for the growth of XGBoost's trees.
 
-XGBoost sums derivatives in float64 and compares gains in float32; its parameters are float32. So
-the types here are part of the rules: another one would round otherwise.
+XGBoost sums gradients and hessians in float64, compares gains in float32, and stores parameters as
+float32. With other dtypes than these, results would be rounded differently.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-LEAST_GAIN = np.float32(1e-6)  # a split that brings no more than this is none
-LARGEST = np.finfo(np.float32).max  # the bound of a weight that is not bounded
+LEAST_GAIN = np.float32(1e-6)  # a split needs a larger gain
+LARGEST = np.finfo(np.float32).max  # bound of an unbounded weight
 
 STATS = np.dtype(
     [
         ("g", np.float64),  # G, the sum of the gradients
         ("h", np.float64),  # H, the sum of the hessians
         ("weight", np.float32),  # w*, within the bounds of the parent
-        ("gain", np.float32),  # of staying a leaf: G² / (H + λ)
-        ("lower", np.float32),  # bounds of the weights of its sides
+        ("gain", np.float32),  # as a leaf: G² / (H + λ)
+        ("lower", np.float32),  # bounds of the weights of its children
         ("upper", np.float32),
     ]
 )
 SPLIT = np.dtype(
     [
-        ("gain", np.float32),  # that of both sides less that of the node
+        ("gain", np.float32),  # of both children minus that of the node
         ("threshold", np.float32),  # x < threshold goes left
         ("feature", np.int32),
         ("missing_left", np.uint8),
@@ -42,20 +42,20 @@ class Rules(NamedTuple):
     reg_alpha: np.float32  # α
     min_child_weight: np.float32
     max_delta_step: np.float32
-    monotone: np.ndarray  # int32 (n_features,): −1, 0 or 1; (0,) where no feature is bound
+    monotone: np.ndarray  # int32 (n_features,): −1, 0 or 1; (0,) without constraints
 
 
 class Columns(NamedTuple):
-    """The present values of every feature, ascending, as the exact method scans them."""
+    """Present values of each feature, ascending, for the exact method."""
 
-    start: np.ndarray  # int64 (n_features + 1,): where each feature begins
+    start: np.ndarray  # int64 (n_features + 1,): first entry of each feature
     values: np.ndarray  # float32 (n_present,)
     rows: np.ndarray  # int32 (n_present,)
     forward: np.ndarray  # bool (n_features,): whether missing values are tried on the right
 
 
 class Cuts(NamedTuple):
-    """Where the bins of the histogram method end."""
+    """Bins of the histogram method."""
 
     start: np.ndarray  # int64 (n_features + 1,)
     values: np.ndarray  # float32 (n_bins,): a bin holds x < value

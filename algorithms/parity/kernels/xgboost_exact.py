@@ -1,15 +1,15 @@
-"""Search all nodes of a level at every distinct value, in XGBoost's order.
+"""Split search over every distinct value, for all nodes of a level, in XGBoost's order.
 
-A feature's present values are walked upwards with missing ones on the right, where there are any,
-and then downwards with them on the left. Each node keeps the sums of its rows met so far; between
-two distinct values of its own it has a candidate. So a sum is rounded as XGBoost rounds it, and of
-splits that gain the same the one met first is kept.
+A feature's present values are scanned upwards with missing values on the right, if there are any,
+and then downwards with missing values on the left. For each node, the sums of its scanned rows are
+updated, and the threshold between two distinct values of the node is scored. So sums are rounded as
+in XGBoost, and of equal gains the first split is kept.
 """
 
 import numpy as np
 
 from algorithms.parity.kernels.xgboost_arrays import LEAST_GAIN
-from algorithms.parity.kernels.xgboost_gain import gain_of_sides, offer
+from algorithms.parity.kernels.xgboost_gain import gain_of_sides, update_best_split
 from algorithms.runtime.jit import inner_kernel, kernel
 
 HALF = np.float32(0.5)
@@ -21,15 +21,15 @@ def scan_columns(columns, slots, g, h, rules, nodes, sums, last, splits):
 
     Parameters
     ----------
-    columns : xgboost_layout.Columns
+    columns : xgboost_arrays.Columns
     slots : (n_rows,) int32
-        The open node of each row; −1 where its node is a leaf for good.
+        Index of each row's open node; −1 if the row is in a final leaf.
     g, h : (n_rows,) float32
-    rules : xgboost_layout.Rules
+    rules : xgboost_arrays.Rules
     nodes : (n_open,) STATS
     sums : (n_open, 2) float64, scratch space
     last : (n_open,) float32, zeros
-        The value met last. It goes on from feature to feature, as in XGBoost.
+        Value scanned last. It is not reset between features, as in XGBoost.
     splits : (n_open,) SPLIT, zeros; written to
     """
     for feature in range(len(columns.forward)):
@@ -40,7 +40,7 @@ def scan_columns(columns, slots, g, h, rules, nodes, sums, last, splits):
 
 @inner_kernel
 def scan(columns, feature, step, slots, g, h, rules, nodes, sums, last, splits):
-    """Walk one feature upwards or downwards."""
+    """Scan one feature upwards or downwards."""
     for slot in range(len(nodes)):
         sums[slot, 0] = 0.0
         sums[slot, 1] = 0.0
@@ -66,9 +66,9 @@ def scan(columns, feature, step, slots, g, h, rules, nodes, sums, last, splits):
 
 
 @inner_kernel
-def try_split(rules, node, walked, feature, step, threshold, split):
-    """Offer the split between the rows walked past and all others of a node."""
-    g, h = walked[0], walked[1]
+def try_split(rules, node, scanned, feature, step, threshold, split):
+    """Score the split between the scanned rows of a node and its other rows."""
+    g, h = scanned[0], scanned[1]
     other_g, other_h = node["g"] - g, node["h"] - h
     if h < rules.min_child_weight or other_h < rules.min_child_weight:
         return
@@ -76,4 +76,4 @@ def try_split(rules, node, walked, feature, step, threshold, split):
         gain = gain_of_sides(rules, node, feature, g, h, other_g, other_h)
     else:
         gain = gain_of_sides(rules, node, feature, other_g, other_h, g, h)
-    offer(split, gain - node["gain"], feature, threshold, step < 0)
+    update_best_split(split, gain - node["gain"], feature, threshold, step < 0)

@@ -1,11 +1,11 @@
-"""The weight of a leaf and the gain of a split, each operation as XGBoost rounds it.
+"""Weight of a leaf and gain of a split, with XGBoost's order of operations and dtypes.
 
-With G, H the sums of a node, λ, α the prices of squares and of absolute values, and T the
-soft threshold T(G) = sign(G) max(|G| − α, 0):
+With G, H the sums of a node, λ = reg_lambda, α = reg_alpha, and the soft threshold
+T(G) = sign(G) max(|G| − α, 0):
 
     w* = −T(G) / (H + λ)                   float64, then float32
     gain = T(G)² / (H + λ)                 numerator and denominator float64, quotient float32
-    gain = −(2 G w + (H + λ) w²)           float32, where steps or weights are bounded
+    gain = −(2 G w + (H + λ) w²)           float32, if steps or weights are bounded
     gain of a split = (gain_L + gain_R) − gain of the node                         float32
 """
 
@@ -32,7 +32,7 @@ def soft_threshold(g, alpha):
 
 @inner_kernel
 def weight_of(rules, g, h, lower, upper):
-    """Return w*, float32; a node that weighs less than a child must has none."""
+    """Return w*, float32; 0 if H is below ``min_child_weight``."""
     w = 0.0
     if not (h < rules.min_child_weight or h <= 0.0):
         w = -soft_threshold(g, rules.reg_alpha) / (h + rules.reg_lambda)
@@ -49,7 +49,7 @@ def weight_of(rules, g, h, lower, upper):
 
 @inner_kernel
 def gain_of(rules, g, h, w):
-    """Return what a leaf of weight w brings, float32."""
+    """Return the gain of a leaf of weight w, float32."""
     if h <= 0.0:
         return NOTHING
     if rules.max_delta_step == NOTHING and not len(rules.monotone):
@@ -60,7 +60,7 @@ def gain_of(rules, g, h, w):
 
 @inner_kernel
 def gain_of_sides(rules, node, feature, left_g, left_h, right_g, right_h):
-    """Return what the two sides of a split bring together; −∞ where it breaks an order."""
+    """Return the sum of the children's gains; −∞ if a monotone constraint is violated."""
     w_left = weight_of(rules, left_g, left_h, node["lower"], node["upper"])
     w_right = weight_of(rules, right_g, right_h, node["lower"], node["upper"])
     gain = gain_of(rules, left_g, left_h, w_left) + gain_of(rules, right_g, right_h, w_right)
@@ -72,11 +72,11 @@ def gain_of_sides(rules, node, feature, left_g, left_h, right_g, right_h):
 
 
 @inner_kernel
-def offer(split, gain, feature, threshold, missing_left):
-    """Take a split where it is better than the best so far; return whether it was taken.
+def update_best_split(split, gain, feature, threshold, missing_left):
+    """Store a split if it is better than the best one so far; return whether it is stored.
 
-    Features come in ascending order, so a tie leaves the lower one; an infinite gain is never
-    taken, nor one that is not a number.
+    Features are scanned in ascending order, so of equal gains the lowest feature is kept. A split
+    with an infinite gain or NaN is never stored.
     """
     if math.isinf(gain) or not gain > split["gain"]:
         return False
@@ -88,13 +88,13 @@ def offer(split, gain, feature, threshold, missing_left):
 
 
 @kernel
-def weigh(rules, stats):
-    """Write the weight and the gain of nodes, given their sums and the bounds of their parents.
+def compute_weights(rules, stats):
+    """Write the weights and gains of nodes, given their sums and the bounds of their parents.
 
     Parameters
     ----------
-    rules : xgboost_layout.Rules
-    stats : (n,) STATS, its sums and bounds set
+    rules : xgboost_arrays.Rules
+    stats : (n,) STATS, with sums and bounds set
     """
     for i in range(len(stats)):
         node = stats[i]

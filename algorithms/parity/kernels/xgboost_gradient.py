@@ -1,4 +1,4 @@
-"""First and second derivatives of the losses, each operation as XGBoost rounds it: float32.
+"""Gradients and hessians of the losses, rounded to float32 as in XGBoost.
 
 With F a row's raw score, y its target, p = 1 / (1 + e^−F), ρ the variance power, δ the slope and
 s = √(1 + z²/δ²):
@@ -10,10 +10,10 @@ s = √(1 + z²/δ²):
     TWEEDIE       g = −y e^(1−ρ)F + e^(2−ρ)F              h = −y (1−ρ) e^(1−ρ)F + (2−ρ) e^(2−ρ)F
     PSEUDO_HUBER  g = z / s, z = F − y                    h = δ² / ((δ² + z²) s)
     ABSOLUTE      g = sign(F − y)                         h = 1
-    QUANTILE      g = 1 − a where F ≥ y, else −a          h = 1
+    QUANTILE      g = 1 − a if F ≥ y, else −a             h = 1
     softmax       g_k = p_k − [y = k]                     h_k = 2 p_k (1 − p_k)
 
-Both are multiplied by the row's weight; `exp` is the C library's of float32.
+Both are multiplied by the row's weight; `exp` is the C library's float32 function.
 """
 
 import math
@@ -26,8 +26,8 @@ SQUARED, LOGISTIC, POISSON, GAMMA, TWEEDIE, PSEUDO_HUBER, ABSOLUTE, QUANTILE = r
 IDENTITY, LOG, EXP, LOGIT, SIGMOID = range(5)
 NO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 LEAST_H = np.float32(1e-16)
-LARGEST_EXPONENT = np.float32(88.7)  # e to it is finite in float32
-FIRST_MAXIMUM = np.finfo(np.float32).tiny  # the running maximum of XGBoost's softmax starts there
+LARGEST_EXPONENT = np.float32(88.7)  # its exponential is finite in float32
+FIRST_MAXIMUM = np.finfo(np.float32).tiny  # initial value of the maximum in XGBoost's softmax
 
 
 @inner_kernel
@@ -37,8 +37,8 @@ def probability(score):
 
 
 @inner_kernel
-def slopes(kind, a, score, y):
-    """Return g and h of a row, without its weight."""
+def row_derivatives(kind, a, score, y):
+    """Return g and h of a row, without the factor of its weight."""
     g, h = score - y, ONE
     if kind == LOGISTIC:
         p = probability(score)
@@ -64,24 +64,24 @@ def slopes(kind, a, score, y):
 
 @kernel
 def differentiate(kind, a, score, y, weight, g, h):
-    """Write the derivatives of a loss with one score a row.
+    """Write g and h of a loss with one score per row.
 
     Parameters
     ----------
-    kind : of the loss
-    a : float32, its constant
+    kind : the loss
+    a : float32, constant of the loss
     score, y, weight : (n,) float32
     g, h : (n,) float32, written
     """
     for i in range(len(y)):
-        first, second = slopes(kind, a, score[i], y[i])
+        first, second = row_derivatives(kind, a, score[i], y[i])
         g[i] = first * weight[i]
         h[i] = second * weight[i]
 
 
 @kernel
 def differentiate_classes(score, y, weight, g, h):
-    """Write the derivatives of softmax.
+    """Write g and h of the softmax loss.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def differentiate_classes(score, y, weight, g, h):
 
 @kernel
 def transform(kind, values):
-    """Replace float32 values by a function of them: a link of a loss, or its inverse."""
+    """Apply a link function, or its inverse, to float32 values in place."""
     for i in range(len(values)):
         x = values[i]
         if kind == LOG:

@@ -1,22 +1,22 @@
-"""Histograms of a node and the search over their bins, in XGBoost's order.
+"""Histograms of a node, and the split search over their bins, in XGBoost's order.
 
-Bins are walked upwards with missing values on the right. Where the sums of a feature are not
-those of the node, to the bit, they are walked downwards too, with missing values on the left;
-rounding alone can cause that.
+Bins are scanned upwards with missing values on the right. If the sums over a feature's bins are not
+bitwise those of the node, bins are also scanned downwards, with missing values on the left. Mere
+rounding errors can cause this.
 """
 
-from algorithms.parity.kernels.xgboost_gain import gain_of_sides, offer
+from algorithms.parity.kernels.xgboost_gain import gain_of_sides, update_best_split
 from algorithms.runtime.jit import inner_kernel, kernel
 
 
 @kernel
 def add_rows(bins, rows, g, h, histogram):
-    """Add the derivatives of a node's rows, in their order.
+    """Add the gradients and hessians of a node's rows to its histogram, in row order.
 
     Parameters
     ----------
     bins : (n_rows, n_features) int32
-        Number of each value's bin among the bins of all features; −1 where missing.
+        Bin of each value, numbered over all features; −1 if missing.
     rows : (n,) int64
     g, h : (n_rows,) float32
     histogram : (n_bins, 2) float64, added to
@@ -37,8 +37,8 @@ def scan_bins(histogram, cuts, rules, nodes, splits):
     Parameters
     ----------
     histogram : (n_bins, 2) float64
-    cuts : xgboost_layout.Cuts
-    rules : xgboost_layout.Rules
+    cuts : xgboost_arrays.Cuts
+    rules : xgboost_arrays.Rules
     nodes : (1,) STATS
     splits : (1,) SPLIT, zeros; written to
     """
@@ -53,7 +53,7 @@ def scan_bins(histogram, cuts, rules, nodes, splits):
 
 @inner_kernel
 def scan(histogram, cuts, rules, feature, step, node, split):
-    """Walk one feature's bins upwards or downwards; return its sums."""
+    """Scan one feature's bins upwards or downwards; return their sums."""
     start, end = cuts.start[feature], cuts.start[feature + 1]
     g, h = 0.0, 0.0
     for k in range(end - start):
@@ -76,9 +76,9 @@ def scan(histogram, cuts, rules, feature, step, node, split):
 def try_split(
     rules, node, split, feature, threshold, missing_left, left_g, left_h, right_g, right_h
 ):
-    """Offer a split, and write the sums of its sides where it is taken."""
+    """Score a split; if it is the best one so far, store it with the sums of its children."""
     gain = gain_of_sides(rules, node, feature, left_g, left_h, right_g, right_h) - node["gain"]
-    if offer(split, gain, feature, threshold, missing_left):
+    if update_best_split(split, gain, feature, threshold, missing_left):
         split["left_g"] = left_g
         split["left_h"] = left_h
         split["right_g"] = right_g

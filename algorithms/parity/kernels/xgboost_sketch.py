@@ -1,32 +1,32 @@
-"""Summaries of weighted values, merged and pruned as XGBoost's quantile sketch does in float32.
+"""Summaries of weighted values, merged and pruned in float32 as in XGBoost's quantile sketch.
 
 An entry of a summary is a value with bounds of its rank: the weight of all smaller values is at
-least r⁻ and that of all values up to it at most r⁺; w is at least what the value itself weighs.
+least r⁻, that of all values up to this one is at most r⁺, and w is a lower bound of its own weight.
 """
 
 import numpy as np
 
 from algorithms.runtime.jit import inner_kernel, kernel
 
-LOWEST, HIGHEST, WEIGHT, VALUE = range(4)  # r⁻, r⁺, w and the value: places of an entry
+LOWEST, HIGHEST, WEIGHT, VALUE = range(4)  # fields of an entry: r⁻, r⁺, w and the value
 ENTRY = 4
 NOTHING, TWO = np.float32(0.0), np.float32(2.0)
 
 
 @kernel
 def fill_queue(values, weights, place, queue, queue_weights):
-    """Queue values until there is no room; neighbours that are equal are one.
+    """Add values to the queue until it is full; adjacent equal values share an entry.
 
     Parameters
     ----------
     values, weights : (n,) float32
     place : int
-        Of the value to be queued first.
+        Index of the first value.
     queue, queue_weights : (room,) float32, written
 
     Returns
     -------
-    place of the value that had no room (n where all had), and the number queued
+    index of the first value that is not in the queue (n if all are), and number of entries
     """
     n = 0
     for i in range(place, len(values)):
@@ -46,13 +46,13 @@ def fill_queue(values, weights, place, queue, queue_weights):
 
 @kernel
 def summarise(values, order, weights, out):
-    """Make a summary of sorted values; return its size.
+    """Write the summary of sorted values; return its size.
 
     Parameters
     ----------
     values : (n,) float32, ascending
     order : (n,) int32
-        Where the weight of each stands.
+        Index of each value's weight.
     weights : (n,) float32
     out : (n, ENTRY) float32, written
     """
@@ -81,19 +81,19 @@ def write(out, at, lowest, highest, weight, value):
 
 @inner_kernel
 def above(entries, i):
-    """Return the least rank of what is larger than an entry."""
+    """Return r⁻ + w of an entry, the minimum rank of larger values."""
     return entries[i, LOWEST] + entries[i, WEIGHT]
 
 
 @inner_kernel
 def below(entries, i):
-    """Return the highest rank of what is smaller than an entry."""
+    """Return r⁺ − w of an entry, the maximum rank of smaller values."""
     return entries[i, HIGHEST] - entries[i, WEIGHT]
 
 
 @kernel
 def prune(entries, most, out):
-    """Pick entries of evenly spaced ranks, both ends with them; return how many.
+    """Pick entries at evenly spaced ranks, including both ends; return their number.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def prune(entries, most, out):
     take(entries, 0, out, 0)
     size, last, i = 1, 0, 1
     for k in range(1, parts):
-        twice = TWO * ((np.float32(k) * span) / np.float32(parts) + begin)  # the rank sought, × 2
+        twice = TWO * ((np.float32(k) * span) / np.float32(parts) + begin)  # twice the wanted rank
         while i < n - 1 and twice >= entries[i + 1, HIGHEST] + entries[i + 1, LOWEST]:
             i += 1
         if i == n - 1:
@@ -132,7 +132,7 @@ def take(entries, i, out, at):
 
 @kernel
 def combine(first, second, out):
-    """Merge two summaries; return the size of what they make.
+    """Merge two summaries; return the size of the result.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def combine(first, second, out):
     """
     n_a, n_b = len(first), len(second)
     a, b, size = 0, 0, 0
-    a_above, b_above = NOTHING, NOTHING  # the least ranks that past entries of the other give
+    a_above, b_above = NOTHING, NOTHING  # minimum ranks after the merged entries
     while a < n_a or b < n_b:
         from_a = b == n_b or (a < n_a and first[a, VALUE] <= second[b, VALUE])
         from_b = a == n_a or (b < n_b and second[b, VALUE] <= first[a, VALUE])
@@ -162,21 +162,21 @@ def combine(first, second, out):
             b_above = above(second, b)
             b += 1
         size += 1
-    mend(out, size)
+    make_ranks_ascend(out, size)
     return size
 
 
 @inner_kernel
 def take_between(entries, i, least, most, out, at):
-    """Copy an entry, its ranks widened by those of the other summary around it."""
+    """Copy an entry, with the bounds of its rank in the other summary added to its own."""
     take(entries, i, out, at)
     out[at, LOWEST] += least
     out[at, HIGHEST] += most
 
 
 @inner_kernel
-def mend(entries, n):
-    """Let ranks rise where rounding made them fall."""
+def make_ranks_ascend(entries, n):
+    """Make ranks non-decreasing where rounding errors made them decrease."""
     lowest, highest = NOTHING, NOTHING
     for i in range(n):
         entries[i, LOWEST] = max(entries[i, LOWEST], lowest)

@@ -1,16 +1,16 @@
-"""Sort values and their rows as GNU's ``std::sort`` does.
+"""Sort of values and their rows with the steps of GNU's ``std::sort``.
 
-That sort is not stable: which of two rows with equal values comes first follows from its steps,
-and in that order the exact method adds their derivatives. An introsort: partitions about the
-median of the second, the middle and the last entry, down to parts of 16; a heapsort of parts
-that went too deep; one insertion sort of all at the end.
+This sort is not stable: the order of rows with equal values depends on its steps, and the exact
+method sums gradients and hessians in this order. It is an introsort: the pivot is the median of the
+second, the middle and the last entry; parts of up to 16 entries are not partitioned further; parts
+at the maximum depth are sorted by heapsort; a final insertion sort covers all entries.
 """
 
 from algorithms.runtime.array_moves import swap
 from algorithms.runtime.jit import inner_kernel, kernel
 
 SHORT = 16
-PENDING = 128  # parts that wait: twice the binary digits of the length
+PENDING = 128  # maximum number of parts to be sorted: twice the number of bits of a length
 
 
 @kernel
@@ -20,7 +20,7 @@ def sort_columns(start, values, rows, pending):
     Parameters
     ----------
     start : (n_columns + 1,) int64
-        Where each column begins.
+        First entry of each column.
     values : (n_entries,) float32, no NaN; sorted in place
     rows : (n_entries,) int32
         Moved with the values.
@@ -45,7 +45,7 @@ def sort_like_gnu(values, rows, start, end, pending):
         first, last, depth = pending[waiting, 0], pending[waiting, 1], pending[waiting, 2]
         while last - first > SHORT and depth > 0:
             depth -= 1
-            cut = part(values, rows, first, last)
+            cut = partition(values, rows, first, last)
             pending[waiting, 0], pending[waiting, 1], pending[waiting, 2] = first, cut, depth
             waiting += 1
             first = cut
@@ -55,8 +55,8 @@ def sort_like_gnu(values, rows, start, end, pending):
 
 
 @inner_kernel
-def part(values, rows, first, last):
-    """Part entries about a pivot; return where the second part begins."""
+def partition(values, rows, first, last):
+    """Partition entries by a pivot; return the start of the second part."""
     pivot_to_first(values, rows, first, first + 1, first + (last - first) // 2, last - 1)
     pivot = values[first]
     i, j = first + 1, last
@@ -77,7 +77,7 @@ def pivot_to_first(values, rows, first, a, b, c):
     """Exchange the first entry with the median of three."""
     x, y, z = values[a], values[b], values[c]
     low, high = (a, b) if x < y else (b, a)
-    median = low  # where two are equal, the first that this says
+    median = low  # if two are equal, the first one found here
     if values[high] < z:
         median = high
     elif values[low] < z:
@@ -94,7 +94,7 @@ def swap_pairs(values, rows, a, b):
 
 @inner_kernel
 def insert_all(values, rows, start, end):
-    """Sort entries none of which is far from its place."""
+    """Sort all entries by insertion; each is close to its final position."""
     for i in range(start + 1, end):
         value, row = values[i], rows[i]
         j = i
@@ -111,18 +111,18 @@ def sort_by_heap(values, rows, first, last):
     """Sort a part by a heap."""
     n = last - first
     for step in range(n // 2 + n - 1):
-        top = max(n // 2 - 1 - step, 0)  # first every inner entry, from the last one
+        top = max(n // 2 - 1 - step, 0)  # first all inner entries, from the last one on
         n_left = min(n // 2 + n - 1 - step, n)
         at = first + (top if n_left == n else n_left)
         value, row = values[at], rows[at]
-        if n_left < n:  # then the largest goes behind the heap
+        if n_left < n:  # then the largest entry moves behind the heap
             values[at], rows[at] = values[first], rows[first]
         fill_hole(values, rows, first, top, n_left, value, row)
 
 
 @inner_kernel
 def fill_hole(values, rows, first, top, n, value, row):
-    """Move a hole of a heap of n entries to the bottom, then let an entry rise from there."""
+    """Move a hole of a heap of n entries to the bottom, then move an entry up from there."""
     hole = top
     child = 2 * hole + 2
     while child < n:

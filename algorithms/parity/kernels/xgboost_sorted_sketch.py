@@ -1,6 +1,6 @@
-"""Summaries of sorted values, picked and pruned as XGBoost does for every tree of ``approx``.
+"""Summaries of sorted values, built and pruned as in XGBoost for each tree of ``approx``.
 
-Ranks are added in float64 while the values are walked, and kept in float32.
+Ranks are summed in float64 and stored as float32.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ LEAST_SPAN = np.float32(1e-3)
 
 @kernel
 def summarise_sorted(values, rows, weights, most, out):
-    """Pick values of evenly spaced ranks, and the last one; return how many.
+    """Pick values at evenly spaced ranks, and the last one; return their number.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def summarise_sorted(values, rows, weights, most, out):
 
 @inner_kernel
 def add(out, size, rank, weight, value):
-    """Add an entry where it is larger than the last one; return the size."""
+    """Append an entry if its value is larger than the last one; return the size."""
     if size > 0 and not value > out[size - 1, VALUE]:
         return size
     write(out, size, np.float32(rank), np.float32(rank + weight), np.float32(weight), value)
@@ -60,13 +60,13 @@ def add(out, size, rank, weight, value):
 
 @inner_kernel
 def is_heavy(entries, i, chunk):
-    """Return whether an entry weighs more than a chunk."""
+    """Return whether an entry has more weight than a chunk."""
     return above(entries, i) > below(entries, i) + chunk
 
 
 @kernel
 def prune_between(entries, most, out):
-    """Pick all heavy entries, and of the others between them those of evenly spaced ranks.
+    """Pick all heavy entries, and between them others at evenly spaced ranks.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def prune_between(entries, most, out):
 
     Returns
     -------
-    how many were picked
+    number of picked entries
     """
     end = len(entries) - 1
     begin = entries[0, HIGHEST]
@@ -117,7 +117,7 @@ def prune_between(entries, most, out):
 
 @inner_kernel
 def count_parts(entries, chunk, parts):
-    """Return how many entries may be light, and the weight of all that are."""
+    """Return the maximum number of light entries, and the weight of all light entries."""
     end = len(entries) - 1
     light, before = np.float32(0.0), 0
     for i in range(1, end):

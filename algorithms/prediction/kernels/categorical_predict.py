@@ -18,15 +18,17 @@ SET = np.dtype(  # category set of a step, as a bit set of 32-bit words
 @inner_kernel
 def next_by_set(steps, sets, bits, X, row, at):
     """Return the next step of a row."""
-    asked, step = sets[at], steps[at]
+    category_set, step = sets[at], steps[at]
     x = X[row, np.uint64(step["feature"] & FEATURE)]
-    if asked["words"] < 0 or np.isnan(x):
+    if category_set["words"] < 0 or np.isnan(x):
         return next_step(steps, X, row, at, True)
     is_member = np.int32(0)
-    if 0.0 <= x < 32.0 * asked["words"]:
+    if 0.0 <= x < 32.0 * category_set["words"]:
         code = np.int64(x)
-        is_member = np.int32((bits[asked["first"] + (code >> 5)] >> np.uint32(code & 31)) & 1)
-    return np.uint64(step["left"]) + np.uint64(is_member != asked["to_left"])
+        is_member = np.int32(
+            (bits[category_set["first"] + (code >> 5)] >> np.uint32(code & 31)) & 1
+        )
+    return np.uint64(step["left"]) + np.uint64(is_member != category_set["to_left"])
 
 
 @kernel

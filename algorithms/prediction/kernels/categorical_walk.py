@@ -26,16 +26,16 @@ BEYOND = np.int64(1 << 32)
 
 
 @kernel
-def add_odd_trees(
+def add_categorical_trees(
     nodes,
     roots,
     paths,
     values,
     output,
-    questions,
+    splits,
     begins,
     ends,
-    asked,
+    used_columns,
     coded,
     bits,
     X,
@@ -49,12 +49,12 @@ def add_odd_trees(
 
     Parameters
     ----------
-    nodes, roots, paths, values, output, at, out : as in `numeric_walk.add_plain_trees`, except
+    nodes, roots, paths, values, output, at, out : as in `numeric_walk.add_numeric_trees`, except
         that the feature of a node is the position in ``block`` of the column's first row
-    questions : (n_questions,) walk.STEP, the splits, whose features are such positions
+    splits : (n_splits,) walk.STEP, the splits, whose features are such positions
         For categorical splits ``threshold`` is the first word and ``words`` the number of words.
     begins, ends : (n_trees,) int64, range of the splits of each tree
-    asked : int64, used columns of X, in the order of the block
+    used_columns : int64, used columns of X, in the order of the block
     coded : int64, positions of the columns with categorical splits
     bits : uint64
     X : (n_rows, n_features) float32 or float64, C-contiguous
@@ -62,16 +62,16 @@ def add_odd_trees(
     block : float64, scratch space: BLOCK rows of these columns and of one tree's results
     codes : int64, scratch space: BLOCK rows of these columns
     """
-    answers = block.view(np.int64)
+    results = block.view(np.int64)
     for start in range(0, len(out), BLOCK):
         n = min(BLOCK, len(out) - start)
-        lay_out(X, asked, block, start, n)
+        lay_out(X, used_columns, block, start, n)
         for j in coded:
             encode(reading, block, codes, j * BLOCK, n)
         for t in range(len(roots)):
-            to = len(asked) * BLOCK
+            to = len(used_columns) * BLOCK
             for k in range(begins[t], ends[t]):
-                answer(questions[k], bits, reading, block, answers, codes, to, n)
+                evaluate_split(splits[k], bits, reading, block, results, codes, to, n)
                 to += BLOCK
             for i in range(0, n, EIGHT):
                 descend(nodes, block, i, 1, eight_of(roots[t]), paths[t], True, at, i)
@@ -79,11 +79,11 @@ def add_odd_trees(
 
 
 @inner_kernel
-def lay_out(X, asked, block, start, n):
+def lay_out(X, used_columns, block, start, n):
     """Write n rows of the used columns in column-major order."""
-    for j in range(len(asked)):
+    for j in range(len(used_columns)):
         for i in range(n):
-            block[j * BLOCK + i] = X[start + i, asked[j]]
+            block[j * BLOCK + i] = X[start + i, used_columns[j]]
 
 
 @inner_kernel
@@ -99,19 +99,19 @@ def encode(reading, block, codes, first, n):
 
 
 @inner_kernel
-def answer(question, bits, reading, block, answers, codes, to, n):
+def evaluate_split(split, bits, reading, block, results, codes, to, n):
     """Write for n rows of a block whether a split sends them right."""
-    own = np.uint64(question["feature"])
-    if question["kind"] & IS_SET:
-        first = np.uint64(question["threshold"])
-        beyond = WORD * (question["words"] + 1)
+    column = np.uint64(split["feature"])
+    if split["kind"] & IS_SET:
+        first = np.uint64(split["threshold"])
+        beyond = WORD * (split["words"] + 1)
         for i in range(np.uint64(n)):
-            code = np.uint64(min(codes[own + i], beyond))
+            code = np.uint64(min(codes[column + i], beyond))
             word = bits[first + (code >> np.uint64(6))]
-            found = np.int64((word >> (code & np.uint64(63))) & np.uint64(1))
-            answers[np.uint64(to) + i] = found << RIGHT
+            bit = np.int64((word >> (code & np.uint64(63))) & np.uint64(1))
+            results[np.uint64(to) + i] = bit << RIGHT
         return
     for i in range(np.uint64(n)):
         block[np.uint64(to) + i] = (
-            0.0 if goes_left(question, block[own + i], bits, reading) else 1.0
+            0.0 if goes_left(split, block[column + i], bits, reading) else 1.0
         )

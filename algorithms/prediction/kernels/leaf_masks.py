@@ -29,7 +29,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 MOST_LEAVES = 64  # leaves per tree
 OF_MISSING, OF_ZERO, FIRST_CODE = np.int64(0), np.int64(1), np.int64(2)  # entries of a table
 EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
-NUMBER = np.dtype(
+NUMERIC_SPLIT = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
         ("column", np.int64),  # index among the used columns
@@ -37,29 +37,29 @@ NUMBER = np.dtype(
     ]
 )
 FOUR = 4  # numeric splits evaluated together; padded with splits that remove nothing
-LOOK = np.dtype([("column", np.int64), ("first", np.int64)])  # table of a column
+LOOKUP = np.dtype([("column", np.int64), ("first", np.int64)])  # table of a column
 
 
 @kernel
 def add_masked_trees(
-    looks, numbers, bounds, leaves, first_leaves, tables, sizes, values, output, reading,
-    laid, width, codes, masks, at, out,
+    lookups, numeric_splits, bounds, leaves, first_leaves, tables, sizes, values, output, reading,
+    transposed, width, codes, masks, at, out,
 ):  # fmt: skip
     """Add the trees' leaf values to the scores of transposed rows.
 
     Parameters
     ----------
-    looks, numbers : LOOK and NUMBER, tree by tree
-    bounds : (n_trees, 5) int64, begin and end of a tree's looks, begin of its numbers, begin of
-        those that send missing values left, and end of these
+    lookups, numeric_splits : LOOKUP and NUMERIC_SPLIT, tree by tree
+    bounds : (n_trees, 5) int64, begin and end of a tree's lookups, begin of its numeric splits,
+        begin of those that send missing values left, and end of these
     leaves : int64, node indices of all leaves, those of each tree from left to right
     first_leaves : (n_trees,) int64, index of the first leaf of each tree
     tables : uint64, combined masks per code
-    sizes : (n_asked,) int64, entries of each table of a column; 0: numeric splits only
+    sizes : (n_used,) int64, entries of each table of a column; 0: numeric splits only
     values : (n_nodes, n_values) float64, times the weights of the trees
     output : (n_trees,) int64, the first score that a tree adds to
     reading : walk.Reading
-    laid : float64, blocks of BLOCK rows, each in column-major order
+    transposed : float64, blocks of BLOCK rows, each in column-major order
     width : number of columns; the used columns are the first
     codes : int64, scratch space for BLOCK rows of the used columns
     masks : uint64, scratch space for BLOCK rows
@@ -68,7 +68,7 @@ def add_masked_trees(
     """
     for start in range(0, len(out), BLOCK):
         n = min(BLOCK, len(out) - start)
-        block = laid[start * width : (start + BLOCK) * width]
+        block = transposed[start * width : (start + BLOCK) * width]
         for j in range(len(sizes)):
             if sizes[j] > 0:
                 place(reading, block, codes, j * BLOCK, n, sizes[j])
@@ -76,30 +76,30 @@ def add_masked_trees(
             for i in range(np.uint64(n)):
                 masks[i] = EVERY
             for k in range(bounds[t, 0], bounds[t, 1]):
-                look_up(looks[k], tables, codes, masks, n)
+                apply_lookup(lookups[k], tables, codes, masks, n)
             for k in range(bounds[t, 2], bounds[t, 3], FOUR):
-                compare_four(numbers, k, False, block, masks, n)
+                compare_four(numeric_splits, k, False, block, masks, n)
             for k in range(bounds[t, 3], bounds[t, 4], FOUR):
-                compare_four(numbers, k, True, block, masks, n)
+                compare_four(numeric_splits, k, True, block, masks, n)
             for i in range(np.uint64(n)):
                 at[i] = leaves[np.uint64(first_leaves[t] + first_bit(masks[i]))]
             add_leaves(values, at, output[t], reading.rounds_sums, out, start, n)
 
 
 @kernel
-def lay_rows(X, asked, laid, first, last):
+def transpose_rows(X, used_columns, transposed, first, last):
     """Transpose the rows first … last − 1 of the used columns for `add_masked_trees`.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64, C-contiguous
-    asked : int64, columns of X
-    laid : float64, written
+    used_columns : int64, columns of X
+    transposed : float64, written
     """
-    size = len(asked) * BLOCK
+    size = len(used_columns) * BLOCK
     for start in range(first, last, BLOCK):
-        block = laid[(start - first) // BLOCK * size :]
-        lay_out(X, asked, block, start, min(BLOCK, last - start))
+        block = transposed[(start - first) // BLOCK * size :]
+        lay_out(X, used_columns, block, start, min(BLOCK, last - start))
 
 
 @inner_kernel
@@ -117,20 +117,20 @@ def place(reading, block, codes, first, n, size):
 
 
 @inner_kernel
-def look_up(look, tables, codes, masks, n):
+def apply_lookup(lookup, tables, codes, masks, n):
     """Apply the combined masks of categorical splits to n rows."""
-    own, first = np.uint64(look["column"] * BLOCK), np.uint64(look["first"])
+    offset, first = np.uint64(lookup["column"] * BLOCK), np.uint64(lookup["first"])
     for i in range(np.uint64(n)):
-        masks[i] &= tables[first + np.uint64(codes[own + i])]
+        masks[i] &= tables[first + np.uint64(codes[offset + i])]
 
 
 @inner_kernel
-def compare_four(numbers, k, missing_left, block, masks, n):
+def compare_four(numeric_splits, k, missing_left, block, masks, n):
     """Apply four numeric splits, starting with the k-th, to the masks of n rows."""
-    column, threshold, right = read(numbers[k])
-    column_1, threshold_1, right_1 = read(numbers[k + 1])
-    column_2, threshold_2, right_2 = read(numbers[k + 2])
-    column_3, threshold_3, right_3 = read(numbers[k + 3])
+    column, threshold, right = read(numeric_splits[k])
+    column_1, threshold_1, right_1 = read(numeric_splits[k + 1])
+    column_2, threshold_2, right_2 = read(numeric_splits[k + 2])
+    column_3, threshold_3, right_3 = read(numeric_splits[k + 3])
     for i in range(np.uint64(n)):
         mask = left_over(block[column + i], threshold, right, missing_left)
         mask &= left_over(block[column_1 + i], threshold_1, right_1, missing_left)
@@ -154,36 +154,36 @@ def left_over(x, threshold, right, missing_left):
 
 
 @kernel
-def fill_tables(steps, asking, firsts, sizes, keeps, bits, tables):
+def fill_tables(steps, categorical_nodes, firsts, sizes, keeps, bits, tables):
     """Apply the masks of all categorical splits to the tables.
 
     Parameters
     ----------
     steps : walk.STEP (n_nodes,)
-    asking : int64 (n_questions,), nodes with categorical splits
-    firsts, sizes : int64 (n_questions,), begin and size of the table of each
-    keeps : uint64 (n_questions,), mask of the leaves kept if the row goes right
+    categorical_nodes : int64 (n_splits,), nodes with categorical splits
+    firsts, sizes : int64 (n_splits,), begin and size of the table of each
+    keeps : uint64 (n_splits,), mask of the leaves kept if the row goes right
     bits : uint64, the words of all sets
     tables : uint64, written to
     """
-    for k in range(len(asking)):
-        step, keep = steps[asking[k]], keeps[k]
+    for k in range(len(categorical_nodes)):
+        step, keep = steps[categorical_nodes[k]], keeps[k]
         kind, size = step["kind"], sizes[k]
         word, n_codes = np.int64(step["threshold"]), 64 * step["words"]
         members_left = (kind & MEMBERS_LEFT) != 0
         missing_left = (kind & MISSING_LEFT) != 0
-        own = tables[firsts[k] : firsts[k] + size]
+        table = tables[firsts[k] : firsts[k] + size]
         for code in range(min(n_codes, size - FIRST_CODE - 1)):
-            found = (bits[word + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
-            if found != members_left:
-                own[code + FIRST_CODE] &= keep
+            is_member = (bits[word + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
+            if is_member != members_left:
+                table[code + FIRST_CODE] &= keep
         if members_left:
             for entry in range(min(n_codes + FIRST_CODE, size - 1), size):
-                own[entry] &= keep
+                table[entry] &= keep
         zero_left = missing_left
         if kind & ZERO_MISSING == 0:
             zero_left = (bits[word] & np.uint64(1) != 0) == members_left
         if not zero_left:
-            own[OF_ZERO] &= keep
+            table[OF_ZERO] &= keep
         if not missing_left:
-            own[OF_MISSING] &= keep
+            table[OF_MISSING] &= keep

@@ -16,8 +16,8 @@ from algorithms.prediction.kernels.walk import BLOCK, add_leaves
 from algorithms.runtime.jit import inner_kernel, kernel
 
 EIGHT = 8
-GAPS_LEFT = 1  # lowest bit of ``asks``: NaN goes left
-GAPS, FAR = 1, 2  # results of `look`: NaN, out of bounds
+GAPS_LEFT = 1  # lowest bit of the field ``asks``: NaN goes left
+GAPS, FAR = 1, 2  # results of `check_values`: NaN, out of bounds
 NODE = np.dtype(
     [
         ("threshold", np.float64),  # x <= threshold goes left
@@ -28,7 +28,7 @@ NODE = np.dtype(
 
 
 @kernel
-def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out):
+def add_numeric_trees(nodes, roots, paths, values, output, x, width, most, rounds_sums, at, out):
     """Add the trees' leaf values to the scores of all rows.
 
     Parameters
@@ -50,15 +50,15 @@ def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_
     -------
     bool, whether a value is larger than ``most``
     """
-    looks = np.isfinite(most) or width <= EIGHT * len(roots)
-    all_found = np.int64(0)
+    is_checked = np.isfinite(most) or width <= EIGHT * len(roots)
+    all_flags = np.int64(0)
     for start in range(0, len(out), BLOCK):
         n = min(BLOCK, len(out) - start)
-        found = np.int64(GAPS)
-        if looks:
-            found = look(x, start * width, (start + n) * width, most)
-            all_found |= found
-        gaps = found & GAPS != 0
+        flags = np.int64(GAPS)
+        if is_checked:
+            flags = check_values(x, start * width, (start + n) * width, most)
+            all_flags |= flags
+        gaps = flags & GAPS != 0
         whole = n - n % EIGHT
         for t in range(len(roots) if whole else 0):
             for i in range(0, whole, EIGHT):
@@ -70,7 +70,7 @@ def add_plain_trees(nodes, roots, paths, values, output, x, width, most, rounds_
             add_leaves(values, at, output[t], rounds_sums, out, start, whole)
         for row in range(start + whole, start + n):
             add_to_row(nodes, roots, paths, values, output, x, width, rounds_sums, at, out, row)
-    return all_found & FAR != 0
+    return all_flags & FAR != 0
 
 
 @inner_kernel
@@ -121,7 +121,7 @@ def roots_from(roots, t):
 
 
 @inner_kernel
-def look(x, first, last, most):
+def check_values(x, first, last, most):
     """Return flags: some values are NaN (GAPS), some are larger than ``most`` (FAR)."""
     gaps = np.int64(0)
     far = np.int64(0)
@@ -178,11 +178,11 @@ def go_all(nodes, x, row, width, here, gaps):
 def go(nodes, x, row, here, gaps):
     """Return the node of a row after a step."""
     node = nodes[np.uint64(here)]
-    asks = node["asks"]
-    value = np.float64(x[np.uint64(row + (asks >> 1))])
+    packed = node["asks"]
+    value = np.float64(x[np.uint64(row + (packed >> 1))])
     to_left = np.int64(value <= node["threshold"])
     if gaps:
-        to_left |= np.int64(value != value) & asks & GAPS_LEFT  # noqa: PLR0124 - as above
+        to_left |= np.int64(value != value) & packed & GAPS_LEFT  # noqa: PLR0124 - as above
     return np.int64(node["left"]) + (to_left ^ 1)
 
 

@@ -60,32 +60,32 @@ def pack_steps(nodes, place, steps, order):
 @inner_kernel
 def round_down(threshold):
     """Return the largest float32 that is not above a float64."""
-    found = np.float32(threshold)
-    if np.float64(found) > threshold:
-        found = np.nextafter(found, np.float32(-np.inf))
-    return found
+    rounded = np.float32(threshold)
+    if np.float64(rounded) > threshold:
+        rounded = np.nextafter(rounded, np.float32(-np.inf))
+    return rounded
 
 
 @inner_kernel
 def next_step(steps, X, row, at, missing):
     """Return the next step of a row; ``missing`` is a constant: the row may have NaN."""
     step = steps[at]
-    asks = step["feature"]
-    x = X[row, np.uint64(asks & FEATURE)]
+    feature = step["feature"]
+    x = X[row, np.uint64(feature & FEATURE)]
     to_right = np.uint64(x > step["threshold"])
     if missing:
-        to_right |= np.uint64(np.isnan(x)) & np.uint64(asks >> np.uint32(31))
+        to_right |= np.uint64(np.isnan(x)) & np.uint64(feature >> np.uint32(31))
     return np.uint64(step["left"]) + to_right
 
 
 @kernel
 def has_missing(X, first, last):
     """Return whether one of the rows first … last − 1 of X has a missing value."""
-    found = False
+    result = False
     for row in range(first, last):
         for j in range(X.shape[1]):
-            found |= np.isnan(X[row, j])
-    return found
+            result |= np.isnan(X[row, j])
+    return result
 
 
 @kernel

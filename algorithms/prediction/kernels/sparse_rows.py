@@ -9,30 +9,30 @@ from algorithms.runtime.jit import inner_kernel, kernel
 
 
 @kernel
-def write_rows(indptr, indices, data, place, laid, width, block, first, last):
-    """Write the entries of the rows first … last − 1 to the beginning of ``laid``.
+def write_rows(indptr, indices, data, place, dense, width, block, first, last):
+    """Write the entries of the rows first … last − 1 to the beginning of ``dense``.
 
     Parameters
     ----------
     indptr, indices, data : arrays of a CSR matrix
-    place : (n_columns,) int32, column of ``laid`` for each column
-    laid : float64, written at the present entries
-    width : number of columns of ``laid``
+    place : (n_columns,) int32, column of ``dense`` for each column
+    dense : float64, written at the present entries
+    width : number of columns of ``dense``
     block : number of rows per block
     """
     for row in range(first, last):
-        own = first_place(row - first, width, block)
+        offset = first_place(row - first, width, block)
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            laid[own + place[indices[entry]] * block] = data[entry]
+            dense[offset + place[indices[entry]] * block] = data[entry]
 
 
 @kernel
-def wipe_rows(indptr, indices, absent, place, laid, width, block, first, last):
+def wipe_rows(indptr, indices, absent, place, dense, width, block, first, last):
     """Reset the entries written by `write_rows` to ``absent``."""
     for row in range(first, last):
-        own = first_place(row - first, width, block)
+        offset = first_place(row - first, width, block)
         for entry in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            laid[own + place[indices[entry]] * block] = absent
+            dense[offset + place[indices[entry]] * block] = absent
 
 
 @inner_kernel

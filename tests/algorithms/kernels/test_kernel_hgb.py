@@ -26,7 +26,7 @@ MISSING = 6
     st.sampled_from([0.0, 1.5]),
 )
 @few
-def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, max_depth, min_child_samples, reg_lambda):
     rng = np.random.default_rng(seed)
     n, missing = int(rng.integers(20, 150)), MISSING
     X = rng.integers(0, missing, (n, 3)).astype(float)
@@ -37,7 +37,7 @@ def test_tree_equals_oracle(seed, num_leaves, max_depth, min_rows, ridge):
         FeatureBins(None, np.arange(missing)),
         FeatureBins(edges, None),
     ]
-    rules = Rules(num_leaves, max_depth, min_rows, ridge)
+    rules = Rules(num_leaves, max_depth, min_child_samples, reg_lambda)
     grower = Grower(bins, X, missing, rules)
     g = np.round(rng.normal(size=n), int(rng.choice([0, 7]))).astype(np.float32)
     h = rng.uniform(0.1, 1.0, n).astype(np.float32)

@@ -25,18 +25,18 @@ NO_WEIGHT = np.empty(0, np.float32)
 PLAIN = {
     "num_leaves": 31,
     "max_depth": -1,
-    "min_rows": 1,
-    "min_h": 1e-3,
-    "alpha": 0.0,
-    "ridge": 0.0,
-    "min_gain": 0.0,
-    "max_step": 0.0,
-    "smooth": 0.0,
-    "set_smooth": 10.0,
-    "set_ridge": 10.0,
-    "most_in_set": 32,
-    "few_bins": 4,
-    "min_rows_of_category": 100,
+    "min_child_samples": 1,
+    "min_child_weight": 1e-3,
+    "reg_alpha": 0.0,
+    "reg_lambda": 0.0,
+    "min_split_gain": 0.0,
+    "max_delta_step": 0.0,
+    "path_smooth": 0.0,
+    "cat_smooth": 10.0,
+    "cat_l2": 10.0,
+    "max_cat_threshold": 32,
+    "max_cat_to_onehot": 4,
+    "min_data_per_group": 100,
 }
 
 
@@ -72,12 +72,14 @@ def test_bin_edges_equal_oracle(values, room, least, seed):
     st.sampled_from([0.0, 2.0]),
 )
 @few
-def test_tree_equals_oracle(seed, num_leaves, min_rows, ridge):
+def test_tree_equals_oracle(seed, num_leaves, min_child_samples, reg_lambda):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 120))
     X = rng.integers(0, 6, (n, 3)).astype(float)
-    bins = [FeatureBins(np.arange(5) + 0.5, None, has_missing=False, filler=0)] * 3
-    rules = Rules(**PLAIN)._replace(num_leaves=num_leaves, min_rows=min_rows, ridge=ridge)
+    bins = [FeatureBins(np.arange(5) + 0.5, None, has_missing=False, most_freq_bin=0)] * 3
+    rules = Rules(**PLAIN)._replace(
+        num_leaves=num_leaves, min_child_samples=min_child_samples, reg_lambda=reg_lambda
+    )
     grower = Grower(bins, X, rules)
     g = rng.normal(size=n).astype(np.float32)
     h = rng.uniform(0.5, 1.5, n).astype(np.float32)

@@ -15,14 +15,14 @@ from sklearn.utils._sorting import _py_simultaneous_sort
 
 from algorithms.parity.kernels import sklearn_arrays as layout
 from algorithms.parity.kernels.sklearn_deviations import measure_deviations
-from algorithms.parity.kernels.sklearn_rows import shift_missing, sort_rows
+from algorithms.parity.kernels.sklearn_rows import move_missing_to_start, sort_rows
 from algorithms.parity.kernels.sklearn_sort import sort_pairs
 from algorithms.parity.sklearn_grower import find_missing, new_search
 
 _measure_deviations = callable_kernel(measure_deviations)
 _sort_pairs = callable_kernel(sort_pairs)
 _sort_rows = callable_kernel(sort_rows)
-_shift_missing = callable_kernel(shift_missing)
+_move_missing_to_start = callable_kernel(move_missing_to_start)
 
 
 def pending():
@@ -114,7 +114,7 @@ def test_missing_values_are_placed_last_then_first(seed, n):
     assert np.isnan(here[end - count : end]).all()
     assert np.array_equal(search.x[start : end - count], np.sort(here[start : end - count]))
     sorted_rows = search.samples[start:end].copy()
-    _shift_missing(search, start, end, count)
+    _move_missing_to_start(search, start, end, count)
     turned = np.roll(sorted_rows, count)
     assert np.array_equal(search.samples[start:end], turned)
     assert np.array_equal(search.x[start + count : end], values[0, turned[count:]])

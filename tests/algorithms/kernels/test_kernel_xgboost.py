@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from algorithms.parity.kernels import xgboost_gradient as gradient
 from algorithms.parity.kernels.xgboost_arrays import LARGEST, SPLIT, STATS, Rules
 from algorithms.parity.kernels.xgboost_exact import scan_columns
-from algorithms.parity.kernels.xgboost_gain import weigh
+from algorithms.parity.kernels.xgboost_gain import compute_weights
 from algorithms.parity.kernels.xgboost_hist import add_rows, scan_bins
 from algorithms.parity.kernels.xgboost_sketch import ENTRY, fill_queue
 from algorithms.parity.kernels.xgboost_sort import PENDING, sort_columns
@@ -50,7 +50,7 @@ def draw_node(rng, rules, g, h, rows):
     stats["g"], stats["h"] = (np.add.accumulate(v[rows], dtype=float)[-1] for v in (g, h))
     bound = np.float32(rng.choice([0.1, LARGEST]))
     stats["lower"], stats["upper"] = -bound, bound
-    weigh(rules, stats)
+    compute_weights(rules, stats)
     return stats, (-bound, bound)
 
 

@@ -265,9 +265,7 @@ def test_lost_cluster_is_reported():
 
         closer = threading.Thread(target=close)
         closer.start()
-        with pytest.raises(
-            WorkerLostError, match=r"is gone"
-        ):  # the worker that is missing first
+        with pytest.raises(WorkerLostError, match=r"is gone"):  # the worker that is missing first
             model.fit(X, y)
         closer.join()
 

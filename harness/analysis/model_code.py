@@ -50,12 +50,12 @@ def _params(view: RunView, standing: Standing) -> Mapping[str, Any]:
     if "tune" not in standing.params:
         return standing.params
     chosen = [
-        outcome.facts["search"]["params"]
+        outcome.facts["tuned"]["params"]
         for cell in view.cells
         if cell.algorithm == standing.algorithm
         and canonical(cell.params) == canonical(standing.params)
         for outcome in cell.outcomes
-        if "search" in outcome.facts
+        if outcome.facts.get("tuned")
     ]
     if not chosen:
         return {}

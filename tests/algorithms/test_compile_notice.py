@@ -43,6 +43,7 @@ def test_long_compilation_is_announced_once_with_progress_and_command():
     assert last.startswith("algorithms: done, 3 kernels compiled in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [

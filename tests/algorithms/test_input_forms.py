@@ -199,8 +199,9 @@ def forms_of(kind, name):
     return results
 
 
+MANY_FITS = {"stacking", "voting"}  # each fits several estimators
 CASES = [
-    (name, kind)
+    pytest.param(name, kind, marks=[pytest.mark.slow] if name in MANY_FITS else [])
     for name in MODELS
     for kind in ("whole", "gaps", "logical")
     if not (kind == "gaps" and name in NO_GAPS)

@@ -44,6 +44,7 @@ def weighed_by_few(n, missing=0.0):
     return X, y, weight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [40_000, 400_000])  # ten rows a cell; more than a sample
 def test_candidates_follow_the_weight(n):
     X, y, weight = weighed_by_few(n)

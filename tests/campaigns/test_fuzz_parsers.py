@@ -155,6 +155,7 @@ def attempt(kind, folder, examples, seed):
     once()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_input_is_read_or_refused(kind, tmp_path):
     attempt(kind, tmp_path, FEW.get(kind, 150), seed=1)

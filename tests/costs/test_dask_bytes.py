@@ -49,6 +49,7 @@ def test_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
     assert counting.bytes_of(train) == 7
 
 
+@pytest.mark.slow
 def test_all_three_libraries_are_counted_in_a_network_namespace():
     unshare = shutil.which("unshare")
     if unshare is None:

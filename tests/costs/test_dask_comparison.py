@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings(
 )  # the libraries print messages about ports and versions
 
 
+@pytest.mark.slow
 def test_all_three_libraries_are_fitted_on_one_cluster_with_traffic(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT))  # workers make the table
     requested = against.parse_arguments(SMALL.split())

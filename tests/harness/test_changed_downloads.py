@@ -73,6 +73,7 @@ def measured(results, **more):
     return result.tally.reused, json.loads(same)[URL]
 
 
+@pytest.mark.slow
 def test_results_of_other_bytes_are_never_reused_or_mixed(machine, tmp_path):
     results = tmp_path / "results"
     machine("one", "these")

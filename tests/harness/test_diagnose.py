@@ -68,6 +68,7 @@ def diagnostics(whole):
     return {(d.name, d.algorithm, d.about): d for d in whole[1].diagnostics}
 
 
+@pytest.mark.slow
 def test_every_diagnostic_has_a_result(diagnostics):
     assert Counter(name for name, _, _ in diagnostics) == {
         **dict.fromkeys(EVERY, 2),

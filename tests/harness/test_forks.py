@@ -38,6 +38,7 @@ def template_of(session):
     return psutil.Process(session.process.pid).parent()
 
 
+@pytest.mark.slow
 def test_forks_of_one_kind_share_a_template_and_other_kinds_do_not(opened):
     one, two, other = opened(), opened(), opened(threads=2)
     assert template_of(one) == template_of(two) != template_of(other)
@@ -148,6 +149,7 @@ def test_killed_template_costs_no_worker_and_no_trial(tmp_path):
             assert isinstance(another.process, fork_server.Forked)  # of a new template
 
 
+@pytest.mark.slow
 def test_template_killed_during_a_request_is_replaced_by_a_new_interpreter(opened, monkeypatch):
     opened()
     sent = fork_server.socket.send_fds

@@ -44,6 +44,7 @@ def start(folder, width=1):
     return parent, pids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "width"),
     [(signal.SIGKILL, 1), (signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGINT, 2)],

@@ -130,6 +130,7 @@ def register_algorithms(register):
 """
 
 
+@pytest.mark.slow
 def test_run_distinguishes_variants_in_verdicts_duels_diagnostics_and_reports(tmp_path, capfd):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     pairs = [["common", "random"]]

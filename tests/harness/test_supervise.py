@@ -131,7 +131,10 @@ def test_hanging_trial_is_ended_with_its_children_and_the_rest_continues(supervi
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's subreapers")
-@pytest.mark.parametrize("timed", [False, True])  # a forked worker, and a new interpreter
+@pytest.mark.parametrize(
+    "timed",
+    [False, pytest.param(True, marks=pytest.mark.slow)],  # a forked worker, and a new interpreter
+)
 @pytest.mark.parametrize("program", [False, True])
 @pytest.mark.parametrize(
     ("then", "status"),

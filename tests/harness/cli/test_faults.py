@@ -71,6 +71,7 @@ def test_full_disk_ends_a_run_with_one_line(tmp_path, mounted):
     refused(done, "full", "free some room and run again")
 
 
+@pytest.mark.slow
 def test_cache_on_a_full_disk_does_not_fail_a_run(tmp_path, mounted):
     cache = str(tmp_path / "disk")
     done = harness(
@@ -90,6 +91,7 @@ def test_results_folder_that_is_a_file_is_reported(tmp_path):
     assert (tmp_path / "results").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_run_waits_for_a_reader_with_an_open_cursor(tmp_path):
     with Store.open(tmp_path / "results", write=True) as store:
         for _ in range(200):
@@ -163,6 +165,7 @@ def test_ten_kilobyte_name_is_shortened(tmp_path):
     assert len(done.stderr) < 300
 
 
+@pytest.mark.slow
 def test_failing_listener_loses_no_outcome(tmp_path):
     (tmp_path / "deaf.py").write_text(
         "from harness import hookimpl\n\n"

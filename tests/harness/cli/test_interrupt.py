@@ -30,6 +30,7 @@ def start(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_terminated_run_saves_and_prints_how_to_resume(tmp_path, sent):
     (tmp_path / "x.toml").write_text('datasets = ["few"]\nalgorithms = ["ledger"]\n')

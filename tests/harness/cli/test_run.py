@@ -140,6 +140,7 @@ def test_list_show_explain_and_clean(walked):
     assert "bytes" in run_command(folder, "clean", "--json").stdout
 
 
+@pytest.mark.slow
 def test_duel_prints_a_ratio_with_its_interval(tmp_path):
     write_file(tmp_path)
     done = run_command(
@@ -178,6 +179,7 @@ blocks = 1
 """
 
 
+@pytest.mark.slow
 def test_series_is_run_file_by_file_and_ends_with_a_table(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     folder = tmp_path / "mine"

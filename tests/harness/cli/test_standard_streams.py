@@ -20,6 +20,7 @@ def harness(*arguments, cwd, streams=""):
     return subprocess.run(command, cwd=cwd, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
 def test_run_works_with_closed_streams_and_keeps_its_store_valid(tmp_path, streams):
     chosen = ["-d", "iris", "-a", "sklearn.decision_tree", "--set", "splits.folds=2"]

@@ -195,6 +195,7 @@ def register_algorithms(register):
 """
 
 
+@pytest.mark.slow
 def test_crash_and_hang_are_findings_and_checks_continue(tmp_path):
     plugin = tmp_path / "crashing.py"
     plugin.write_text(PLUGIN)

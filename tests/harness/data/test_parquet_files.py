@@ -104,6 +104,7 @@ def test_truncated_file_is_refused(tmp_path):
             dataset_from_file(path, "y")
 
 
+@pytest.mark.slow
 def test_damaged_footer_never_ends_the_process(tmp_path):
     """Arrow crashes when reading the encodings of a column with inconsistent sizes."""
     path = tmp_path / "mine.parquet"

@@ -76,6 +76,7 @@ def test_timed_job_has_its_host_alone(cluster):
     assert spans[0][1] <= spans[1][0]
 
 
+@pytest.mark.slow
 def test_jobs_of_a_lost_worker_run_elsewhere(cluster):
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2)
@@ -235,6 +236,7 @@ def test_caller_mistake_is_not_reported_as_a_missing_scheduler(cluster):
         raise OSError("of the body")
 
 
+@pytest.mark.slow
 def test_lost_scheduler_is_reported(monkeypatch):
     monkeypatch.setattr(dask, "CONNECTING", "3s")  # and to connect again
     with cluster_of(1) as own:

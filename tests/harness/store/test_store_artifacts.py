@@ -113,6 +113,7 @@ def test_array_declaring_a_huge_size_is_refused(kept, tmp_path):
         kept.load(taken(kept, tmp_path, archive({"x.npy": lying})).sha256)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_random_damage_to_a_consistent_archive_is_always_detected(kept, tmp_path, seed):
     """Damage with a matching hash, as in a foreign store."""

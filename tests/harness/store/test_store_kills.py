@@ -122,6 +122,7 @@ def kill_campaign(folder, child, kit, rounds, seed):
     return messages
 
 
+@pytest.mark.slow
 def test_repeatedly_killed_run_loses_nothing(tmp_path, child, kit):
     assert len(kill_campaign(tmp_path, child, kit, 20, 20261121)) >= 20
 

@@ -42,6 +42,7 @@ def missed(algorithm, datasets):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", SCRATCH)
 def test_trials_on_generated_tables_compile_nothing(algorithm):
     assert missed(algorithm, GENERATED) == {}

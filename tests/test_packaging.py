@@ -1,5 +1,6 @@
 """The wheel carries the three packages, their data and the dataset cards, and works elsewhere."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -17,20 +18,23 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("harness", "algorithms", "reports")
 # A broken reference library costs its own algorithms; the harness starts without it.
 LIBRARIES = {"catboost", "lightgbm", "xgboost"}
+WITHOUT_KERNELS = os.environ | {"HARNESS_PACKAGED_KERNELS": "0"}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Build both distributions from a copy, so that the checkout gets no ``build`` folder."""
     copy = tmp_path_factory.mktemp("source")
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "compiled")
     for folder in (*PACKAGES, "datasets"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=unwanted)
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
+    for file in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "build_backend.py"):
         shutil.copy(ROOT / file, copy)
     (copy / "datasets/small.csv.gz").write_bytes(b"a data file beside the cards")
-    code = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
-    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
+    code = "import build_backend as b; b.build_wheel('dist'); b.build_sdist('dist')"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=copy, env=WITHOUT_KERNELS, check=True, capture_output=True
+    )
     (wheel,) = (copy / "dist").glob("*.whl")
     (sdist,) = (copy / "dist").glob("*.tar.gz")
     return {"source": copy, "wheel": wheel, "sdist": sdist}
@@ -55,7 +59,8 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(built: dict[str, Pat
 def test_the_source_distribution_holds_what_a_build_needs(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
-    assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
+    needed = {"pyproject.toml", "build_backend.py", "datasets/small.csv.gz", "harness/py.typed"}
+    assert needed <= names
 
 
 @pytest.mark.slow
@@ -68,7 +73,8 @@ def test_the_source_distribution_builds_the_same_wheel(
     (unpacked,) = tmp_path.iterdir()
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", "dist"]
-    subprocess.run([*pip, *offline, str(unpacked)], cwd=tmp_path, check=True, capture_output=True)
+    command = [*pip, *offline, str(unpacked)]
+    subprocess.run(command, cwd=tmp_path, env=WITHOUT_KERNELS, check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     assert wheel.name == built["wheel"].name
     assert sums(wheel) == sums(built["wheel"])
@@ -78,6 +84,54 @@ def sums(wheel: Path) -> dict[str, int]:
     """Return each file of a wheel with the checksum of its bytes."""
     with zipfile.ZipFile(wheel) as archive:
         return {info.filename: info.CRC for info in archive.infolist()}
+
+
+def test_kernels_are_added_to_a_wheel_that_pip_installs(
+    built: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wheel's tags and its list of files are those of the files in it."""
+    monkeypatch.syspath_prepend(built["source"])
+    backend = importlib.import_module("build_backend")
+    pure = Path(shutil.copy(built["wheel"], tmp_path))
+    kernels = tmp_path / "kernels/of-some-processor"
+    kernels.mkdir(parents=True)
+    (kernels / "one.bin").write_bytes(b"machine code")
+    wheel = backend.add_kernels(pure, tmp_path / "kernels")
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    assert f"-{python}-{python}-" in wheel.name
+    assert "-none-any" not in wheel.name
+    target = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    options = ["--disable-pip-version-check", "--target", str(target)]
+    subprocess.run([*pip, *options, str(wheel)], check=True, capture_output=True)
+    installed = target / "algorithms/runtime/compiled/of-some-processor/one.bin"
+    assert installed.read_bytes() == b"machine code"
+    (record,) = target.glob("*.dist-info/RECORD")
+    listed = {line.split(",")[0] for line in record.read_text().splitlines()}
+    assert "algorithms/runtime/compiled/of-some-processor/one.bin" in listed
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/WHEEL"))
+        about = archive.read(name).decode()
+    assert "Root-Is-Purelib: false" in about
+    assert f"Tag: {python}-{python}-" in about
+    assert "none-any" not in about
+
+
+def test_a_wheel_is_pure_where_no_kernel_can_be_compiled(
+    built: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.syspath_prepend(built["source"])
+    backend = importlib.import_module("build_backend")
+    monkeypatch.chdir(built["source"])
+    monkeypatch.setattr(backend, "compile_kernels", lambda _: "numba is missing")
+    name = backend.build_wheel(str(tmp_path))
+    assert name == built["wheel"].name
+    assert "has no compiled kernels: numba is missing" in capsys.readouterr().err
+    required = backend.get_requires_for_build_wheel()
+    assert any(line.startswith("numba") for line in required)
+    assert not any(line.startswith("xgboost") for line in required)
+    monkeypatch.setenv("HARNESS_PACKAGED_KERNELS", "0")
+    assert not any(line.startswith("numba") for line in backend.get_requires_for_build_wheel())
 
 
 def test_an_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:

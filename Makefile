@@ -58,7 +58,8 @@ soak: $(READY)  ## the slow suite: kill campaigns, fuzzing, full installs
 	$(RUN) -m pytest -m slow $(ARGS)
 
 clean:  ## remove what set-up and tools made; results/ stays
-	rm -rf $(VENV) docs/_build .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info
+	rm -rf $(VENV) docs/_build .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info \
+		algorithms/runtime/compiled
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp: set-up is done again only where the lock or the project's declaration changed.
@@ -66,6 +67,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(RUN) -c '$(NEW_ENOUGH)' 2>/dev/null || { $(check_python) && $(create_venv); }
 	$(RUN) -m pip install --require-hashes --requirement requirements.lock
 	$(RUN) -m pip install --no-deps --no-build-isolation --editable .
+	-$(RUN) -m harness compile --into-package
 	@touch $@
 
 define check_python

@@ -45,6 +45,7 @@ class VeryFirstFit:
         return f"""
         import os, shutil, tempfile
         os.environ["HARNESS_KERNEL_CACHE"] = folder = tempfile.mkdtemp()
+        os.environ["HARNESS_PACKAGED_KERNELS"] = "0"
         import numpy as np
         from harness import Spec, Task
         from harness.plugins.registry import load_registry

@@ -48,7 +48,14 @@ def diagnose(*, deep: bool = False, results: Path = Path("results")) -> list[Che
         The folder of the store to check, if there is one.
     """
     quiet = list(timing(machine.fingerprint()))  # before the checks themselves load the machine
-    checks = [python(), *libraries(), threading_layer(), kernel_cache(), plugins()]
+    checks = [
+        python(),
+        *libraries(),
+        threading_layer(),
+        packaged_kernels(),
+        kernel_cache(),
+        plugins(),
+    ]
     checks += [*quiet, processors(), store(results), own_time()]
     return checks + (list(first_calls()) if deep else [])
 
@@ -92,6 +99,24 @@ def threading_layer() -> Check:
         message = "workqueue: parallel kernels run one caller at a time"
         return Check("threading layer", "warn", message, "install OpenMP: apt install libgomp1")
     return Check("threading layer", "ok", "OpenMP" if no_tbb else "TBB")
+
+
+def packaged_kernels() -> Check:
+    """Check the compiled kernels that come with the package."""
+    name = "compiled kernels"
+    code = "from algorithms.runtime.jit import PACKAGED as p; print(p.folder, p.problem, sep='|')"
+    answer, complaint = ask(code)
+    folder, _, problem = answer.partition("|")
+    advice = "python -m harness compile --into-package"
+    if complaint or problem:
+        return Check(
+            name, "warn", f"those of the package are not used: {problem or complaint}", advice
+        )
+    if folder == "None":
+        return Check(
+            name, "ok", "the package has none; each is compiled when it is first used", advice
+        )
+    return Check(name, "ok", folder)
 
 
 def kernel_cache() -> Check:

@@ -14,6 +14,7 @@ from pages import DOCS, blocks
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "docs/examples/rotated-forest"
+FIRST_FITS = ROOT / "costs/first_fits.py"
 SMALL = ("--set", "splits.folds=2", "--set", "capacity.trees=3", "--set", "duels.pairs=[]")
 TEN_MINUTES = 600.0  # seconds, from the saved file to its row
 
@@ -24,7 +25,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
     folder = tmp_path_factory.mktemp("fresh")
     example = folder / "example"
     shutil.copytree(EXAMPLE, example, ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
-    made = FreshEnvironment(folder, str(build_wheel(folder)))
+    made = FreshEnvironment(folder, str(build_wheel(folder, kernels=True)))
     made.pip(f"{example}[test]")
     made.example = example
     return made
@@ -39,6 +40,20 @@ def test_nothing_is_imported_from_the_clone(fresh: FreshEnvironment) -> None:
         "from importlib.resources import files; print((files('harness') / 'py.typed').is_file())"
     )
     assert fresh.output_of("-c", typed).strip() == "True"
+
+
+def test_kernels_of_the_wheel_give_the_same_models_as_local_ones(fresh: FreshEnvironment) -> None:
+    """Nothing is compiled, with an empty home that cannot be written to; the bits are the same."""
+    home = fresh.home / "home"
+    home.mkdir(mode=0o500)
+    names = ("HOME", "XDG_CACHE_HOME", "TMPDIR", "HARNESS_KERNEL_CACHE")
+    packaged = json.loads(fresh.answer(str(FIRST_FITS), **dict.fromkeys(names, str(home))))
+    assert packaged["compiled"] == {}
+    kernels = str(fresh.home / "kernels")
+    own = {"HARNESS_PACKAGED_KERNELS": "0", "HARNESS_KERNEL_CACHE": kernels}
+    compiled = json.loads(fresh.answer(str(FIRST_FITS), **own))
+    assert len(compiled["compiled"]) > 100
+    assert packaged["hashes"] == compiled["hashes"]
 
 
 def test_run_ends_with_a_report_with_kernels_cards_and_templates(fresh: FreshEnvironment) -> None:

@@ -1,6 +1,7 @@
 """Tests that the wheel contains the three packages, their data and the dataset cards."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,20 +18,23 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("harness", "algorithms", "reports")
 # A broken reference library disables only its algorithms; the harness starts without it.
 LIBRARIES = {"catboost", "lightgbm", "xgboost"}
+WITHOUT_KERNELS = os.environ | {"HARNESS_PACKAGED_KERNELS": "0"}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Build both distributions from a copy, which leaves no build folder in the checkout."""
     copy = tmp_path_factory.mktemp("source")
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "compiled")
     for folder in (*PACKAGES, "datasets"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=unwanted)
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
+    for file in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "build_backend.py"):
         shutil.copy(ROOT / file, copy)
     (copy / "datasets/small.csv.gz").write_bytes(b"a data file beside the cards")
-    code = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
-    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
+    code = "import build_backend as b; b.build_wheel('dist'); b.build_sdist('dist')"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=copy, env=WITHOUT_KERNELS, check=True, capture_output=True
+    )
     (wheel,) = (copy / "dist").glob("*.whl")
     (sdist,) = (copy / "dist").glob("*.tar.gz")
     return {"source": copy, "wheel": wheel, "sdist": sdist}
@@ -55,7 +59,8 @@ def test_wheel_has_every_source_file_and_nothing_else(built: dict[str, Path]) ->
 def test_source_distribution_has_everything_a_build_needs(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as archive:
         names = {n.partition("/")[2] for n in archive.getnames()}
-    assert {"pyproject.toml", "datasets/small.csv.gz", "harness/py.typed"} <= names
+    needed = {"pyproject.toml", "build_backend.py", "datasets/small.csv.gz", "harness/py.typed"}
+    assert needed <= names
 
 
 @pytest.mark.slow
@@ -66,7 +71,8 @@ def test_source_distribution_builds_the_same_wheel(built: dict[str, Path], tmp_p
     (unpacked,) = tmp_path.iterdir()
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", "dist"]
-    subprocess.run([*pip, *offline, str(unpacked)], cwd=tmp_path, check=True, capture_output=True)
+    command = [*pip, *offline, str(unpacked)]
+    subprocess.run(command, cwd=tmp_path, env=WITHOUT_KERNELS, check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     assert wheel.name == built["wheel"].name
     assert sums(wheel) == sums(built["wheel"])
@@ -76,6 +82,68 @@ def sums(wheel: Path) -> dict[str, int]:
     """Return each file of a wheel with the checksum of its bytes."""
     with zipfile.ZipFile(wheel) as archive:
         return {info.filename: info.CRC for info in archive.infolist()}
+
+
+def ask_backend(
+    source: Path, code: str, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run lines of Python beside the build backend, which is imported as ``b``."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys, build_backend as b\n{code}", *arguments],
+        cwd=source,
+        env=os.environ | variables,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_wheel_with_added_kernels_installs(built: dict[str, Path], tmp_path: Path) -> None:
+    """The wheel's tags and its list of files are those of the files in it."""
+    pure = Path(shutil.copy(built["wheel"], tmp_path))
+    kernels = tmp_path / "kernels/of-some-processor"
+    kernels.mkdir(parents=True)
+    (kernels / "one.bin").write_bytes(b"machine code")
+    code = "print(b.add_kernels(b.Path(sys.argv[1]), b.Path(sys.argv[2])))"
+    done = ask_backend(built["source"], code, str(pure), str(tmp_path / "kernels"))
+    wheel = Path(done.stdout.strip())
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    assert f"-{python}-{python}-" in wheel.name
+    assert "-none-any" not in wheel.name
+    target = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    options = ["--disable-pip-version-check", "--target", str(target)]
+    subprocess.run([*pip, *options, str(wheel)], check=True, capture_output=True)
+    installed = target / "algorithms/runtime/compiled/of-some-processor/one.bin"
+    assert installed.read_bytes() == b"machine code"
+    (record,) = target.glob("*.dist-info/RECORD")
+    listed = {line.split(",")[0] for line in record.read_text().splitlines()}
+    assert "algorithms/runtime/compiled/of-some-processor/one.bin" in listed
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/WHEEL"))
+        about = archive.read(name).decode()
+    assert "Root-Is-Purelib: false" in about
+    assert f"Tag: {python}-{python}-" in about
+    assert "none-any" not in about
+
+
+def test_wheel_is_pure_if_no_kernel_can_be_compiled(built: dict[str, Path], tmp_path: Path) -> None:
+    code = "b.compile_kernels = lambda _: 'numba is missing'; b.build_wheel(sys.argv[1])"
+    done = ask_backend(built["source"], code, str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == [built["wheel"].name]
+    assert "has no compiled kernels: numba is missing" in done.stderr
+
+
+def test_build_requires_numba_unless_it_has_no_kernels(
+    built: dict[str, Path],
+) -> None:
+    code = "print(*b.get_requires_for_build_wheel(), sep='\\n')"
+    required = ask_backend(built["source"], code).stdout.splitlines()
+    names = {re.split(r"[^\w-]", line)[0] for line in required}
+    assert {"numba", "numpy", "scikit-learn", "pandas"} <= names
+    assert not LIBRARIES & names
+    without = ask_backend(built["source"], code, HARNESS_PACKAGED_KERNELS="0").stdout
+    assert "numba" not in without
 
 
 def test_installed_copy_finds_its_cards(built: dict[str, Path], tmp_path: Path) -> None:

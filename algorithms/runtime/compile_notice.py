@@ -1,8 +1,9 @@
 """Notice on stderr about the progress of kernel compilation, and how to compile beforehand.
 
 The first fit in a process compiles its kernels where the cache does not hold them. The notice
-appears once in a process, only where compilation takes more than a second.
-``HARNESS_COMPILE_NOTICE=0`` turns it off.
+appears once in a process, only where compilation takes more than a second. If the package has
+compiled kernels that this process cannot run, a line says why, before the first compilation.
+``HARNESS_COMPILE_NOTICE=0`` turns all of it off.
 """
 
 import os
@@ -11,6 +12,8 @@ import threading
 import time
 
 from numba.core import event
+
+from algorithms.runtime import jit, packaged_kernels
 
 SWITCH = "HARNESS_COMPILE_NOTICE"
 COMMAND = "python -m harness compile"
@@ -31,12 +34,20 @@ class CompileNotice(event.Listener):
         self._depth = 0  # a compilation may lie inside that of its caller
         self._thread = None
         self._done = False
+        self._told_problem = False  # whether the line about the package's kernels was written
 
     def on_start(self, event):
         """Record that the compilation of a function begins."""
         self._depth += 1
         if self._depth > 1 or self._done or not _is_ours(event):
             return
+        if jit.PACKAGED.problem and not self._told_problem:
+            self._told_problem = True
+            write(
+                "algorithms: the compiled kernels of the package are not used "
+                f"({jit.PACKAGED.problem}), so kernels are compiled now. "
+                f"`{packaged_kernels.COMMAND}` replaces those of the package."
+            )
         self._began = time.monotonic()
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._watch, name="compile-notice", daemon=True)

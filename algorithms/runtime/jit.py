@@ -17,13 +17,18 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import platformdirs
 from numba import config, njit
+from numba.core.caching import NullCache
 
 from algorithms.runtime.kernel_cache import KernelCache, private_folder, remove_old_folders
 from algorithms.runtime.linking import LinkedDispatcher
+from algorithms.runtime.package_cache import LayeredCache, PackageCache, PackageWriter
+from algorithms.runtime.packaged_kernels import FOLDER as PACKAGE_FOLDER
+from algorithms.runtime.packaged_kernels import open_package
 from algorithms.runtime.type_lookups import KernelCompiler
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -80,9 +85,21 @@ def usable_folder(base: Path) -> Path:
 
 
 CACHE_FOLDER = cache_folder()
+PACKAGED = open_package(PACKAGE_FOLDER, KERNEL_DIGEST)
 
 
-def _cache_of(function: Callable) -> KernelCache:
+def _cache_of(function: Callable) -> NullCache | KernelCache | PackageCache | LayeredCache:
+    """Return where machine code of a kernel is read from and stored."""
+    is_packaged = PACKAGED.folder is not None and function.__module__.startswith("algorithms.")
+    if is_packaged and PACKAGED.is_written:
+        return PackageWriter(function, PACKAGED)
+    make_stored = NullCache if CACHE_FOLDER is None else partial(_stored_cache, function)
+    if is_packaged:
+        return LayeredCache(PackageCache(function, PACKAGED), make_stored)
+    return make_stored()
+
+
+def _stored_cache(function: Callable) -> KernelCache:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER)  # read only when a cache is created
     try:
@@ -94,7 +111,7 @@ def _cache_of(function: Callable) -> KernelCache:
 def kernel(function: Callable) -> Callable:
     """Compile a function of arrays and numbers that runs without the GIL and allocates nothing."""
     compiled = njit(function, pipeline_class=KernelCompiler, **OPTIONS)
-    if not config.DISABLE_JIT and CACHE_FOLDER is not None:
+    if not config.DISABLE_JIT:
         compiled._cache = _cache_of(function)  # noqa: SLF001 - numba takes no other cache
     return compiled
 

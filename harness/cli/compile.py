@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from harness.core.model import Job
     from harness.plugins.registry import Registry
 
+TARGETS = ("native", "x86-64-v3")
 ANY = "any"  # not a real dataset: kernels for all kinds of tables are compiled
 
 
@@ -28,16 +30,39 @@ ANY = "any"  # not a real dataset: kernels for all kinds of tables are compiled
     help="Only these algorithms; may be given several times.",
 )
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--into-package",
+    is_flag=True,
+    help="Put the compiled kernels of all algorithms beside the sources of the package.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="native",
+    show_default=True,
+    help="The processors that --into-package compiles for: this one, or those of wheels.",
+)
+@click.option(
+    "--package-folder",
+    type=click.Path(path_type=Path),
+    help="Put them into this folder instead, as the build of a wheel does.",
+)
 @plugin_option
-def command(patterns: tuple[str, ...], threads: int, plugins: tuple[Path, ...]) -> int:
+def command(
+    patterns: tuple[str, ...],
+    threads: int,
+    into_package: bool,
+    target: str,
+    package_folder: Path | None,
+    plugins: tuple[Path, ...],
+) -> int:
     """Compile the kernels of all our own algorithms and keep them in the cache.
 
     Models of dense tables, of tables with categories, of sparse and of large ones are trained, so
     that a later fit compiles nothing.
     """
     from harness.core.errors import ConfigError, unknown
-    from harness.execution.compiling import compile_kernels
-    from harness.execution.supervisor import Supervisor
+    from harness.execution.kernel_package import compile_package
     from harness.plugins.registry import load_registry
 
     registry = load_registry(plugins)
@@ -46,6 +71,22 @@ def command(patterns: tuple[str, ...], threads: int, plugins: tuple[Path, ...]) 
         known = [job.algorithm for job in jobs_to_compile(registry, (), threads)]
         hint = f"known here: {', '.join(known)}"
         raise ConfigError(unknown("algorithm", ", ".join(patterns), known, hint))
+    if not into_package:
+        return compile_jobs(registry, jobs)
+    jobs = jobs_to_compile(registry, patterns, 1)
+    jobs += jobs_to_compile(registry, patterns, 2, with_variants=False)  # teams of threads
+    with compile_package(target, package_folder) as package:
+        code = compile_jobs(registry, jobs)
+    if package.path:
+        say(f"kernels for {target} processors: {package.path}")
+    return code
+
+
+def compile_jobs(registry: Registry, jobs: Sequence[Job]) -> int:
+    """Compile the kernels of some jobs; print a line for each; return the exit code."""
+    from harness.execution.compiling import compile_kernels
+    from harness.execution.supervisor import Supervisor
+
     functions, failed = 0, False
     folder = tempfile.TemporaryDirectory(prefix="harness-compile-")
     with folder, Supervisor(Path(folder.name)) as supervisor:
@@ -63,7 +104,9 @@ def command(patterns: tuple[str, ...], threads: int, plugins: tuple[Path, ...]) 
     return 3 if failed else 0
 
 
-def jobs_to_compile(registry: Registry, patterns: tuple[str, ...], threads: int) -> list[Job]:
+def jobs_to_compile(
+    registry: Registry, patterns: tuple[str, ...], threads: int, *, with_variants: bool = True
+) -> list[Job]:
     """Return a job for each algorithm from scratch whose name matches.
 
     Its trials have the default params, and those of each variant that compiles other kernels.
@@ -77,7 +120,7 @@ def jobs_to_compile(registry: Registry, patterns: tuple[str, ...], threads: int)
             continue
         trials = tuple(
             Trial(name, params, "native", ANY, Split("given"), 0, threads, "", "", Task.BINARY)
-            for params in ({}, *entry.value.variants)
+            for params in ({}, *(entry.value.variants if with_variants else ()))
         )
         found.append(Job(name, entry.plugin, DatasetRef(ANY, ""), trials, threads=threads))
     return found

@@ -158,15 +158,14 @@ def _first_call(entry: Entry) -> FirstCall:
 
 @contextmanager
 def kernels_in(folder: str) -> Iterator[None]:
-    """Set the folder of the kernel cache for workers started in the body."""
-    before = os.environ.get("HARNESS_KERNEL_CACHE")
-    os.environ["HARNESS_KERNEL_CACHE"] = folder
+    """Let workers started in the body keep all kernels in a folder, and use none of the package."""
+    before = dict(os.environ)
+    os.environ.update({"HARNESS_KERNEL_CACHE": folder, "HARNESS_PACKAGED_KERNELS": "0"})
     try:
         yield
     finally:
-        del os.environ["HARNESS_KERNEL_CACHE"]
-        if before is not None:
-            os.environ["HARNESS_KERNEL_CACHE"] = before
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager

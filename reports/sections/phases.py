@@ -44,7 +44,8 @@ COLOURS = {
 }
 ONCE = ("import", "compile")  # once in each process
 MOST = 40  # algorithms drawn; the table has all
-NO_KERNELS = 'HARNESS_KERNEL_CACHE="$(mktemp -d)"'  # an empty cache
+# An empty cache, and no compiled kernels of the package.
+NO_KERNELS = 'HARNESS_PACKAGED_KERNELS=0 HARNESS_KERNEL_CACHE="$(mktemp -d)"'
 
 
 @hookimpl

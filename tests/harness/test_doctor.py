@@ -154,6 +154,25 @@ def test_python_is_named() -> None:
     assert sys.executable in doctor.python().message
 
 
+@pytest.mark.parametrize(
+    ("answer", "state", "message"),
+    [
+        (("/folder|", ""), "ok", "/folder"),
+        (("None|", ""), "ok", "the package has none"),
+        (("None|compiled for numba 0.1", ""), "warn", "not used: compiled for numba 0.1"),
+        (("", "ImportError: no"), "warn", "not used: ImportError: no"),
+    ],
+)
+def test_a_package_whose_kernels_are_not_used_is_a_warning_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, answer: tuple[str, str], state: str, message: str
+) -> None:
+    monkeypatch.setattr(doctor, "ask", lambda _: answer)
+    check = doctor.packaged_kernels()
+    assert check.state == state
+    assert message in check.message
+    assert "--into-package" in check.advice or message == "/folder"
+
+
 def test_kernel_cache_is_named_by_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,9 +84,11 @@ def test_starts_of_both_kinds_are_measured(monkeypatch) -> None:
 
 def test_kernel_cache_of_workers_is_set_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HARNESS_KERNEL_CACHE", raising=False)
+    monkeypatch.delenv("HARNESS_PACKAGED_KERNELS", raising=False)
     with overhead.kernels_in("/somewhere"):
         assert overhead.os.environ["HARNESS_KERNEL_CACHE"] == "/somewhere"
-    assert "HARNESS_KERNEL_CACHE" not in overhead.os.environ
+        assert overhead.os.environ["HARNESS_PACKAGED_KERNELS"] == "0"
+    assert not {"HARNESS_KERNEL_CACHE", "HARNESS_PACKAGED_KERNELS"} & set(overhead.os.environ)
     monkeypatch.setenv("HARNESS_KERNEL_CACHE", "/before")
     with overhead.kernels_in("/somewhere"):
         pass

@@ -18,16 +18,21 @@ def declared() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def build_wheel(folder: Path) -> Path:
-    """Build the project's wheel from a copy, which leaves no build folder in the checkout."""
+def build_wheel(folder: Path, *, kernels: bool = False) -> Path:
+    """Build the project's wheel from a copy, which leaves no build folder in the checkout.
+
+    ``kernels`` says whether it gets compiled kernels, which takes minutes.
+    """
     copy = folder / "source"
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "compiled")
     for name in ("harness", "algorithms", "reports", "datasets"):
         shutil.copytree(ROOT / name, copy / name, ignore=unwanted)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "build_backend.py"):
         shutil.copy(ROOT / name, copy)
-    code = "from setuptools import build_meta as b; print(b.build_wheel('dist'))"
-    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
+    code = "import build_backend as b; b.build_wheel('dist')"
+    variables = os.environ | {"HARNESS_PACKAGED_KERNELS": "1" if kernels else "0"}
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=copy, env=variables, check=True, capture_output=True)
     (wheel,) = (copy / "dist").glob("*.whl")
     return wheel
 
@@ -51,7 +56,9 @@ class FreshEnvironment:
             pytest.skip(f"pip cannot install here: {done.stderr.strip().splitlines()[-1][:200]}")
         assert done.returncode == 0, done.stderr[-3000:]
 
-    def run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run this environment's Python without the developer's ``PYTHON*`` settings."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HARNESS_"))}
         for name in ("HARNESS_KERNEL_CACHE", "HARNESS_CACHE"):
@@ -59,14 +66,14 @@ class FreshEnvironment:
         return subprocess.run(
             [str(self.python), *command],
             cwd=cwd or self.home,
-            env=kept,
+            env=kept | variables,
             capture_output=True,
             text=True,
             check=False,
         )
 
-    def output_of(self, *command: str, cwd: Path | None = None) -> str:
+    def output_of(self, *command: str, cwd: Path | None = None, **variables: str) -> str:
         """Run a command that must succeed and return its stdout."""
-        done = self.run(*command, cwd=cwd)
+        done = self.run(*command, cwd=cwd, **variables)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout

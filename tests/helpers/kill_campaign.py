@@ -77,6 +77,7 @@ class Campaign:
             "HARNESS_LEDGER": str(self.ledger),
             "HARNESS_CAMPAIGN": self.token,
             "HARNESS_KERNEL_CACHE": str(self.kernels),
+            "HARNESS_PACKAGED_KERNELS": "0",  # so that the stage of compiling takes its time
         }
         command = [sys.executable, "-m", "harness", "run", str(self.experiment)]
         command += ["--plugin", str(PLUGIN), "--results", str(self.results), "--json", *more]

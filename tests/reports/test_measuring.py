@@ -99,7 +99,7 @@ def test_first_use_is_compile_time(typical) -> None:
     assert "2 algorithms compiled kernels: 2.00 s to 9.00 s" in figure.finding.replace("\xa0", " ")
     assert "1 other found all of them in the cache" in figure.finding.replace("\xa0", " ")
     assert figure.again.startswith(
-        'HARNESS_KERNEL_CACHE="$(mktemp -d)" python -m harness run --again'
+        'HARNESS_PACKAGED_KERNELS=0 HARNESS_KERNEL_CACHE="$(mktemp -d)" python -m harness run '
     )
     (drawn,) = figure.spec.panels
     assert [box[2] for mark in drawn.marks if isinstance(mark, Boxes) for box in mark.boxes] == [

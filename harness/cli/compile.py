@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,36 +73,58 @@ def command(
         hint = f"known here: {', '.join(known)}"
         raise ConfigError(unknown("algorithm", ", ".join(patterns), known, hint))
     if not into_package:
-        return compile_jobs(registry, jobs)
-    jobs = jobs_to_compile(registry, patterns, 1)
-    jobs += jobs_to_compile(registry, patterns, 2, with_variants=False)  # teams of threads
+        done = compile_jobs(registry, jobs)
+        say(f"compiled {done.functions} functions; all others were compiled before")
+        return 3 if done.failed else 0
     with compile_package(target, package_folder) as package:
-        code = compile_jobs(registry, jobs)
+        one_thread = compile_jobs(registry, jobs_to_compile(registry, patterns, 1))
+        jobs = [
+            job
+            for job in jobs_to_compile(registry, patterns, 2, with_variants=False)
+            if job.algorithm in one_thread.with_own_kernels
+        ]
+        compile_jobs(registry, jobs)
     if package.path:
         say(f"kernels for {target} processors: {package.path}")
-    return code
+    return 0
 
 
-def compile_jobs(registry: Registry, jobs: Sequence[Job]) -> int:
-    """Compile the kernels of some jobs; print a line for each; return the exit code."""
+@dataclass
+class CompiledJobs:
+    """Result of compiling jobs.
+
+    ``with_own_kernels`` are the algorithms that compiled any function; the kernels of the others
+    are those of algorithms before them. ``failed`` says whether any model could not be trained.
+    """
+
+    functions: int = 0
+    failed: bool = False
+    with_own_kernels: set[str] = field(default_factory=set)
+
+
+def compile_jobs(registry: Registry, jobs: Sequence[Job]) -> CompiledJobs:
+    """Compile the kernels of some jobs; print a line for each."""
     from harness.execution.compiling import compile_kernels
     from harness.execution.supervisor import Supervisor
 
-    functions, failed = 0, False
+    result = CompiledJobs()
     folder = tempfile.TemporaryDirectory(prefix="harness-compile-")
     with folder, Supervisor(Path(folder.name)) as supervisor:
         compiled_jobs = compile_kernels(jobs, supervisor, registry, ["float32"])
         for done, compiled in enumerate(compiled_jobs, start=1):
-            functions += compiled.functions
-            failed = failed or bool(compiled.notes)
+            result.functions += compiled.functions
+            result.failed = result.failed or bool(compiled.notes)
+            if compiled.functions:
+                result.with_own_kernels.add(compiled.algorithm)
             say(
                 f"{done} of {len(jobs)}: {compiled.algorithm}, {compiled.functions} functions "
                 f"compiled, {compiled.seconds:.1f} s"
             )
-            for note in compiled.notes:
-                say(f"  {note}")
-    say(f"compiled {functions} functions; all others were compiled before")
-    return 3 if failed else 0
+            if compiled.notes:
+                count = len(compiled.notes)
+                more = f" and {count - 1} similar combinations" if count > 1 else ""
+                say(f"  not trained: {compiled.notes[0]}{more}")
+    return result
 
 
 def jobs_to_compile(

@@ -87,7 +87,8 @@ def test_a_package_is_written_after_one_and_two_threads_have_compiled_into_a_fol
 
 def test_kernels_for_this_processor_are_compiled_without_a_name_of_a_processor(warmed, written):
     done = CliRunner().invoke(command, ["-a", "bagging", "--into-package"], standalone_mode=False)
-    assert done.return_value == 3  # it failed, but what was compiled is packaged
+    assert done.return_value == 0
+    assert "not trained: " in done.output  # the other kernels are packaged
     [(parent, variables)] = written
     assert parent is None
     assert "NUMBA_CPU_NAME" not in variables

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from harness.analysis.development_split import half_of
+from harness.data.development_split import half_of
 
 EXPECTED = {
     "adult": "validation",

@@ -92,7 +92,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         is_categorical = find_categorical(self, self.categorical_features, ordered)
         n_scores = self._n_scores()
         self.effort_ = self._find_effort(X.shape, n_scores)
-        self.plan_ = make_plan(self.effort_, *X.shape)
+        self.plan_ = make_plan(self.effort_, X.shape[0])
         seed = draw_seed(self.random_state)
         fold = stratified_folds(y, self.plan_.n_folds, seed, is_classifier=self._is_classifier)
         columns = self._columns_with_statistics(X, is_categorical)
@@ -101,9 +101,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
             X = np.hstack([X, self.statistics_.fit(X, columns, self._targets(y), weight, fold)])
         self.model_ = self._booster(is_categorical, seed)
         rows = self.model_._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
-        rule = StoppingRule(
-            self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience, self.plan_.subsample
-        )
+        rule = StoppingRule(self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience)
         result = CrossFitTrainer(rows, fold, rule, seed).train()
         self.rounds_ = list(result.rounds)
         self.out_of_fold_loss_, self.temperature_ = result.loss, result.temperature

@@ -17,11 +17,11 @@ from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.grower import make_growers
 from algorithms.gbdt.model import join_trees
-from algorithms.gbdt.sampling import draw_share, seed_of
+from algorithms.gbdt.sampling import seed_of
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
-MEMBER, SUBSAMPLE = 11, 12  # purposes of derived seeds
+MEMBER = 11  # purpose of derived seeds
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
 
 
@@ -32,7 +32,6 @@ class StoppingRule:
     n_folds: int
     max_rounds: int
     patience: int  # rounds without improvement after which a member stops
-    subsample: float = 1.0  # share of a member's rows that each round draws
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,10 @@ class MemberBooster(Booster):
     """Booster whose trees are grown on some rows; it keeps the scores of all rows."""
 
     rows = None  # uint32, ascending positions of the rows to grow on
-    share = 1.0
 
-    def sample(self, number):
-        """Return the rows of this round, and g and h."""
-        if self.share >= 1.0:
-            return self.rows, self.g, self.h
-        seed = seed_of(self.seed, number, SUBSAMPLE)
-        drawn = self.rows[draw_share(seed, len(self.rows), self.share)]
-        return drawn, self.g, self.h
+    def sample(self, _number):
+        """Return the rows of every round, and g and h."""
+        return self.rows, self.g, self.h
 
 
 class CrossFitTrainer:
@@ -108,7 +102,6 @@ class CrossFitTrainer:
         booster = MemberBooster(self.model, growers, workers, target, score, *extra)
         booster.weight_unit = self.weight_unit
         booster.rows = np.flatnonzero(self.fold != member).astype(np.uint32)
-        booster.share = self.rule.subsample
         held_out = np.flatnonzero(self.fold == member)
         return self._boost_until_worse(booster, held_out)
 

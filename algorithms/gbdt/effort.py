@@ -24,15 +24,13 @@ class Plan:
     num_leaves: int
     min_child_samples: int
     reg_lambda: float
-    subsample: float
-    colsample_bytree: float
     extra_trees: bool  # one random threshold for each feature of a node
 
     def booster_params(self):
         """Return the parameters of the histogram booster."""
         names = ("learning_rate", "num_leaves", "min_child_samples", "reg_lambda")
         plan = asdict(self)
-        return {name: plan[name] for name in (*names, "colsample_bytree", "extra_trees")}
+        return {name: plan[name] for name in (*names, "extra_trees")}
 
 
 def seconds_of_unit(n_rows, n_columns, n_scores):
@@ -46,27 +44,23 @@ def effort_of_budget(seconds, n_rows, n_columns, n_scores):
     return min(max(effort, LEAST_EFFORT), MOST_EFFORT)
 
 
-def make_plan(effort, n_rows, n_columns):
+def make_plan(effort, n_rows):
     """Return the `Plan` of an effort for a table.
 
     Parameters
     ----------
     effort : float, in units of LightGBM's default
-    n_rows, n_columns : int
+    n_rows : int
     """
-    n_folds = 3 if effort < 2.0 else 5 if effort < 12.0 else 8
-    n_folds = max(1, min(n_folds, n_rows))
-    rate = min(0.2, max(0.02, 0.16 / effort**0.5))
-    rounds = int(min(5000, max(20, 130 * effort / n_folds * 2.0)))
+    n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
+    rate = min(0.25, max(0.02, 0.17 / effort**0.27))
     return Plan(
-        n_folds=n_folds,
-        max_rounds=rounds,
-        patience=max(10, round(3.0 / rate)),
+        n_folds=min(n_folds, n_rows),
+        max_rounds=round(60.0 / rate),
+        patience=round(1.6 / rate),
         learning_rate=rate,
-        num_leaves=max(4, min(16, n_rows // 30)),
+        num_leaves=max(4, min(64, round(16.0 * (n_rows / 1000.0) ** 0.6))),
         min_child_samples=max(2, min(20, n_rows // 200)),
-        reg_lambda=1.0,
-        subsample=0.8,
-        colsample_bytree=0.8 if n_columns > 5 else 1.0,
+        reg_lambda=0.01,
         extra_trees=True,
     )

@@ -133,7 +133,7 @@ def test_a_budget_becomes_an_effort_that_is_stored():
 
 
 def test_more_effort_is_more_rounds_of_a_smaller_rate():
-    plans = [make_plan(effort, 5000, 20) for effort in (0.5, 1.0, 4.0, 24.0)]
+    plans = [make_plan(effort, 5000) for effort in (0.5, 1.0, 4.0, 24.0)]
     rates = [plan.learning_rate for plan in plans]
     assert rates == sorted(rates, reverse=True)
     rounds = [plan.n_folds * plan.max_rounds for plan in plans]

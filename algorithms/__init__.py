@@ -10,6 +10,8 @@ _HOME = {
     "AdaBoostRegressor": "adaboost",
     "BaggingClassifier": "bagging",
     "BaggingRegressor": "bagging",
+    "BoostingClassifier": "cross_fitted_boosting",
+    "BoostingRegressor": "cross_fitted_boosting",
     "DaskHistogramBoostingClassifier": "dask_histogram_boosting",
     "DaskHistogramBoostingRegressor": "dask_histogram_boosting",
     "DecisionTreeClassifier": "decision_tree",

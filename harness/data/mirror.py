@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.core.errors import DataError
 from harness.core.model import Dataset, Task
+from harness.data.development_split import half_of
 from harness.data.folders import mirror_folder
 from harness.data.loader import File, FilesLoader
 from harness.data.reading import Reading, digest_of, validated
@@ -74,6 +75,7 @@ class _Set(_Part):
     n_cols: int | None = None
     n_test_rows: int | None = None
     origin: str = ""
+    family: str = ""  # source table, if several datasets are made from it
     license: str = ""
     file_details: tuple[_Detail, ...] = ()
 
@@ -89,6 +91,9 @@ class Entry:
 
     def dataset(self, suites: tuple[str, ...] = (), group: str = "") -> Dataset:
         """Return the declaration.
+
+        Its suites are those of the card, "mirror", and the half of its source table:
+        "development" or "validation" (`development_split`).
 
         ``group`` is the group column of the dataset's card. It is used only if the manifest drops
         that column and has no group column itself.
@@ -116,7 +121,7 @@ class Entry:
             grouped=bool(reading.group),
             given_test=bool(facts.n_test_rows),
             source="mirror",
-            suites=suites,
+            suites=(*suites, "mirror", half_of(facts.family or self.name)),
             summary=facts.origin,
             licence=facts.license,
         )

@@ -15,6 +15,7 @@ from harness.analysis.across import (
 )
 from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.elo import FEWEST, elo
+from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 from harness.analysis.pooling import FEW_DATASETS
 from reports.blocks.blocks import Block, Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -148,26 +149,35 @@ def _finding(found: Friedman, distance: float, names: list[str], datasets: int) 
 
 def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
     ratings = elo(field.losses) if len(field.datasets) >= FEWEST else []
-    better = improvability(field.losses) if (field.losses >= 0).all() else None
+    is_positive = bool((field.losses >= 0).all())
+    better = improvability(field.losses) if is_positive else None
+    ratios = geometric_mean_ratio(field.losses) if is_positive else None
+    normalised = mean_normalised_loss(field.losses)
     columns = [
         Column("Algorithm"),
         Column("Mean rank", numeric=True),
+        Column("Normalised loss", numeric=True),
         *([Column("Improvability", numeric=True, unit="share")] if better is not None else []),
+        *([Column("Loss over the best", numeric=True)] if ratios is not None else []),
         *([Column("Elo", numeric=True)] if ratings else []),
     ]
     rows: list[Row] = []
     for i, rank in zip(order, ranks, strict=True):
         row: list[Cell] = [Cell([Code(short(field.names[i]))], field.names[i])]
         row.append(Cell.of(rank, digits))
+        row.append(Cell.of(float(normalised[i]), digits))
         if better is not None:
             row.append(Cell(f"{better[i]:.1%}", float(better[i])))
+        if ratios is not None:
+            row.append(Cell.of(float(ratios[i]), digits))
         if ratings:
             one = ratings[i]
             row.append(Cell(count(one.value), one.value, bounds(one.low, one.high)))
         rows.append(row)
     caption = (
-        "Mean ranks; improvability is the mean share by which the loss falls with the best "
-        "algorithm"
+        "Mean ranks. The normalised loss is 0 for the best algorithm of a dataset and 1 for the "
+        "median one or worse. Improvability is the mean share by which the loss falls with the "
+        "best algorithm. The loss over the best is a geometric mean of ratios"
     )
     return Table(columns, rows, caption, "ranks")
 

@@ -95,6 +95,7 @@ def bad_calls(name):
         "Voting": {"weights": [1]},
         "Stacking": {"cv": "none"},
         "DecisionTree": {"max_depth": -1},
+        "Boosting": {"effort": -1.0},
     }
     family = name.removesuffix("Classifier").removesuffix("Regressor")
     cases["parameter"] = X, y, {}, params.get(family, {"n_estimators": -1})

@@ -21,6 +21,7 @@ from harness.core.model import DatasetRef
 from harness.data import dataset_from_file, load_table, resolve
 from harness.data.cards import every_card
 from harness.data.columns import labels_of
+from harness.data.development_split import half_of
 from harness.data.loading import table_of
 from harness.data.mirror import entries
 from harness.data.remote import place_of
@@ -70,7 +71,7 @@ def test_mirror_takes_precedence_over_a_card_and_is_recorded(tmp_path, monkeypat
     mirrored = resolve("iris", registry())
     assert (card.source, mirrored.source) == ("bundled", "mirror")
     assert card.digest != mirrored.digest
-    assert mirrored.suites == card.suites, "it stands in for its card"
+    assert mirrored.suites == (*card.suites, "mirror", half_of("iris"))
     table = table_of(mirrored)
     assert table.classes == ("no", "yes")
     assert table.X["b"].isna().tolist() == [False, False, True, False]

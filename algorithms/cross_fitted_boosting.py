@@ -1,0 +1,314 @@
+"""Cross-fitted histogram boosting: defaults that are meant to be left alone.
+
+    F = 1/T · (F₀ + 1/K Σ_k Σ_m η · tree_km)
+
+Member k of K is a histogram booster (`algorithms/gbdt`) trained on all rows but fold k. It stops
+when its loss on fold k stops improving. All members share the bins. Categorical columns get extra
+columns of target statistics (Micci-Barreca, SIGKDD Explorations 2001), computed out of fold. The
+temperature T of a classifier minimises the out-of-fold log loss.
+
+One argument, ``effort``, says how much time training may take. Everything else follows from the
+data (`algorithms/gbdt/effort.py`); docs/algorithms/cross-fitted-boosting.md has the measurements.
+"""
+
+from dataclasses import asdict
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.sample_weight import drop_unweighted
+from algorithms.estimator.seeds import draw_seed
+from algorithms.estimator.target_statistics import TargetStatistics
+from algorithms.gbdt.cross_fitting import CrossFitTrainer, StoppingRule, stratified_folds
+from algorithms.gbdt.effort import EFFORTS, effort_of_budget, make_plan
+from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
+from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms.model_io.init_model import code_labels
+from algorithms.runtime.threads import AllThreads
+from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
+
+PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
+LEAST_CATEGORIES = 3  # a column of two categories gains nothing from statistics
+MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
+
+
+class BaseBoosting(AllThreads, BaseEstimator):
+    """Base class of the classifier and the regressor."""
+
+    _parameter_constraints: ClassVar = {
+        "effort": [StrOptions(set(EFFORTS)), Interval(Real, 0.0, None, closed="neither")],
+        "time_budget": [None, Interval(Real, 0.0, None, closed="neither")],
+        "categorical_features": [StrOptions({"auto"}), "array-like"],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        effort="medium",
+        *,
+        time_budget=None,
+        categorical_features="auto",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.effort = effort
+        self.time_budget = time_budget
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train the members.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Columns of a frame with a categorical dtype are categorical. NaN is missing.
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), default=None
+            Rows of weight 0 are left out.
+
+        Returns
+        -------
+        The fitted estimator.
+        """
+        ordered = are_ordered(X)
+        X, y = read_table(self, X, y=y, reset=True, **self._y_checks())
+        if X.shape[0] < 2:
+            raise ValueError("n_samples=1: training needs at least 2 rows")
+        y = self._read_y(y)
+        weight = sample_weight
+        if weight is not None:
+            weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight, X, y = drop_unweighted(weight, X, y)
+        is_categorical = find_categorical(self, self.categorical_features, ordered)
+        n_scores = self._n_scores()
+        self.effort_ = self._find_effort(X.shape, n_scores)
+        self.plan_ = make_plan(self.effort_, X.shape[0])
+        seed = draw_seed(self.random_state)
+        fold = stratified_folds(y, self.plan_.n_folds, seed, is_classifier=self._is_classifier)
+        columns = self._columns_with_statistics(X, is_categorical)
+        self.statistics_ = TargetStatistics(PRIOR) if columns else None
+        if columns:
+            X = np.hstack([X, self.statistics_.fit(X, columns, self._targets(y), weight, fold)])
+        self.model_ = self._booster(is_categorical, seed)
+        rows = self.model_._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
+        rule = StoppingRule(self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience)
+        result = CrossFitTrainer(rows, fold, rule, seed).train()
+        self.rounds_ = list(result.rounds)
+        self.out_of_fold_loss_, self.temperature_ = result.loss, result.temperature
+        return self
+
+    def _find_effort(self, shape, n_scores):
+        """Return the effort as a number."""
+        if self.time_budget is not None:
+            return effort_of_budget(self.time_budget, *shape, n_scores)
+        return float(EFFORTS.get(self.effort, self.effort))
+
+    def _columns_with_statistics(self, X, is_categorical):
+        """Return the categorical columns that get target statistics."""
+        if sparse.issparse(X):
+            return []
+        columns = np.flatnonzero(is_categorical).tolist()
+        return [j for j in columns if len(np.unique(X[:, j])) >= LEAST_CATEGORIES]
+
+    def _booster(self, is_categorical, seed):
+        """Return the unfitted histogram booster."""
+        named = np.flatnonzero(is_categorical).tolist()
+        return self._boosting(
+            n_estimators=self.plan_.max_rounds,
+            categorical_feature=named or "auto",
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            **self.plan_.booster_params(),
+        )
+
+    def _extended(self, X):
+        """Return validated X with the columns of target statistics."""
+        check_is_fitted(self, "model_")
+        X = read_table(self, X, reset=False)
+        return X if self.statistics_ is None else np.hstack([X, self.statistics_.transform(X)])
+
+    @property
+    def ensemble_(self):
+        """The trees, a `harness.TreeEnsemble`.
+
+        If there are target statistics, its features are those of X and then the statistics.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.ensemble_
+
+    @property
+    def feature_importances_(self):
+        """Sum of gains of each feature, (n_features,); statistics count for their column."""
+        check_is_fitted(self, "model_")
+        trees, n_features = self.model_.ensemble_, self.n_features_in_
+        inner = trees.left >= 0
+        gains = np.bincount(trees.feature[inner], trees.gain[inner], trees.n_features)
+        if self.statistics_ is not None:
+            extra = gains[n_features:].reshape(len(self.statistics_.columns), -1).sum(axis=1)
+            np.add.at(gains, self.statistics_.columns, extra)
+        return gains[:n_features]
+
+    def describe(self):
+        """Return what was chosen, as text."""
+        check_is_fitted(self, "model_")
+        lines = [f"effort: {self.effort_:g} (1 is the time of 100 trees of 31 leaves)"]
+        lines += [f"{name}: {value}" for name, value in asdict(self.plan_).items()]
+        lines.append(f"rounds of each member: {', '.join(map(str, self.rounds_))}")
+        lines.append(f"out-of-fold loss: {self.out_of_fold_loss_:.6g}")
+        lines.append(f"temperature: {self.temperature_:.3f}")
+        columns = [] if self.statistics_ is None else self.statistics_.columns
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        named = ", ".join(str(names[j]) for j in columns) or "none"
+        return "\n".join([*lines, f"columns with target statistics: {named}"])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BoostingClassifier(ClassifierMixin, BaseBoosting):
+    """Cross-fitted histogram boosting classifier.
+
+    Parameters
+    ----------
+    effort : {"low", "medium", "high"} or float, default="medium"
+        Time that training may take. A number is in units of LightGBM's default, 100 rounds of
+        trees with 31 leaves.
+    time_budget : float, default=None
+        Seconds on one thread. A fixed cost model turns them into an effort, stored as ``effort_``.
+        ``effort`` is then not used.
+    categorical_features : "auto", list of int or str, or bool mask, default="auto"
+        Categorical columns. "auto" selects the columns of a frame with a categorical dtype.
+    random_state : int, RandomState or None, default=None
+        Seed of folds and sampling. None means 0.
+    n_jobs : int, default=None
+        Number of threads. None uses all. The model does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    effort_ : float
+    plan_ : Plan
+        Parameters that were chosen.
+    rounds_ : list of int
+        Rounds of each member.
+    out_of_fold_loss_ : float
+    temperature_ : float
+    model_ : HistogramBoostingClassifier
+        All members as one model.
+    """
+
+    _boosting = HistogramBoostingClassifier
+    _is_classifier = True
+
+    def _y_checks(self):
+        """Return the keyword arguments of scikit-learn's check of y."""
+        return {}
+
+    def _read_y(self, y):
+        """Return the class codes and store the labels."""
+        self.classes_, codes = code_labels(y, None)
+        self.n_classes_ = len(self.classes_)
+        return codes.astype(np.int64, copy=False)
+
+    def _decode(self, codes):
+        """Return the labels of class codes."""
+        return self.classes_[codes]
+
+    def _n_scores(self):
+        """Return the number of trees of a round."""
+        return self.n_classes_ if self.n_classes_ > 2 else 1
+
+    def _targets(self, codes):
+        """Return the indicators of the classes that have target statistics."""
+        counts = np.bincount(codes, minlength=self.n_classes_)
+        chosen = [1] if self.n_classes_ == 2 else np.argsort(-counts, kind="stable")[:MOST_TARGETS]
+        return (codes[:, None] == np.asarray(chosen)).astype(np.float64)
+
+    def decision_function(self, X):
+        """Return the raw scores: (n_rows,) for two classes, otherwise (n_rows, n_classes)."""
+        X = self._extended(X)
+        return self.model_.decision_function(X)
+
+    def predict_proba(self, X):
+        """Return the class probabilities, float64 (n_rows, n_classes)."""
+        X = self._extended(X)
+        return self.model_.predict_proba(X)
+
+    def predict(self, X):
+        """Return the most probable label of each row; the first one in a tie."""
+        proba = self.predict_proba(X)
+        return self.classes_.take(proba.argmax(axis=1))
+
+
+class BoostingRegressor(RegressorMixin, BaseBoosting):
+    """Cross-fitted histogram boosting regressor of the squared error.
+
+    Parameters and attributes are as in `BoostingClassifier`, without those of classes.
+    """
+
+    _boosting = HistogramBoostingRegressor
+    _is_classifier = False
+
+    def _y_checks(self):
+        """Return the keyword arguments of scikit-learn's check of y."""
+        return {"y_numeric": True}
+
+    def _read_y(self, y):
+        """Return y as float64."""
+        return y.astype(np.float64, copy=False)
+
+    def _decode(self, y):
+        """Return y."""
+        return y
+
+    def _n_scores(self):
+        """Return the number of trees of a round."""
+        return 1
+
+    def _targets(self, y):
+        """Return the targets of target statistics, as a column."""
+        return y[:, None]
+
+    def predict(self, X):
+        """Return the predicted values, float64 (n_rows,)."""
+        X = self._extended(X)
+        return self.model_.predict(X)
+
+
+def build(spec):
+    """Return the unfitted estimator of a harness spec."""
+    boosting = BoostingClassifier if spec.task.is_classification else BoostingRegressor
+    model = boosting(random_state=spec.seed, n_jobs=spec.threads)
+    if spec.categorical:
+        model.categorical_features = list(spec.categorical)
+    return model.set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register cross-fitted boosting with the harness."""
+    register(
+        Algorithm(
+            "cross_fitted_boosting",
+            estimator_adapter(build),
+            ALL_TASKS,
+            accepts=Accepts(missing=True, categorical=True, sparse=True),
+            estimators=("algorithms.BoostingClassifier", "algorithms.BoostingRegressor"),
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html",
+            summary="cross-fitted members on shared bins, stopped out of fold",
+        )
+    )

@@ -1,0 +1,176 @@
+"""Cross-fitted boosting: members that leave out one fold each, stopped by its loss.
+
+The rows are binned once. Each of K members is trained on all folds but one, and stops when the loss
+on its left-out fold has not improved for a number of rounds. The model is the mean of the members:
+
+    F = F₀ + 1/K Σ_k Σ_m η · tree_km
+
+Every row has a raw score of a member that was not trained on it. These out-of-fold scores choose
+the temperature T of a classifier, which divides all raw scores.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.estimator.sample_weight import split_unit_of_params
+from algorithms.gbdt.boosting import Booster, Target
+from algorithms.gbdt.grower import make_growers
+from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.sampling import seed_of
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.runtime.threads import Workers
+
+MEMBER = 11  # purpose of derived seeds
+TEMPERATURES = np.geomspace(0.5, 2.0, 41)
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Limits of the rounds of a member."""
+
+    n_folds: int
+    max_rounds: int
+    patience: int  # rounds without improvement after which a member stops
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Result of training the members."""
+
+    rounds: tuple  # rounds that each member keeps
+    loss: float  # out-of-fold loss
+    temperature: float
+
+
+class MemberBooster(Booster):
+    """Booster whose trees are grown on some rows; it keeps the scores of all rows."""
+
+    rows = None  # uint32, ascending positions of the rows to grow on
+
+    def sample(self, _number):
+        """Return the rows of every round, and g and h."""
+        return self.rows, self.g, self.h
+
+
+class CrossFitTrainer:
+    """Trains the members on binned rows.
+
+    Parameters
+    ----------
+    rows : Rows, from `BaseHistogramBoosting._read_and_bin`
+    fold : (n_rows,) int64, the fold of each row
+    rule : StoppingRule
+    seed : int
+    """
+
+    def __init__(self, rows, fold, rule, seed):
+        model, self.binned, self.rule, self.seed = rows.model, rows.binned, rule, seed
+        order = self.binned.order[0]
+        self.order = order if len(order) else slice(None)
+        self.model, self.objective = model, model._objective  # noqa: SLF001 - same package
+        model.parity_ = None
+        self.fold = fold[self.order]
+        self.y = np.asarray(rows.y)[self.order]
+        unit = split_unit_of_params(model, rows.weight)[1]
+        self.base = self.objective.first_scores(rows.y, unit)
+        _, weight, self.weight_unit = model._split_unit(rows.y, rows.weight)  # noqa: SLF001
+        self.weight = None if weight is None else weight[self.order]
+        targets = self.objective.targets(rows.y)
+        self.targets = np.ascontiguousarray(targets[:, self.order])
+        self.metric = model._metric("")  # noqa: SLF001
+        self.held_out_scores = np.empty((len(self.base), len(self.y)))
+
+    def train(self):
+        """Train all members; return the `CrossFit` and set the model's trees."""
+        with Workers(self.model._threads()) as workers:  # noqa: SLF001
+            growers = make_growers(self.binned, workers, len(self.base))
+            members = range(self.rule.n_folds)
+            kept = [self._train_member(member, growers, workers) for member in members]
+        temperature = self._choose_temperature()
+        loss = self.loss(self.held_out_scores / temperature, slice(None))
+        self._set_trees(kept, temperature)
+        return CrossFit(tuple(len(rounds) for rounds in kept), loss, temperature)
+
+    def _train_member(self, member, growers, workers):
+        """Return the rounds of trees that a member keeps."""
+        score = np.repeat(self.base[:, None], len(self.y), axis=1)
+        target = Target(self.objective, self.targets, self.weight)
+        seed = seed_of(self.seed, member, MEMBER)
+        binned = self.binned
+        extra = seed, binned.order, binned.high_cardinality
+        booster = MemberBooster(self.model, growers, workers, target, score, *extra)
+        booster.weight_unit = self.weight_unit
+        booster.rows = np.flatnonzero(self.fold != member).astype(np.uint32)
+        held_out = np.flatnonzero(self.fold == member)
+        return self._boost_until_worse(booster, held_out)
+
+    def _boost_until_worse(self, booster, held_out):
+        """Add rounds until the held-out loss stops improving; return the best rounds."""
+        best_loss, best_round, best_scores = np.inf, 0, None
+        for number in range(1, self.rule.max_rounds + 1):
+            booster.boost()
+            scores = booster.score[:, held_out]
+            loss = self.loss(scores, held_out)
+            if loss < best_loss or best_scores is None:
+                best_loss, best_round, best_scores = loss, number, scores
+            elif number - best_round >= self.rule.patience:
+                break
+        self.held_out_scores[:, held_out] = best_scores
+        return booster.rounds[:best_round]
+
+    def loss(self, scores, rows):
+        """Return the mean loss of raw scores (n_scores, n) of some rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        prediction = self.model._predict_scores(np.ascontiguousarray(scores.T))  # noqa: SLF001
+        return self.metric(self.y[rows], prediction, weight)[1]
+
+    def _choose_temperature(self):
+        """Return the temperature of the lowest out-of-fold loss; 1 unless scores are log odds."""
+        if self.objective.link not in ("sigmoid", "softmax") or self.objective.n_scores == 0:
+            return 1.0
+        losses = [self.loss(self.held_out_scores / t, slice(None)) for t in TEMPERATURES]
+        return float(TEMPERATURES[int(np.argmin(losses))])
+
+    def _set_trees(self, kept, temperature):
+        """Make the mean of the members the fitted trees of the model."""
+        model, share = self.model, 1.0 / (temperature * len(kept))
+        rounds = [trees for rounds in kept for trees in rounds]
+        for trees in rounds:
+            for tree in trees:
+                tree.nodes["value"] *= share
+        model._binner, model._base = self.binned.binner, self.base / temperature  # noqa: SLF001
+        codes = getattr(model, "classes_", None)
+        link = model._link  # noqa: SLF001
+        model.ensemble_ = join_trees(rounds, self.binned.binner, model._base, link, codes)  # noqa: SLF001
+        model._walker = FastPredictor(model.ensemble_)  # noqa: SLF001
+        model.n_estimators_ = len(rounds)
+        model.n_iter_, model.best_iteration_ = len(rounds), 0
+        model.best_score_, model.evals_result_ = {}, {}
+
+
+def stratified_folds(y, n_folds, seed, *, is_classifier):
+    """Return the fold of each row, int64 (n_rows,).
+
+    Rows are sorted by target. Of each n_folds consecutive rows, each fold gets one. So each fold
+    has about the same share of every class, or the same distribution of targets.
+
+    Parameters
+    ----------
+    y : (n_rows,) class codes or targets
+    n_folds : int
+    seed : int
+    is_classifier : bool
+        Rows of one class are ordered at random.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    shuffled = rng.permutation(len(y))
+    order = shuffled[np.argsort(y[shuffled], kind="stable")]
+    fold = np.empty(len(y), np.int64)
+    if is_classifier:
+        fold[order] = (np.arange(len(y)) + rng.integers(n_folds)) % n_folds
+        return fold
+    blocks = -(-len(y) // n_folds)
+    numbers = np.argsort(rng.random((blocks, n_folds)), axis=1).ravel()
+    fold[order] = numbers[: len(y)]
+    return fold

@@ -1,0 +1,66 @@
+"""Effort of cross-fitted boosting: parameters by effort and size of the table, and a cost model.
+
+The unit of effort is the time of LightGBM's default, 100 rounds of trees with 31 leaves. A fixed
+model of that time turns a budget in seconds into an effort before training. So the trained model
+does not depend on the speed of the machine at that moment.
+"""
+
+from dataclasses import asdict, dataclass
+
+EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
+UNIT_SECONDS = 0.02  # of the cost model: start, of one score
+UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
+LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Parameters that follow from the effort and from the size of the table."""
+
+    n_folds: int
+    max_rounds: int
+    patience: int
+    learning_rate: float
+    num_leaves: int
+    min_child_samples: int
+    reg_lambda: float
+    extra_trees: bool  # one random threshold for each feature of a node
+
+    def booster_params(self):
+        """Return the parameters of the histogram booster."""
+        names = ("learning_rate", "num_leaves", "min_child_samples", "reg_lambda")
+        plan = asdict(self)
+        return {name: plan[name] for name in (*names, "extra_trees")}
+
+
+def seconds_of_unit(n_rows, n_columns, n_scores):
+    """Return the modelled seconds of one unit of effort, on one thread of a usual machine."""
+    return n_scores * (UNIT_SECONDS + UNIT_SECONDS_OF_VALUE * n_rows * n_columns)
+
+
+def effort_of_budget(seconds, n_rows, n_columns, n_scores):
+    """Return the effort that a budget in seconds allows by the cost model."""
+    effort = seconds / seconds_of_unit(n_rows, n_columns, n_scores)
+    return min(max(effort, LEAST_EFFORT), MOST_EFFORT)
+
+
+def make_plan(effort, n_rows):
+    """Return the `Plan` of an effort for a table.
+
+    Parameters
+    ----------
+    effort : float, in units of LightGBM's default
+    n_rows : int
+    """
+    n_folds = 3 if effort < 2.0 else 6 if effort < 12.0 else 12
+    rate = min(0.25, max(0.02, 0.17 / effort**0.27))
+    return Plan(
+        n_folds=min(n_folds, n_rows),
+        max_rounds=round(60.0 / rate),
+        patience=round(1.6 / rate),
+        learning_rate=rate,
+        num_leaves=max(4, min(64, round(16.0 * (n_rows / 1000.0) ** 0.6))),
+        min_child_samples=max(2, min(20, n_rows // 200)),
+        reg_lambda=0.01,
+        extra_trees=True,
+    )

@@ -1,0 +1,159 @@
+"""Cross-fitted boosting: folds, effort, determinism, categories, weights and refusals."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingRegressor
+from algorithms.gbdt.cross_fitting import stratified_folds
+from algorithms.gbdt.effort import effort_of_budget, make_plan
+
+LOW = {"effort": "low", "n_jobs": 1}
+LEAST = {"effort": 0.25, "n_jobs": 1}
+UNEQUAL = "a repeated row may be in other folds than its copy; a weighted row is in one fold"
+WEIGHTED = {
+    f"check_sample_weight_equivalence_on_{form}_data": UNEQUAL for form in ("dense", "sparse")
+}
+
+
+def regression_table(n_rows=200):
+    """Return a frame with missing values and a categorical column, and its target."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=["a", "b", "c"])
+    X.loc[::7, "b"] = np.nan
+    codes = rng.integers(4, size=n_rows)
+    X["city"] = pd.Categorical(np.array(["p", "q", "r", "s"])[codes])
+    y = X["a"].to_numpy() + codes + 0.1 * rng.normal(size=n_rows)
+    return X, y
+
+
+@parametrize_with_checks(
+    [BoostingClassifier(**LEAST), BoostingRegressor(**LEAST)],
+    expected_failed_checks=lambda _: WEIGHTED,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_folds_have_the_same_classes_and_targets():
+    y = np.repeat([0, 1, 2], [30, 12, 6])
+    fold = stratified_folds(y, 3, 0, is_classifier=True)
+    counts = np.array([np.bincount(y[fold == k], minlength=3) for k in range(3)])
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    targets = np.random.default_rng(0).normal(size=48)
+    fold = stratified_folds(targets, 4, 0, is_classifier=False)
+    blocks = fold[np.argsort(targets)].reshape(-1, 4)
+    assert (np.sort(blocks, axis=1) == np.arange(4)).all()
+
+
+def test_the_model_does_not_depend_on_threads_and_is_deterministic():
+    X, y = regression_table()
+    one, two, seeded, other = (
+        BoostingRegressor("low", n_jobs=threads, random_state=seed).fit(X, y).predict(X)
+        for threads, seed in ((1, None), (2, None), (1, 0), (1, 1))
+    )
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, seeded)
+    assert not np.array_equal(one, other)
+
+
+def test_out_of_fold_loss_of_noise_shows_no_leak():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"id": pd.Categorical(rng.integers(100, size=600)), "x": rng.normal(size=600)})
+    y = rng.integers(2, size=600)
+    model = BoostingClassifier(**LOW).fit(X, y)
+    assert model.out_of_fold_loss_ > 0.68  # log 2 is 0.693
+    new = rng.integers(2, size=600)
+    assert log_loss(new, model.predict_proba(X)) < 0.72
+
+
+def test_it_predicts_new_rows_better_than_the_booster_alone():
+    X, y = load_diabetes(return_X_y=True)
+    split = train_test_split(X, y, random_state=0)
+    losses = []
+    for model in (BoostingRegressor(n_jobs=1), HistogramBoostingRegressor(n_jobs=1)):
+        model.fit(split[0], split[2])
+        losses.append(np.mean((model.predict(split[1]) - split[3]) ** 2))
+    assert losses[0] < 0.95 * losses[1]
+
+
+def test_unknown_and_missing_categories_are_predicted():
+    X, y = regression_table()
+    model = BoostingRegressor(**LOW).fit(X, y)
+    new = X.head(3).copy()
+    new["city"] = pd.Categorical(["unknown", None, "q"])
+    assert np.isfinite(model.predict(new)).all()
+    assert "city" in model.describe().splitlines()[-1]
+    assert model.feature_importances_.argmax() == 3
+    text = X.assign(city=X["city"].astype(str))
+    with pytest.raises(ValueError, match="city"):
+        BoostingRegressor(**LOW).fit(text, y)
+
+
+def test_categories_given_by_position_are_those_of_the_frame():
+    X, y = regression_table()
+    codes = X.assign(city=X["city"].cat.codes.astype(float)).to_numpy()
+    by_frame = BoostingRegressor(**LOW).fit(X, y).predict(X)
+    by_position = BoostingRegressor(**LOW, categorical_features=[3]).fit(codes, y).predict(codes)
+    np.testing.assert_array_equal(by_frame, by_position)
+
+
+def test_rows_of_weight_0_are_left_out():
+    X, y = regression_table()
+    weight = np.ones(len(y))
+    weight[::3] = 0.0
+    kept = weight > 0
+    weighted = BoostingRegressor(**LOW).fit(X, y, sample_weight=weight).predict(X)
+    dropped = BoostingRegressor(**LOW).fit(X[kept], y[kept]).predict(X)
+    np.testing.assert_array_equal(weighted, dropped)
+
+
+def test_weights_move_the_predictions():
+    X, y = regression_table()
+    weight = np.where(X["a"] > 0, 10.0, 0.1)
+    model = BoostingRegressor(**LOW).fit(X, y, sample_weight=weight)
+    plain = BoostingRegressor(**LOW).fit(X, y)
+    errors = [np.abs(one.predict(X) - y)[X["a"] > 0].mean() for one in (model, plain)]
+    assert errors[0] < errors[1]
+
+
+def test_a_budget_becomes_an_effort_that_is_stored():
+    X, y = regression_table()
+    model = BoostingRegressor(time_budget=0.05, n_jobs=1).fit(X, y)
+    assert model.effort_ == effort_of_budget(0.05, *X.shape, 1)
+    same = BoostingRegressor(model.effort_, n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert f"effort: {model.effort_:g}" in model.describe()
+
+
+def test_more_effort_is_more_rounds_of_a_smaller_rate():
+    plans = [make_plan(effort, 5000) for effort in (0.5, 1.0, 4.0, 24.0)]
+    rates = [plan.learning_rate for plan in plans]
+    assert rates == sorted(rates, reverse=True)
+    rounds = [plan.n_folds * plan.max_rounds for plan in plans]
+    assert rounds == sorted(rounds)
+
+
+@pytest.mark.parametrize("effort", ["huge", 0, -1.0])
+def test_no_such_effort_is_refused(effort):
+    X, y = regression_table(20)
+    with pytest.raises(ValueError, match="effort"):
+        BoostingRegressor(effort).fit(X, y)
+
+
+def test_rare_classes_and_few_rows_are_trained():
+    X = np.arange(12.0)[:, None]
+    y = np.array(["a"] * 6 + ["b"] * 5 + ["c"])
+    model = BoostingClassifier(**LOW).fit(X, y)
+    proba = model.predict_proba(X)
+    assert proba.shape == (12, 3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert list(model.predict(X[[0, 8]])) == ["a", "b"]
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(X), proba)

@@ -107,7 +107,7 @@ def test_more_threads_than_processors_do_not_spin(monkeypatch):
     monkeypatch.setattr(
         threads,
         "spin_until",
-        lambda signs, place, until, set_spin_count: given.append(set_spin_count),
+        lambda signs, place, until, looks: given.append(looks),
     )
     given = []
     for size, expected in ((2, {threads.LOOKS}), (3, {0})):
@@ -123,9 +123,9 @@ def test_helper_threads_spin_by_the_latest_setting():
     spin_until = threads.spin_until
 
     def watch(which):
-        def look(signs, place, until, set_spin_count):
+        def look(signs, place, until, looks):
             seen[which].append(threading.get_ident())
-            spin_until(signs, place, until, set_spin_count)
+            spin_until(signs, place, until, looks)
 
         return look
 

@@ -122,7 +122,10 @@ def register_algorithms(register):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("Algorithm(name='x', adapter=len, task=ALL_TASKS)", "unexpected keyword argument 'task'"),
+        (
+            "Algorithm(name='x', adapter=len, task=ALL_TASKS)",
+            "no field 'task' .did you mean 'tasks'",
+        ),
         ("len(3)", r"mine\.py:5 fails in its hook: TypeError: object of type 'int'"),
         ("raise SystemExit(0)", r"mine\.py:5 fails in its hook: SystemExit"),
         ("register(Algorithm('x', None, ALL_TASKS))", "'x': adapter cannot be called"),

@@ -75,12 +75,16 @@ class Accepts:
         Whether CSR matrices are accepted.
     weights
         Whether ``prepare`` uses sample weights.
+    weighted_bins
+        Whether bin edges honour sample weights; False declares that they depend on the rows
+        alone, so that a row of weight 2 may differ from two equal rows.
     """
 
     missing: bool = False
     categorical: bool = False
     sparse: bool = False
     weights: bool = True
+    weighted_bins: bool = True
 
 
 @explain_fields

@@ -45,7 +45,7 @@ ADVICE = {
         "Pass the weights to the training, or declare `Accepts(weights=False)`."
     ),
     "weights of 1 change nothing": (
-        "Treat a missing weight as 1, or declare `Accepts(weights=False)`."
+        "Treat a missing weight as 1, and choose bin edges without weights."
     ),
     "a class without training rows gets a probability near 0": (
         "Return a column of zeros for it; `harness.spread` does this."
@@ -106,7 +106,9 @@ def sentences(same: Sequence[Finding]) -> str:
     first = same[0]
     tasks = f" ({', '.join(one.task for one in same)})" if first.task else ""
     if first.state == "ok":
-        return f"{first.check[:1].upper()}{first.check[1:]}{tasks}{_reason(first)}"
+        start, _, rest = first.check.partition(" ")
+        start = f"The method {start}" if "_" in start else start[:1].upper() + start[1:]
+        return f"{start} {rest}{tasks}{_reason(first)}"
     advice = f" {ADVICE.get(first.check, '')}" if first.state == "failed" else ""
     return (
         f"The check that {first.check} {FAIL[first.state]}{tasks}{_reason(first)}{advice}".rstrip()

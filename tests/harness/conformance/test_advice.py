@@ -43,3 +43,8 @@ def test_result_is_a_sentence_for_all_tasks(state, message, expected):
         Finding("nothing is printed", task, state, message) for task in ("binary", "regression")
     ]
     assert sentences(found) == expected
+
+
+def test_name_of_a_method_keeps_its_case():
+    found = Finding("predict_one agrees with predict", "", "ok")
+    assert sentences([found]) == "The method predict_one agrees with predict."

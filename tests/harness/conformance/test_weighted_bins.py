@@ -51,6 +51,7 @@ def test_weights_of_1_that_change_the_result_are_reported():
             super().fit(native)
             self.plain = native.weight is None
 
-    result = unit_weights.run(subject(1, Accepts(), Doubling))
+    assert unit_weights.run(subject(1, Accepts(), Doubling)).state == "skipped"
+    result = unit_weights.run(subject(1, Accepts(weighted_bins=False), Doubling))
     assert result.state == "failed"
     assert "with weights of 1 predictions are up to" in result.message

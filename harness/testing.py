@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.conformance.advice import sentences
 from harness.conformance.checks import cases
 from harness.conformance.claims import CHECK, check_claim
 from harness.conformance.findings import Check, Finding
@@ -124,9 +125,8 @@ def _claim(registry: Registry, name: str, mode: str) -> Callable[[], list[Findin
 def _judge(found: list[Finding]) -> None:
     import pytest
 
-    failures = [f"{one.task}: {one.message}" if one.task else one.message for one in found
-                if one.state == "failed"]  # fmt: skip
-    assert not failures, "; ".join(failures)
+    failures = [sentences([one]) for one in found if one.state == "failed"]
+    assert not failures, " ".join(failures)
     if all(one.state == "skipped" for one in found):
         pytest.skip("; ".join(one.message for one in found))
 

@@ -92,15 +92,34 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far two ensembles agree, and the first difference on each level, in order of trees."""
+    """How far two ensembles agree, and the first difference on each level, in order of trees.
 
-    agreement: str  # bits, values, structure, or "" if the trees differ
+    Attributes
+    ----------
+    agreement
+        Level of agreement: bits, values, structure, or "" if the trees differ.
+    differences
+        First difference on each level, in order of trees.
+    trees
+        Numbers of trees of both sides.
+    alike
+        Number of leading trees that split the training rows in the same way.
+    rows
+        Number of training rows.
+    worst
+        Largest difference of predictions on the training rows, in their unit; None if the
+        shapes differ.
+    tolerance
+        Relative tolerance of leaf values.
+    """
+
+    agreement: str
     differences: tuple[Difference, ...]
     trees: tuple[int, int]
-    alike: int  # leading trees that split the training rows in the same way
-    rows: int  # training rows
-    worst: float | None  # largest difference of predictions on them; None if the shapes differ
-    tolerance: float  # relative, of leaf values
+    alike: int
+    rows: int
+    worst: float | None
+    tolerance: float
 
 
 def comparison_from_json(data: Mapping[str, Any]) -> Comparison:

@@ -24,13 +24,28 @@ class Interval:
 
     If there are too few units for bounds at the requested level, the bounds are infinite (0 and
     infinity for a ratio), ``level`` is 1 and ``note`` says how many units are needed.
+
+    Attributes
+    ----------
+    low
+        Lower bound.
+    value
+        Estimate.
+    high
+        Upper bound.
+    level
+        Achieved confidence level; a discrete statistic may exceed the requested one.
+    n
+        Number of units (folds, launches, blocks or datasets).
+    note
+        Sentence on what is missing for bounds; "" if nothing is.
     """
 
     low: float
     value: float
     high: float
-    level: float = 0.95  # as achieved; a discrete statistic may exceed the requested level
-    n: int = 0  # number of units
+    level: float = 0.95
+    n: int = 0
     note: str = ""
 
 
@@ -38,8 +53,38 @@ class Interval:
 class Cell:
     """One algorithm on one dataset: its outcomes over all splits, with scores.
 
-    ``scores`` maps a metric's name to one number per outcome, in the order of ``outcomes``; NaN
-    if the outcome has none.
+    Tuples with one value for each outcome are in the order of ``outcomes``.
+
+    Attributes
+    ----------
+    algorithm
+        Name of the algorithm, or the label of a variant of it.
+    params
+        Parameters of the algorithm, JSON.
+    preparation
+        Name of the preparation of the columns.
+    dataset
+        Name of the dataset.
+    task
+        Kind of target: binary, multiclass or regression.
+    outcomes
+        One outcome for each split and seed.
+    scores
+        Name of a metric → one score for each outcome, in the metric's unit; NaN if there is
+        none.
+    reused
+        Whether each outcome was taken from an earlier run.
+    seconds
+        Phase → median wall seconds on one machine; the runs were not interleaved.
+    peak
+        Largest memory of the fit above a warm process, bytes.
+    tracks
+        Tracks of the params (equal, default, tuned); empty if the run has only one.
+    constant
+        Loss of the model without features for each outcome, in the unit of the primary
+        metric.
+    crowded
+        Whether all trials behind ``seconds`` ran beside others.
     """
 
     algorithm: str
@@ -50,63 +95,166 @@ class Cell:
     outcomes: tuple[Outcome, ...]
     scores: Mapping[str, tuple[float, ...]]
     reused: tuple[bool, ...]
-    seconds: Mapping[str, float]  # phase → median wall seconds on one machine; not interleaved
-    peak: int  # bytes, the largest of the fit phase above a warm process
-    tracks: tuple[str, ...] = ()  # equal, default, tuned; empty if the run has only one
-    # Loss (the primary metric) of the model without features; in the order of ``outcomes``.
+    seconds: Mapping[str, float]
+    peak: int
+    tracks: tuple[str, ...] = ()
     constant: tuple[float, ...] = ()
-    crowded: bool = False  # whether all trials behind ``seconds`` ran beside others
+    crowded: bool = False
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The accuracy verdict of one pair on one dataset (``dataset=""``: pooled over datasets)."""
+    """The accuracy verdict of one pair on one dataset (``dataset=""``: pooled over datasets).
+
+    Attributes
+    ----------
+    algorithm
+        Name of our side.
+    reference
+        Name of the reference.
+    dataset
+        Name of the dataset; "" for the verdict pooled over datasets.
+    metric
+        Name of the metric.
+    verdict
+        One of equivalent, better, worse, inconclusive.
+    difference
+        Loss of the reference minus our loss, in the metric's unit; positive if ours is
+        better.
+    margin
+        Equivalence margin in the unit of the loss; of a pooled verdict a share of the gap.
+    advice
+        What would decide an inconclusive verdict; "" for others.
+    splits
+        Number of splits with a score of both sides; of a pooled verdict the number of
+        datasets.
+    inner
+        The 90 % interval of the equivalence test.
+    posterior
+        Probabilities of worse, equivalent and better.
+    gap
+        Loss of the constant model minus the best loss of the run on this dataset.
+    error
+        Standard error of the difference (Nadeau and Bengio), in the unit of the loss.
+    failed
+        Numbers of trials without a score, ours and the reference's.
+    notes
+        Sentences on identical predictions, label-only predictions, few datasets and the
+        like.
+    preparation
+        Name of the preparation of the columns.
+    params
+        Parameters of both sides, JSON.
+    track
+        Common track; "" if the run has only one.
+    """
 
     algorithm: str
     reference: str
     dataset: str
     metric: str
-    verdict: str  # equivalent, better, worse, inconclusive
-    difference: Interval  # of the loss, reference − ours: positive = ours is better
-    margin: float  # in units of the loss; of a pooled one a share of the gap
-    advice: str = ""  # for an inconclusive verdict: what would decide it
-    splits: int = 0  # with a score of both sides; for a pooled verdict: datasets
-    inner: Interval | None = None  # the 90 % interval for equivalence
-    posterior: tuple[float, float, float] | None = None  # P(worse), P(equivalent), P(better)
-    gap: float = 0.0  # loss of the constant model − best loss of the run on this dataset
-    error: float = math.inf  # standard error of the difference, Nadeau–Bengio
-    failed: tuple[int, int] = (0, 0)  # trials of ours and of the reference without a score
-    notes: tuple[str, ...] = ()  # identical predictions, labels only, few datasets, …
+    verdict: str
+    difference: Interval
+    margin: float
+    advice: str = ""
+    splits: int = 0
+    inner: Interval | None = None
+    posterior: tuple[float, float, float] | None = None
+    gap: float = 0.0
+    error: float = math.inf
+    failed: tuple[int, int] = (0, 0)
+    notes: tuple[str, ...] = ()
     preparation: str = ""
-    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
-    track: str = ""  # the common track; "" if the run has only one
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    track: str = ""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of one pair on one dataset, from its duel: time of B over time of A."""
+    """The speed of one pair on one dataset, from its duel: time of B over time of A.
 
-    algorithm: str  # side A
-    reference: str  # side B
+    Attributes
+    ----------
+    algorithm
+        Name of side A.
+    reference
+        Name of side B.
+    dataset
+        Name of the dataset; "" if pooled over datasets.
+    phase
+        Timed phase.
+    ratio
+        Time of B over time of A; above 1 if A is faster.
+    unit
+        Unit of the interval: launch or block.
+    seconds
+        Median wall seconds of A and of B.
+    memory_ratio
+        Peak memory of B's fit over A's; above 1 if A needs less.
+    notes
+        Sentences on disturbed timings, a single launch and the like.
+    environments
+        Names of the environments in which the sides ran.
+    floor
+        Noise of an A/A duel: a ratio below 1 + floor is no difference.
+    memory
+        Memory ratio with its interval over launches.
+    params
+        Parameters of both sides, JSON.
+    subject
+        Identity of what was timed, on which rows, with how many threads.
+    """
+
+    algorithm: str
+    reference: str
     dataset: str
     phase: str
-    ratio: Interval  # > 1: A is faster
-    unit: str  # unit of the interval: "launch" or "block"
-    seconds: tuple[float, float]  # median wall seconds of A and of B
-    memory_ratio: float | None = None  # peak of B's fit over A's; > 1: A needs less
-    notes: tuple[str, ...] = ()  # contaminated, one launch only, …
-    environments: tuple[str, str] = ("here", "here")  # where each side ran
-    floor: float | None = None  # from an A/A duel: a ratio below 1 + floor is no difference
-    memory: Interval | None = None  # the same ratio of peaks with its interval, over launches
-    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})  # of both sides
-    subject: str = ""  # identifies what was timed, on which rows, with how many threads
+    ratio: Interval
+    unit: str
+    seconds: tuple[float, float]
+    memory_ratio: float | None = None
+    notes: tuple[str, ...] = ()
+    environments: tuple[str, str] = ("here", "here")
+    floor: float | None = None
+    memory: Interval | None = None
+    params: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    subject: str = ""
 
 
 @dataclass(frozen=True)
 class Parity:
     """How far the trees of one pair agree on one dataset: the parity level, with reasons.
 
-    ``rung`` is ``""`` if no agreement is shown, not even of the accuracy.
+    Attributes
+    ----------
+    algorithm
+        Name of our side.
+    reference
+        Name of the reference.
+    dataset
+        Name of the dataset.
+    params
+        Parameters of both sides, JSON.
+    preparation
+        Name of the preparation of the columns.
+    inputs
+        Common inputs of both sides: raw, bins or gradients.
+    rung
+        Parity level reached: L3, L2, L1 or L0; "" if no agreement is shown.
+    claimed
+        Parity level that the algorithm declares for this mode; "" if none.
+    splits
+        Label of each split → bits, values, structure or accuracy.
+    comparison
+        Comparison on the split that agrees least; None if the trees were not compared.
+    verdict
+        Accuracy verdict over the splits; "" if none.
+    reason
+        Reason why the trees were not compared; "" if they were.
+    split
+        Label of the split of the comparison.
+    status
+        How the training for the comparison ended.
     """
 
     algorithm: str
@@ -114,56 +262,114 @@ class Parity:
     dataset: str
     params: tuple[Mapping[str, Any], Mapping[str, Any]]
     preparation: str
-    inputs: str  # raw, bins, gradients: inputs of both sides
-    rung: str  # L3, L2, L1, L0 or ""
-    claimed: str  # the parity level that the algorithm declares for this mode, or ""
-    splits: Mapping[str, str]  # label of each split → bits, values, structure or accuracy
-    comparison: Comparison | None  # of the split that agrees least; None if not compared
-    verdict: str = ""  # of accuracy, over the splits
-    reason: str = ""  # why the trees were not compared
-    split: str = ""  # the split of the comparison
-    status: Status = Status.DONE  # of the training for the comparison
+    inputs: str
+    rung: str
+    claimed: str
+    splits: Mapping[str, str]
+    comparison: Comparison | None
+    verdict: str = ""
+    reason: str = ""
+    split: str = ""
+    status: Status = Status.DONE
 
 
 @dataclass(frozen=True)
 class FirstUse:
     """Time to compile an algorithm's kernels before the first trial of a run.
 
-    ``functions`` were compiled in ``seconds`` of wall time, beside other work; if it is 0, all were
-    read from the cache, so the seconds are not those of a first use. Kernels are shared: what one
-    algorithm compiled, a later one finds in the cache.
+    Without compiled functions the seconds are not those of a first use. Kernels are shared: what
+    one algorithm compiled, a later one finds in the cache.
+
+    Attributes
+    ----------
+    algorithm
+        Name of the algorithm.
+    seconds
+        Wall seconds, beside other work.
+    notes
+        Sentences on what could not be run.
+    functions
+        Number of compiled functions; 0 if all were read from the cache.
+    threads
+        Number of threads.
+    environment
+        Name of the environment.
+    cpu
+        Processor seconds of the compilation alone.
+    first
+        Wall seconds of the first fit and predictions.
     """
 
     algorithm: str
     seconds: float
-    notes: tuple[str, ...] = ()  # on what could not be run
+    notes: tuple[str, ...] = ()
     functions: int = 0
     threads: int = 1
     environment: str = "here"
-    cpu: float = 0.0  # processor seconds of compilation alone
-    first: float = 0.0  # wall seconds of its first fit and predictions
+    cpu: float = 0.0
+    first: float = 0.0
 
 
 @dataclass(frozen=True)
 class RunView:
-    """All data of a report. ``predictions(outcome)`` loads the arrays of one outcome."""
+    """All stored data of a run, as a report section receives it in ``page.view``.
 
-    run: Mapping[str, Any]  # id, name, config, started, ended, machine, environments, status
+    Attributes
+    ----------
+    run
+        The run: id, name, config, started, ended, machine, environments and status, JSON.
+    cells
+        One cell for each algorithm, set of params and dataset.
+    accuracy
+        Accuracy verdicts of each pair.
+    speed
+        Speeds of each pair, from duels.
+    duels
+        Duels with their timed blocks.
+    algorithms
+        Name → declared facts: origin, reference, summary and others, JSON.
+    datasets
+        Name → declared facts: task, rows, columns, source and others, JSON.
+    metrics
+        Name → lower_is_better, primary and summary.
+    predictions
+        Function that loads the arrays of one outcome: output, y, rows, weight and scale.
+    broken
+        Plugins that failed to load, with reasons.
+    parity
+        Tree comparisons of each pair.
+    diagnostics
+        Results of the diagnostics.
+    first_uses
+        Compilations, in the order in which they were done.
+    previous
+        Comparison with the last run of the same experiment; None if there is none.
+    findings
+        Findings of the checks of data and method.
+    machines
+        Hardware class → number of its finished trials; seconds are from the first class
+        only, "" is unknown.
+    budget
+        Reductions due to a time budget, JSON.
+    course
+        Runs of the same experiment up to this one, in order.
+    """
+
+    run: Mapping[str, Any]
     cells: tuple[Cell, ...]
     accuracy: tuple[Accuracy, ...]
     speed: tuple[Speed, ...]
     duels: tuple[DuelOutcome, ...]
-    algorithms: Mapping[str, Mapping[str, Any]]  # declared facts: origin, reference, summary, …
-    datasets: Mapping[str, Mapping[str, Any]]  # declared facts: task, rows, columns, source, …
-    metrics: Mapping[str, Mapping[str, Any]]  # lower_is_better, primary, summary
+    algorithms: Mapping[str, Mapping[str, Any]]
+    datasets: Mapping[str, Mapping[str, Any]]
+    metrics: Mapping[str, Mapping[str, Any]]
     predictions: Callable[[Outcome], Mapping[str, np.ndarray]]
-    broken: tuple[Mapping[str, str], ...] = field(default=())  # plugins that failed to load
+    broken: tuple[Mapping[str, str], ...] = field(default=())
     parity: tuple[Parity, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    first_uses: tuple[FirstUse, ...] = ()  # in the order in which they were done
-    previous: RunComparison | None = None  # comparison with the last run of the same experiment
-    findings: tuple[Finding, ...] = ()  # of the checks of data and method
-    # Hardware class → its finished trials; seconds are from the first class only; "" is unknown.
+    first_uses: tuple[FirstUse, ...] = ()
+    previous: RunComparison | None = None
+    findings: tuple[Finding, ...] = ()
     machines: Mapping[str, int] = field(default_factory=dict)
-    budget: Mapping[str, Any] = field(default_factory=dict)  # reductions due to a time budget
-    course: tuple[RunPoint, ...] = ()  # the runs of the same experiment up to this one, in order
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    course: tuple[RunPoint, ...] = ()

@@ -28,17 +28,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Level:
-    """The mean primary score of an algorithm on a dataset in one run."""
+    """The mean primary score of an algorithm on a dataset in one run.
+
+    Attributes
+    ----------
+    algorithm
+        Name of the algorithm.
+    params
+        Parameters as canonical JSON text.
+    preparation
+        Name of the preparation of the columns.
+    dataset
+        Name of the dataset.
+    metric
+        Name of the metric.
+    lower_is_better
+        Whether smaller scores are better.
+    score
+        Mean score over the finished splits, in the metric's unit.
+    seconds
+        Median wall seconds of the fit, not interleaved; NaN if there are none.
+    failed
+        Number of failed trials.
+    """
 
     algorithm: str
-    params: str  # canonical JSON
+    params: str
     preparation: str
     dataset: str
     metric: str
     lower_is_better: bool
     score: float
-    seconds: float  # median of fit, not interleaved; NaN where there is none
-    failed: int = 0  # trials
+    seconds: float
+    failed: int = 0
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -48,15 +70,33 @@ class Level:
 
 @dataclass(frozen=True)
 class RunPoint:
-    """One run in a series of runs."""
+    """One run in a series of runs.
 
-    run: Mapping[str, Any]  # as returned by Store.run
+    Attributes
+    ----------
+    run
+        The run, as :meth:`Store.run` returns it, JSON.
+    levels
+        Mean scores of each algorithm on each dataset.
+    speeds
+        Speeds of its duels on each dataset.
+    done
+        Number of finished trials.
+    failed
+        Number of failed trials.
+    skipped
+        Number of skipped trials.
+    parity
+        Its tree comparisons.
+    """
+
+    run: Mapping[str, Any]
     levels: tuple[Level, ...]
-    speeds: tuple[Speed, ...]  # of its duels on each dataset
+    speeds: tuple[Speed, ...]
     done: int
     failed: int
     skipped: int
-    parity: tuple[Parity, ...] = ()  # of its tree comparisons
+    parity: tuple[Parity, ...] = ()
 
     @property
     def id(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +75,8 @@ def check(
 ) -> int:
     """Test the algorithm, dataset, metric, section or executor NAME against the contract.
 
-    Each rule of the contract has a check. The checks run in a separate process, so a crash or a
+    Each rule of the contract has a check. Each line says what was checked, what happened and, after
+    a failure, what to do. The checks run in a separate process, so a crash or a
     hang is a result, too. Then the claimed parity levels of an algorithm are compared with those it
     reaches. Exit code 1 if a check fails.
     """
@@ -91,7 +93,7 @@ def check(
         counts = Counter(one.state for one in answer[each])
         passed = counts["ok"] + counts["noted"]
         summary = f"{passed} passed, {counts['failed']} failed, {counts['skipped']} do not apply"
-        say(f"the {each} {name}: {summary}")
+        say(f"The checks of the {each} {name} are done: {summary}.")
     if as_json:
         print_json({"name": name, "findings": answer})
     return int(any(one.state == "failed" for found in answer.values() for one in found))
@@ -121,8 +123,9 @@ def _run_checks(
 
 
 def _print_finding(same: list[Finding]) -> None:
-    """Print the result of a check, one line for all tasks with the same result."""
-    first = same[0]
-    where = f" ({', '.join(one.task for one in same)})" if first.task else ""
-    why = f": {printable(first.message, MOST)}" if first.message else ""
-    click.echo(f"{MARKS[first.state]:<7}{first.check}{where}{why}")
+    """Print the result of a check in one line for all tasks with the same result."""
+    from harness.conformance.advice import sentences
+
+    message = printable(same[0].message, MOST)
+    shown = [replace(one, message=message) for one in same]
+    click.echo(f"{MARKS[same[0].state]:<7}{sentences(shown)}")

@@ -13,6 +13,7 @@ from harness.core.model import Task
 from harness.data.preparation import refusal
 
 NEAR_ZERO = 0.01
+CLOSE = 1e-6  # tolerance for float32 sums
 KINDS = ("missing", "categorical")
 MIXES = [dict.fromkeys(m, True) for m in chain(*(combinations(KINDS, n) for n in (1, 2)))]
 
@@ -35,6 +36,21 @@ def weights_count(subject: Subject) -> None:
         f"the mean prediction is {means[0]:.4g} with large weights on high targets and "
         f"{means[1]:.4g} with large weights on low ones: are weights passed on?",
     )
+
+
+@contract_check("weights of 1 change nothing")
+def unit_weights(subject: Subject) -> None:
+    """Compare training with weights of 1 and without weights.
+
+    Other algorithms may draw rows by weight, which draws other rows for weights of 1.
+    """
+    accepts = subject.algorithm.accepts
+    if accepts.weighted_bins or not accepts.weights:
+        raise NotApplicableError("it does not declare that its bins ignore weights")
+    found = subject.fit(make_table(subject.task), weight=np.ones(N_TRAIN)).output
+    off = float(np.abs(found - subject.plain.output).max())
+    near = np.allclose(found, subject.plain.output, rtol=CLOSE, atol=CLOSE)
+    require(near, f"with weights of 1 predictions are up to {off:.3g} off those without weights")
 
 
 @contract_check("a class without training rows gets a probability near 0")

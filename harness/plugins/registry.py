@@ -23,10 +23,11 @@ from typing import Any
 
 import pluggy
 
-from harness import __plugin_api__, __version__
+from harness import __plugin_api__
 from harness.core.errors import ConfigError, OtherPluginAPIError, PluginError, together, unknown
 from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, ReportWriter, Section
 from harness.plugins import hookspecs
+from harness.plugins.api_version import check_source, check_version
 from harness.plugins.contract import fault_of
 from harness.plugins.files import blamed_on, import_file
 
@@ -233,6 +234,7 @@ def own_modules(packages: Sequence[str] = OWN_PACKAGES) -> list[str]:
 
 def _load_file(registry: Registry, path: Path) -> None:
     """Load a requested plugin file; any failure is an error."""
+    check_source(path)
     module = import_file(path)
     path = path.resolve()
     with blamed_on(path, "fails in its hook"):
@@ -259,7 +261,7 @@ def _load(registry: Registry, name: str, get: Any) -> None:
 def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
     """Register a module with pluggy, check its hooks, and call its ``register_*`` hooks."""
     path = inspect.getsourcefile(module) or plugin
-    _check_api(module, path)
+    check_version(getattr(module, "__plugin_api__", __plugin_api__), path)
     manager = registry.manager
     try:
         manager.register(module, name=plugin)
@@ -276,14 +278,3 @@ def _register(registry: Registry, module: ModuleType, plugin: str) -> None:
             implementation.function(
                 register=lambda value, k=kind, e=expected: registry.add(k, e, value, plugin, path)
             )
-
-
-def _check_api(module: ModuleType, path: str) -> None:
-    """Raise OtherPluginAPIError if a plugin declares another plugin API version."""
-    declared = getattr(module, "__plugin_api__", __plugin_api__)
-    if declared != __plugin_api__:
-        raise OtherPluginAPIError(
-            f"{path} was written for plugin API {declared!r}, but tree-harness {__version__} has "
-            f"{__plugin_api__}: install matching versions, or change the plugin as the changelog "
-            "describes and set its __plugin_api__"
-        )

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from harness.core.field_errors import explain_fields
 from reports.blocks.tables import Table
 from reports.text.inline import Words
 
@@ -25,26 +26,55 @@ if TYPE_CHECKING:
     from harness.analysis.difference import Line
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; ``role``: ``lead`` opens a page, ``note`` is an aside, "" is any other."""
+    """A paragraph.
+
+    Attributes
+    ----------
+    words
+        Text.
+    role
+        ``lead`` opens a page, ``note`` is an aside, "" is any other.
+    """
 
     words: Words
     role: str = ""
     kind: ClassVar[str] = "paragraph"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Items:
-    """A list of sentences."""
+    """A list of sentences.
+
+    Attributes
+    ----------
+    items
+        Sentences, one for each item.
+    """
 
     items: Sequence[Words]
     kind: ClassVar[str] = "items"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Tile:
-    """One large figure with its title and a note."""
+    """One large figure with its title and a note.
+
+    Attributes
+    ----------
+    label
+        Title.
+    value
+        Large figure, as text with its unit.
+    note
+        Small text below.
+    tone
+        Meaning that sets the colour: good, same, bad, unsure or "".
+    """
 
     label: str
     value: str
@@ -52,37 +82,71 @@ class Tile:
     tone: str = ""
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Tiles:
-    """A row of tiles."""
+    """A row of tiles.
+
+    Attributes
+    ----------
+    tiles
+        Tiles from left to right.
+    """
 
     tiles: Sequence[Tile]
     kind: ClassVar[str] = "tiles"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Facts:
-    """Terms with their values."""
+    """Terms with their values.
+
+    Attributes
+    ----------
+    items
+        Pairs of a term and its value.
+    """
 
     items: Sequence[tuple[str, Words]]
     kind: ClassVar[str] = "facts"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Verbatim:
-    """Preformatted text: commands, tracebacks, a configuration."""
+    """Preformatted text: commands, tracebacks, a configuration.
+
+    Attributes
+    ----------
+    text
+        Text that keeps its line ends.
+    label
+        Name of the text for a screen reader.
+    """
 
     text: str
     label: str
     kind: ClassVar[str] = "verbatim"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Key:
-    """One entry of a figure's legend: a symbol in one of the chart colours, and its meaning."""
+    """One entry of a figure's legend: a symbol in one of the chart colours, and its meaning.
+
+    Attributes
+    ----------
+    symbol
+        Symbol of the entry.
+    colour
+        Name of a colour in `reports.PALETTE`.
+    text
+        Meaning of the symbol.
+    """
 
     symbol: str
-    colour: str  # a name of `reports.PALETTE`
+    colour: str
     text: str
 
 
@@ -93,14 +157,29 @@ class Picture(Protocol):
         """Return the picture as an ``<svg>`` element with that title."""
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Figure:
     """A chart, the finding in one sentence, and the table of its numbers.
 
-    ``spec`` is a Vega-Lite specification with its data inline, or a :class:`Picture`; it becomes
-    a static SVG. ``title`` names the chart for those who cannot see it. ``again`` is the command
-    that repeats the measurements, as :meth:`reports.Page.again` returns it. ``points``
-    holds all drawn points if ``table`` is a summary: one row for each dot, shown as CSV.
+    The chart becomes a static SVG.
+
+    Attributes
+    ----------
+    spec
+        Vega-Lite specification with its data inline, or a :class:`Picture`.
+    title
+        Name of the chart for those who cannot see it.
+    finding
+        Result in one sentence.
+    table
+        Table of the numbers.
+    keys
+        Entries of the legend.
+    again
+        Command that repeats the measurements, as :meth:`reports.Page.again` returns it.
+    points
+        All drawn points, one row for each, if ``table`` is a summary.
     """
 
     spec: Mapping[str, Any] | Picture
@@ -113,9 +192,20 @@ class Figure:
     kind: ClassVar[str] = "figure"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Drawing:
-    """A few nodes of a tree, drawn; ``title`` names the drawing for those who cannot see it."""
+    """A few nodes of a tree, drawn.
+
+    Attributes
+    ----------
+    lines
+        Lines of the drawn tree.
+    title
+        Name of the drawing for those who cannot see it.
+    caption
+        Text below the drawing.
+    """
 
     lines: Sequence[Line]
     title: str
@@ -123,18 +213,38 @@ class Drawing:
     kind: ClassVar[str] = "drawing"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Details:
-    """Blocks that a click on a line opens."""
+    """Blocks that a click on a line opens.
+
+    Attributes
+    ----------
+    summary
+        Line that opens the blocks.
+    blocks
+        Blocks that are hidden at first.
+    """
 
     summary: Words
     blocks: Sequence[Block]
     kind: ClassVar[str] = "details"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Callout:
-    """A box of blocks that need attention."""
+    """A box of blocks that need attention.
+
+    Attributes
+    ----------
+    title
+        Heading of the box.
+    blocks
+        Blocks in the box.
+    tone
+        Meaning that sets the colour: good, same, bad, unsure or "".
+    """
 
     title: str
     blocks: Sequence[Block]
@@ -142,22 +252,44 @@ class Callout:
     kind: ClassVar[str] = "callout"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Sides:
-    """Blocks next to each other, if there is room."""
+    """Blocks next to each other, if there is room.
+
+    Attributes
+    ----------
+    blocks
+        Blocks from left to right.
+    """
 
     blocks: Sequence[Block]
     kind: ClassVar[str] = "sides"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Panel:
-    """A titled part of a section, with an anchor for links."""
+    """A titled part of a section, with an anchor for links.
+
+    Attributes
+    ----------
+    title
+        Heading.
+    blocks
+        Blocks of the part.
+    anchor
+        Anchor in the page.
+    folded
+        Whether the part is closed at first.
+    note
+        Short text beside the heading.
+    """
 
     title: str
     blocks: Sequence[Block]
     anchor: str
-    folded: bool = False  # closed at first, for the many panels of a large run
+    folded: bool = False
     note: str = ""
     kind: ClassVar[str] = "panel"
 
@@ -178,9 +310,18 @@ Block: TypeAlias = (
 )
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Fragment:
-    """The content of a section; ``badge`` is a short count beside its title."""
+    """The content of a section.
+
+    Attributes
+    ----------
+    blocks
+        Blocks from top to bottom.
+    badge
+        Short count beside the title of the section.
+    """
 
     blocks: Sequence[Block]
     badge: str = ""

@@ -10,20 +10,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from harness.core.field_errors import explain_fields
 from reports.text.format import plain
 from reports.text.inline import Words
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Track:
-    """A dot with its interval, drawn inside a table cell; all numbers are shares of its width."""
+    """A dot with its interval, drawn inside a table cell; all numbers are shares of its width.
+
+    Attributes
+    ----------
+    low
+        Left end, a share of the width.
+    value
+        Position of the dot, a share of the width.
+    high
+        Right end, a share of the width.
+    zero
+        Position of "no difference", a share of the width.
+    band
+        Ends of the equivalence margin, shares of the width.
+    inner
+        Ends of a narrower interval that is drawn thicker, shares of the width.
+    """
 
     low: float
     value: float
     high: float
-    zero: float  # position of "no difference"
-    band: tuple[float, float] | None = None  # the equivalence margin
-    inner: tuple[float, float] | None = None  # a narrower interval, drawn thicker
+    zero: float
+    band: tuple[float, float] | None = None
+    inner: tuple[float, float] | None = None
     kind: ClassVar[str] = "track"
 
 
@@ -47,12 +65,23 @@ def track(
     return Track(low, value, high, place(zero), both(band), both(inner))
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Cell:
     """One cell of a table.
 
-    ``value`` is used for sorting and the CSV file in place of the text: the number itself,
-    with all digits. ``note`` is a second, smaller line.
+    Attributes
+    ----------
+    text
+        Text of the cell.
+    value
+        Value for sorting and for the CSV file, with all digits; None uses the text.
+    note
+        Second, smaller line.
+    tone
+        Meaning that sets the colour: good, same, bad, unsure or "".
+    track
+        Interval drawn in the cell.
     """
 
     text: Words
@@ -67,25 +96,51 @@ class Cell:
         return cls(show(value), value, **rest)
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; numbers are aligned right."""
+    """A column of a table; numbers are aligned right.
+
+    Attributes
+    ----------
+    title
+        Heading.
+    numeric
+        Whether the column holds numbers, which are aligned right.
+    unit
+        Unit of the values in the CSV file.
+    wide
+        Whether the column holds sentences.
+    """
 
     title: str
     numeric: bool = False
-    unit: str = ""  # of the values in the CSV file
-    wide: bool = False  # holds sentences
+    unit: str = ""
+    wide: bool = False
 
 
 Row: TypeAlias = Sequence[Cell | Words]
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Table:
-    """A table; its first column names the row. ``name`` is that of its CSV file.
+    """A table; its first column names the row.
 
-    ``compare`` lets a reader choose two of its numeric columns, which are runs. ``again`` holds the
-    commands that repeat its rows, if no figure above it has them.
+    Attributes
+    ----------
+    columns
+        Columns; the first one names the row.
+    rows
+        Rows: a cell or words for each column.
+    caption
+        Caption.
+    name
+        Name of the CSV file, without its ending.
+    compare
+        Whether a reader can choose two numeric columns, which are runs.
+    again
+        Commands that repeat the rows, if no figure above has them.
     """
 
     columns: Sequence[Column]

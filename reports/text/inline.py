@@ -6,26 +6,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from harness.core.field_errors import explain_fields
 
+
+@explain_fields
 @dataclass(frozen=True)
 class Code:
-    """A name or command, set in the typeface of code."""
+    """A name or command, set in the typeface of code.
+
+    Attributes
+    ----------
+    text
+        Name or command.
+    """
 
     text: str
     kind: ClassVar[str] = "code"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Strong:
-    """Emphasised words."""
+    """Emphasised words.
+
+    Attributes
+    ----------
+    text
+        Emphasised words.
+    """
 
     text: str
     kind: ClassVar[str] = "strong"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Link:
-    """A link to a place in the page (``#anchor``) or to an https address."""
+    """A link to a place in the page (``#anchor``) or to an https address.
+
+    Attributes
+    ----------
+    text
+        Words of the link.
+    href
+        Target: ``#anchor`` in the page or an https address.
+    """
 
     text: str
     href: str
@@ -38,9 +63,20 @@ class Link:
             )
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Badge:
-    """A verdict in a few words, with a symbol so that it is readable without colour."""
+    """A verdict in a few words, with a symbol so that it is readable without colour.
+
+    Attributes
+    ----------
+    text
+        Verdict in a few words.
+    tone
+        Meaning that sets the colour: good, same, bad, unsure or "".
+    symbol
+        Symbol that shows the meaning without colour.
+    """
 
     text: str
     tone: str
@@ -48,6 +84,7 @@ class Badge:
     kind: ClassVar[str] = "badge"
 
 
+@explain_fields
 @dataclass(frozen=True)
 class Report:
     """A link to the report of a run, in the folder of the page."""

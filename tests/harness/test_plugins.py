@@ -122,7 +122,10 @@ def register_algorithms(register):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("Algorithm(name='x', adapter=len, task=ALL_TASKS)", "unexpected keyword argument 'task'"),
+        (
+            "Algorithm(name='x', adapter=len, task=ALL_TASKS)",
+            "no field 'task' .did you mean 'tasks'",
+        ),
         ("len(3)", r"mine\.py:5 fails in its hook: TypeError: object of type 'int'"),
         ("raise SystemExit(0)", r"mine\.py:5 fails in its hook: SystemExit"),
         ("register(Algorithm('x', None, ALL_TASKS))", "'x': adapter cannot be called"),
@@ -237,7 +240,9 @@ def test_plugin_of_this_api_version_is_loaded_and_another_is_refused(tmp_path):
     good = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__}\n"
     assert load(plugin(tmp_path, good)).names("metric") == ["loss"]
     other = METRIC.format(name="loss") + f"\n__plugin_api__ = {__plugin_api__ + 1}\n"
-    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, but .* has 1"):
+    with pytest.raises(
+        PluginError, match=r"plugin API 2, but .* has plugin API 1: install a newer tree"
+    ):
         load(plugin(tmp_path, other))
 
 
@@ -249,3 +254,13 @@ def test_installed_plugin_of_another_api_version_is_broken_and_stops_nothing(tmp
     (broken,) = load_registry(strangers=True).broken
     assert broken.plugin == "old_plugin"
     assert "written for plugin API 0" in broken.reason
+    assert "install a newer release of the plugin" in broken.reason
+    assert "\n" not in broken.reason
+
+
+def test_version_is_checked_before_an_import_that_fails(tmp_path):
+    text = "__plugin_api__ = 2\nfrom harness import NotYetKnown\n"
+    with pytest.raises(PluginError, match=r"mine\.py was written for plugin API 2, but"):
+        load(plugin(tmp_path, text))
+    with pytest.raises(PluginError, match=r"mine\.py sets __plugin_api__ to '1', but .* set it to"):
+        load(plugin(tmp_path, "__plugin_api__ = '1'\n"))

@@ -20,15 +20,39 @@ class InapplicableError(HarnessError):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One answer, in the form that the store keeps and a report shows."""
+    """One answer, in the form that the store keeps and a report shows.
 
-    name: str  # key in the ``[diagnostics]`` table
+    Attributes
+    ----------
+    name
+        Key in the ``[diagnostics]`` table.
+    algorithm
+        Name of the algorithm.
+    dataset
+        Name of the dataset.
+    params
+        Parameters of the algorithm, JSON.
+    preparation
+        Name of the preparation of the columns.
+    reference
+        Other side of a pair; "" if there is none.
+    about
+        Distinction between answers of one name, such as an axis or training rows.
+    sentence
+        Result as a sentence.
+    found
+        Record of the diagnostic, JSON.
+    reason
+        Reason why there is no answer; "" if there is one.
+    """
+
+    name: str
     algorithm: str
     dataset: str
     params: Mapping[str, Any] = field(default_factory=dict)
     preparation: str = ""
-    reference: str = ""  # the other side of a pair
-    about: str = ""  # distinguishes answers of one name: an axis, or training rows
-    sentence: str = ""  # the result as a sentence
-    found: Mapping[str, Any] = field(default_factory=dict)  # the record of the module, as JSON
-    reason: str = ""  # why there is no answer
+    reference: str = ""
+    about: str = ""
+    sentence: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""

@@ -16,12 +16,8 @@ them. Each level adds the split with the best score until there are d; there is 
 Normal noise, which falls as the model grows, is added to each score (`random_strength`).
 """
 
-from numbers import Real
-from typing import ClassVar
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
@@ -29,7 +25,6 @@ from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting
 from algorithms.symmetric.class_weights import weigh_classes
-from algorithms.symmetric.params import CONSTRAINTS
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 
@@ -110,21 +105,6 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
     feature_importances_ : (n_features,)
     """
 
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "class_weights": [dict, "array-like", None],
-        "auto_class_weights": [StrOptions({"Balanced", "SqrtBalanced", "None"}), None],
-        "scale_pos_weight": [Interval(Real, 0.0, None, closed="neither"), None],
-    }
-
-    def __init__(
-        self, *, class_weights=None, auto_class_weights=None, scale_pos_weight=None, **kwargs
-    ):
-        super().__init__(**kwargs)
-        self.class_weights = class_weights
-        self.auto_class_weights = auto_class_weights
-        self.scale_pos_weight = scale_pos_weight
-
     def _y_checks(self):
         """Return the options with which scikit-learn validates y."""
         return {}
@@ -167,7 +147,8 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         ----------
         X, ntree_start, ntree_end : as in `predict_proba`
         """
-        return self.classes_.take(self.predict_proba(X, ntree_start, ntree_end).argmax(axis=1))
+        proba = self.predict_proba(X, ntree_start, ntree_end)
+        return self.classes_.take(proba.argmax(axis=1))
 
     def decision_function(self, X):
         """Return raw scores: (n_rows,) for two classes, else (n_rows, n_classes)."""
@@ -199,8 +180,6 @@ class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
         "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Poisson" or "CrossEntropy".
     """
 
-    _parameter_constraints: ClassVar = CONSTRAINTS
-
     def _y_checks(self):
         """Return the options with which scikit-learn validates y."""
         return {"y_numeric": True}
@@ -213,7 +192,10 @@ class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
         return y
 
     def _weigh_classes(self, _y, weight):
-        """Return the sample weights."""
+        """Return the sample weights; raise ValueError if a parameter is for classes."""
+        for name in ("class_weights", "auto_class_weights", "scale_pos_weight"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} is for classifiers: use sample_weight")
         return weight
 
     def _check_y(self, y, _weight):

@@ -16,7 +16,7 @@ ATTRIBUTES = """
 feature_border_type nan_mode random_strength bootstrap_type subsample bagging_temperature mvs_reg
 score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
-best_model_min_trees thread_count verbose
+best_model_min_trees class_weights auto_class_weights scale_pos_weight thread_count verbose
 metric_period parity
 """
 NO_EFFECT = {
@@ -40,17 +40,17 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
     ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
     ("approx_on_full_history", "", (False, None), "ordered boosting is not supported"),
-    ("cat_features", "", (None, [], ()), "encode the categories"),
-    ("text_features", "", (None, [], ()), "encode the text"),
-    ("embedding_features", "", (None, [], ()), "give their values as columns"),
+    ("cat_features", "", (None,), "encode the categories"),
+    ("text_features", "", (None,), "encode the text"),
+    ("embedding_features", "", (None,), "give their values as columns"),
     ("tokenizers", "", (None,), "encode the text"),
     ("dictionaries", "", (None,), "encode the text"),
     ("feature_calcers", "", (None,), "encode the text"),
     ("text_processing", "", (None,), "encode the text"),
-    ("monotone_constraints", "", (None, {}, [], ()), "constraints are not supported"),
-    ("feature_weights", "", (None, {}, [], ()), "features have equal weights"),
-    ("first_feature_use_penalties", "", (None, {}, [], ()), "features have no penalties"),
-    ("per_object_feature_penalties", "", (None, {}, [], ()), "features have no penalties"),
+    ("monotone_constraints", "", (None,), "constraints are not supported"),
+    ("feature_weights", "", (None,), "features have equal weights"),
+    ("first_feature_use_penalties", "", (None,), "features have no penalties"),
+    ("per_object_feature_penalties", "", (None,), "features have no penalties"),
     ("penalties_coefficient", "", (1, 1.0, None), "features have no penalties"),
     ("model_shrink_rate", "", (0, 0.0, None), "the model is not shrunk"),
     ("model_shrink_mode", "", ("Constant", None), "the model is not shrunk"),
@@ -64,11 +64,11 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("per_float_feature_quantization", "", (None,), "all columns have border_count borders"),
     ("input_borders", "", (None,), "borders are chosen in training"),
     ("output_borders", "", (None,), "the trees contain their borders"),
-    ("ignored_features", "", (None, [], ()), "leave the columns out of X"),
+    ("ignored_features", "", (None,), "leave the columns out of X"),
     ("custom_metric", "custom_loss", (None,), "there is one metric: eval_metric"),
     ("callback", "", (None,), "callbacks are not supported"),
     ("eval_fraction", "", (0, 0.0, None), "give an eval_set"),
-    ("fixed_binary_splits", "", (None, [], ()), "splits are chosen in training"),
+    ("fixed_binary_splits", "", (None,), "splits are chosen in training"),
 ]
 
 

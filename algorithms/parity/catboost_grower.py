@@ -32,7 +32,7 @@ class CatBoostGrower(SymmetricGrower):
         rows = np.ascontiguousarray(columns.T)
         super().__init__(params, replace(table, rows=rows, columns=columns), n_outputs, workers)
 
-    def _make_histograms(self, n_rows, n_used):
+    def _make_histograms(self):
         """Allocate the histograms."""
         n_used = len(self.n_splits)
         self.stride = int(
@@ -48,7 +48,7 @@ class CatBoostGrower(SymmetricGrower):
         """Keep the derivatives and weights."""
         self.g, self.weight = g, weight
 
-    def _scan_level(self, groups, usable, _noise, _seed):
+    def _scan_level(self, groups, _noise, _seed):
         """Build the histograms of a level, and find the best split of each candidate."""
         n_before, leaves = groups.n_leaves // 2, groups.n_leaves
         sizes = groups.ends[:leaves] - groups.starts[:leaves]

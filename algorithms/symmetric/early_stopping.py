@@ -3,10 +3,11 @@
 The last evaluation set decides. "Iter" stops after `od_wait` iterations without improvement.
 "IncToDec" stops where p < `od_pval`, with the metric e (lower is better) and the best one e*:
 
-    p = e^(−1/2x)    x = expected increase / (e − e*)    expected increase: Σ 0.99ⁱ of past changes
+    p = e^(−1/2x)    x = E / (e − e*)    E = max_i 0.99ⁱ (e_{t−i} − e_t), or 0.99 E if larger
 """
 
 import math
+from collections import deque
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from algorithms.newton.early_stopping import EarlyStopping
 
 WAIT = 20  # iterations before "IncToDec" may stop, and default od_wait
 DECAY = 0.99
+MEMORY = 2000  # iterations that count
 TINY = 1e-10
 
 
@@ -23,17 +25,17 @@ class IncToDec:
 
     def __init__(self, p_value, wait):
         self.p_value, self.wait = p_value, wait
-        self.values, self.best, self.best_at, self.expected = [], np.inf, 0, 0.0
+        self.values = deque(maxlen=MEMORY)
+        self.best, self.since_best, self.expected = np.inf, 0, 0.0
 
     def stops(self, value):
         """Take the next value, lower is better; return whether to stop."""
-        number = len(self.values)
-        if self.values:
-            self.expected = self.expected * DECAY + max(self.values[-1] - value, 0.0)
-        self.values.append(value)
-        if value < self.best:
-            self.best, self.best_at = value, number
-        if number - self.best_at < self.wait:
+        self.since_best = 0 if value < self.best else self.since_best + 1
+        self.best = min(self.best, value)
+        self.values.appendleft(value)
+        falls = DECAY ** np.arange(len(self.values)) * (np.array(self.values) - value)
+        self.expected = max(self.expected * DECAY, falls.max())
+        if self.since_best < self.wait:
             return False
         x = self.expected / max(value - self.best, TINY)
         return math.exp(-0.5 / max(x, TINY)) < self.p_value

@@ -100,15 +100,16 @@ class SymmetricGrower:
         self.params, self.table, self.workers = params, table, workers
         self.depth, self.n_outputs = int(params.depth), n_outputs
         self.n_bins = table.n_bins
-        n_rows, n_used = table.rows.shape
+        n_used = table.rows.shape[1]
         most = int(self.n_bins.max(initial=1))
         self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
         self.features = np.arange(n_used)
         self.best_score, self.best_bin = np.empty(n_used), np.empty(n_used, np.int64)
-        self._make_histograms(n_rows, n_used)
+        self._make_histograms()
 
-    def _make_histograms(self, n_rows, n_used):
+    def _make_histograms(self):
         """Allocate the histograms."""
+        n_rows, n_used = self.table.rows.shape
         n_slots = 1 << max(self.depth - 1, 0)
         shape = n_slots, self.n_outputs, 2, n_used * self.stride
         self.planes = np.empty(shape, np.int64)
@@ -134,7 +135,7 @@ class SymmetricGrower:
         splits = []
         for level in range(self.depth if len(usable) and len(rows) else 0):
             self.workers.check()
-            self._scan_level(groups, usable, noise, seed_of(seed, SPLITS, level))
+            self._scan_level(groups, noise, seed_of(seed, SPLITS, level))
             f, b = self._best(usable, noise, seed_of(seed, FEATURES, level))
             splits.append((f, b))
             groups.split(self._column(f), b)
@@ -170,7 +171,7 @@ class SymmetricGrower:
         scale = pack_rows(flat, weights, seed_of(seed, PACKING), records, self.workers)
         self.steps[:] = scale.g, scale.h
 
-    def _scan_level(self, groups, usable, noise, seed):
+    def _scan_level(self, groups, noise, seed):
         """Build the histograms of a level, and find the best split of each feature."""
         n_before = groups.n_leaves // 2
         quantiles = NORMAL * noise if noise > 0.0 else NO_NOISE

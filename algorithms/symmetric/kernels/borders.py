@@ -70,7 +70,7 @@ def find_split(kind, values, bins, scores, at):
     high = first_above(values, middle, end, values[middle])
     score_low, score_high = split_score(kind, start, low, end), split_score(kind, start, high, end)
     bins[at, 2] = low if score_low >= score_high else high
-    scores[at] = score_low if score_low >= score_high else score_high
+    scores[at] = max(score_low, score_high)
 
 
 @inner_kernel

@@ -26,6 +26,7 @@ from algorithms.symmetric.kernels.leaf_sums import (
 from algorithms.symmetric.objectives import weighted_quantile
 
 FEW_ROWS, BLOCKS = 10_000, 128  # fewer rows are one block
+SINGULAR = np.finfo(np.float32).eps
 NO_WEIGHT = np.empty(0, np.float32)
 CLASS_BLOCK = 1000  # rows of a block with several scores
 LEAST_WEIGHT = np.finfo(np.float32).eps  # a block's leaf of less weight is left out
@@ -165,14 +166,19 @@ class LeafEstimator:
         return sums[:, DER1 : DER1 + 1] / (-sums[:, DER2 : DER2 + 1] + self.l2)
 
     def _class_step(self, sums):
-        """Return the Newton steps of several scores: (−H + λ′ I) v = G."""
+        """Return the Newton steps of several scores: (−H + λ′ I) v = G.
+
+        H is singular in the direction of equal steps of all classes, so λ′ must not vanish.
+        """
         k = self.objective.n_scores
-        upper = np.triu_indices(k)
-        matrix = np.zeros((len(sums), k, k))
-        matrix[:, upper[0], upper[1]] = -sums[:, k:-1]
-        matrix[:, upper[1], upper[0]] = -sums[:, k:-1]
-        matrix[:, np.arange(k), np.arange(k)] += self.l2
-        return np.linalg.solve(matrix, sums[:, :k, None])[..., 0]
+        matrix = np.zeros((k, k, len(sums)))
+        matrix[np.triu_indices(k)] = -sums[:, k:-1].T
+        matrix = np.ascontiguousarray(matrix.transpose(1, 0, 2))
+        diagonal = np.arange(k)
+        largest = matrix[diagonal, diagonal].max(axis=0).astype(np.float32)
+        l2 = np.maximum(np.float32(self.l2), largest * SINGULAR)
+        matrix[diagonal, diagonal] += l2.astype(np.float64)
+        return solve_positive(matrix, sums[:, :k].T.copy()).T
 
     def _quantiles(self, score, grown):
         """Return the quantile of the residuals of each leaf, (n_leaves, 1).
@@ -192,3 +198,31 @@ class LeafEstimator:
         """Return the sum of the weights of each leaf."""
         given = self.weight if len(self.weight) else None
         return np.bincount(grown.leaf_of, given, grown.n_leaves).astype(np.float64)
+
+
+def solve_positive(matrix, right):
+    """Solve positive definite systems in the order of LAPACK's dppsv; the arguments are written.
+
+    Parameters
+    ----------
+    matrix : (k, k, n) float64, the lower triangles of n matrices
+    right : (k, n) float64
+
+    Returns
+    -------
+    (k, n) float64
+    """
+    k = len(matrix)
+    for j in range(k):  # Cholesky factor, column by column
+        matrix[j, j] = np.sqrt(matrix[j, j])
+        matrix[j + 1 :, j] *= 1.0 / matrix[j, j]
+        for i in range(j + 1, k):
+            matrix[i:, i] += matrix[i:, j] * -matrix[i, j]
+    for j in range(k):
+        right[j] /= matrix[j, j]
+        right[j + 1 :] -= right[j] * matrix[j + 1 :, j]
+    for j in range(k - 1, -1, -1):
+        for i in range(k - 1, j, -1):
+            right[j] -= matrix[i, j] * right[i]
+        right[j] /= matrix[j, j]
+    return right

@@ -62,7 +62,7 @@ class Objective:
     def default_iterations(self, method, iterations, n_features):
         """Return the default of ``leaf_estimation_iterations``."""
         is_small = iterations < FEW_ITERATIONS and n_features < FEW_FEATURES
-        if method == "Exact" or (self.is_exp and is_small):
+        if method == "Exact" or is_small:
             return 1
         return ITERATIONS[self.name][method == "Gradient"]
 

@@ -10,7 +10,7 @@ from harness import Spec, Task
 from harness.analysis.parity import Side, compare
 from harness.plugins.registry import load_registry
 
-LOSSES = ["RMSE", "Logloss", "Poisson", "MAE", "Quantile:alpha=0.3"]
+LOSSES = ["RMSE", "Logloss", "MultiClass", "Poisson", "MAE", "Quantile:alpha=0.3"]
 MODULES = ["algorithms.symmetric_boosting", "algorithms.reference.catboost"]
 
 

@@ -42,6 +42,7 @@ def test_a_part_of_them_is_chosen_by_name(warmed):
         "gradient_boosting",
         "histogram_boosting",
         "newton_boosting",
+        "symmetric_boosting",
     }
     assert done.return_value == 0
     assert jobs_to_compile(load_registry(()), ("sklearn.*",), 1) == []

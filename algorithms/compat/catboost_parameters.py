@@ -11,12 +11,13 @@ ALIASES = {  # our argument, CatBoost's main name → the synonyms
     "border_count": "max_bin",
     "rsm": "colsample_bylevel",
     "loss_function": "objective",
+    "thread_count": "n_jobs",  # ours; CatBoost knows thread_count alone
 }
 ATTRIBUTES = """
 feature_border_type nan_mode random_strength bootstrap_type subsample bagging_temperature mvs_reg
 score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
-best_model_min_trees class_weights auto_class_weights scale_pos_weight thread_count verbose
+best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity
 """
 NO_EFFECT = {

@@ -26,13 +26,21 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def n_jobs(self):
-        """Number of threads; None means all."""
-        return self.thread_count
+        """Synonym of ``thread_count``, which scikit-learn's users know."""
+        return self.__dict__.get("n_jobs", self.thread_count)
+
+    @n_jobs.setter
+    def n_jobs(self, value):
+        self.__dict__["n_jobs"] = value
 
     @property
     def objective(self):
-        """Name of the loss, for model files."""
-        return self.loss_function
+        """Synonym of ``loss_function``."""
+        return self.__dict__.get("objective", self.loss_function)
+
+    @objective.setter
+    def objective(self, value):
+        self.__dict__["objective"] = value
 
     def _join(self, trees, *, first=True):
         """Return trees as a `harness.TreeEnsemble`, with the initial scores or zeros."""

@@ -90,11 +90,12 @@ def test_the_model_does_not_depend_on_threads(params, labels):
 def test_synonyms_mean_the_same():
     X, y = make_friedman1(100, random_state=0)
     first = SymmetricBoostingRegressor(
-        iterations=4, depth=3, eta=0.2, l2_leaf_reg=2.0, border_count=9, random_seed=3, rsm=0.8
-    ).fit(X, y)
+        iterations=4, depth=3, eta=0.2, l2_leaf_reg=2.0, border_count=9, random_seed=3, rsm=0.8,
+        loss_function="MAE", thread_count=1,
+    ).fit(X, y)  # fmt: skip
     second = SymmetricBoostingRegressor(
         num_trees=4, max_depth=3, learning_rate=0.2, reg_lambda=2.0, max_bin=9, random_state=3,
-        colsample_bylevel=0.8,
+        colsample_bylevel=0.8, objective="MAE", n_jobs=1,
     ).fit(X, y)  # fmt: skip
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     assert clone(second).get_params()["num_trees"] == 4

@@ -48,6 +48,10 @@ class CatBoostGrower(SymmetricGrower):
         """Keep the derivatives and weights."""
         self.g, self.weight = g, weight
 
+    def _find_splits(self, rows, usable, noise, seed):
+        """Return the splits of a tree."""
+        return self._find_splits_by_level(rows, usable, noise, seed)
+
     def _scan_level(self, groups, _noise, _seed):
         """Build the histograms of a level, and find the best split of each candidate."""
         n_before, leaves = groups.n_leaves // 2, groups.n_leaves

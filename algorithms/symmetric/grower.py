@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from algorithms.gbdt.gradient_quantization import pack_rows
 from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
 from algorithms.gbdt.sampling import hash_numbers, seed_of
+from algorithms.symmetric.kernels.grow_tree import grow_alone
 from algorithms.symmetric.kernels.partition import count_sides, find_leaves, partition_rows
 from algorithms.symmetric.kernels.split_scores import (
     COSINE,
@@ -130,10 +131,41 @@ class SymmetricGrower:
         self._load(g, weight, seed)
         self.l2 = l2
         rows = np.flatnonzero(weight) if len(weight) else np.arange(g.shape[1])
-        groups = RowGroups(rows.astype(np.uint32), self.depth, self.workers)
         usable = self._draw_features(seed)
+        if not (len(usable) and len(rows)):
+            return self._finish([])
+        return self._finish(self._find_splits(rows.astype(np.uint32), usable, noise, seed))
+
+    def _find_splits(self, rows, usable, noise, seed):
+        """Return the splits of a tree: list or array of features and bins."""
+        if self.workers.threads == 1:
+            return self._find_splits_alone(rows, usable, noise, seed)
+        return self._find_splits_by_level(rows, usable, noise, seed)
+
+    def _find_splits_alone(self, rows, usable, noise, seed):
+        """Return the splits, found in the calling thread."""
+        table, depth = self.table, self.depth
+        is_usable = np.zeros(len(self.features), bool)
+        is_usable[usable] = True
+        levels = range(depth)
+        seeds = [(seed_of(seed, SPLITS, i), seed_of(seed, FEATURES, i)) for i in levels]
+        splits = np.empty((depth, 2), np.int64)
+        leaves = max(1 << depth, 4)  # a row of spans holds the four sums of `build_wide`
+        count = grow_alone(
+            table.rows, table.columns, self.records, rows, np.empty_like(rows),
+            np.empty((3, leaves), np.int64), np.empty((2, leaves), np.int64), is_usable,
+            self.n_bins, self.stride, self.l2, self.steps[0],
+            SCORES[self.params.score_function], quantiles_of(noise), np.array(seeds, np.uint32),
+            self.planes, self.work, np.empty((4, self.stride)), self.best_score, self.best_bin,
+            self.features, splits,
+        )  # fmt: skip
+        return splits[:count]
+
+    def _find_splits_by_level(self, rows, usable, noise, seed):
+        """Return the splits, found by all threads together, level by level."""
+        groups = RowGroups(rows, self.depth, self.workers)
         splits = []
-        for level in range(self.depth if len(usable) and len(rows) else 0):
+        for level in range(self.depth):
             self.workers.check()
             self._scan_level(groups, noise, seed_of(seed, SPLITS, level))
             f, b = self._best(usable, noise, seed_of(seed, FEATURES, level))
@@ -143,7 +175,7 @@ class SymmetricGrower:
             if redundant >= 0:
                 del splits[redundant]
                 break
-        return self._finish(splits)
+        return splits
 
     def _draw_features(self, seed):
         """Return the features of a tree: each is kept with probability ``rsm``; at least one."""
@@ -174,7 +206,7 @@ class SymmetricGrower:
     def _scan_level(self, groups, noise, seed):
         """Build the histograms of a level, and find the best split of each feature."""
         n_before = groups.n_leaves // 2
-        quantiles = NORMAL * noise if noise > 0.0 else NO_NOISE
+        quantiles = quantiles_of(noise)
         kind, table = SCORES[self.params.score_function], self.table
         self.best_score.fill(-np.inf)
 
@@ -218,6 +250,11 @@ class SymmetricGrower:
         if len(features):
             self.workers.share(fill, -(-n_rows // SMALL))
         return GrownTree(features, bins, leaf_of)
+
+
+def quantiles_of(noise):
+    """Return the quantiles of the noise of a score; (0,) if there is none."""
+    return NORMAL * noise if noise > 0.0 else NO_NOISE
 
 
 def find_redundant(groups):

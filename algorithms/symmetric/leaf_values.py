@@ -28,6 +28,7 @@ from algorithms.symmetric.objectives import weighted_quantile
 FEW_ROWS, BLOCKS = 10_000, 128  # fewer rows are one block
 SINGULAR = np.finfo(np.float32).eps
 NO_WEIGHT = np.empty(0, np.float32)
+ROWS = 8192  # rows whose scores one task changes
 CLASS_BLOCK = 1000  # rows of a block with several scores
 LEAST_WEIGHT = np.finfo(np.float32).eps  # a block's leaf of less weight is left out
 
@@ -108,10 +109,10 @@ class LeafEstimator:
                 exponentiate(own)
 
             def add(first, last, k=k, own=own):
-                rows = first * self.block, min(last * self.block, n_rows)
+                rows = first * ROWS, min(last * ROWS, n_rows)
                 add_to_scores(self.objective.is_exp, own, leaf_of, score[k], *rows)
 
-            self.workers.share(add, -(-n_rows // self.block))
+            self.workers.share(add, -(-n_rows // ROWS))
 
     def loss(self, score):
         """Return the weighted mean loss; NaN counts as infinite."""
@@ -140,13 +141,13 @@ class LeafEstimator:
         given = score, self.y, self.weight, grown.leaf_of
 
         def add(first, last):
+            if objective.kind != kinds.SOFTMAX:
+                kind = objective.kind, objective.alpha
+                sum_leaves(*kind, score[0], *given[1:], self.block, blocks, first, last)
+                return
             for part in range(first, last):
                 rows = part * self.block, min((part + 1) * self.block, n_rows)
-                if objective.kind == kinds.SOFTMAX:
-                    sum_class_leaves(*given, np.empty(k), blocks[part], *rows)
-                else:
-                    kind = objective.kind, objective.alpha
-                    sum_leaves(*kind, score[0], *given[1:], blocks[part], *rows)
+                sum_class_leaves(*given, np.empty(k), blocks[part], *rows)
 
         self.workers.share(add, len(blocks))
         if objective.kind != kinds.SOFTMAX:

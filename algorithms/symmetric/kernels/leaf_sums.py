@@ -68,15 +68,29 @@ def differentiate(kind, alpha, score, y, weight, g, first, last):
 
 
 @kernel
-def sum_leaves(kind, alpha, score, y, weight, leaf_of, sums, first, last):
-    """Add the derivatives and weights of the rows first … last − 1 to those of their leaves.
+def sum_leaves(kind, alpha, score, y, weight, leaf_of, block, sums, first, last):
+    """Add the derivatives and weights of the rows of blocks first … last − 1 to their leaves.
 
     Parameters
     ----------
     kind, alpha, score, y, weight : as in `differentiate`
     leaf_of : (n_rows,) uint16
-    sums : (n_leaves, 3) float64, added to: Σg, Σh and Σw
+    block : number of rows of a block
+    sums : (n_blocks, n_leaves, 3) float64, added to: Σg, Σh and Σw
     """
+    for part in range(first, last):
+        start, end = part * block, min((part + 1) * block, len(y))
+        if kind == RMSE:  # a constant kind lets the compiler drop the other losses
+            add_rows(RMSE, alpha, score, y, weight, leaf_of, sums[part], start, end)
+        elif kind == LOGISTIC:
+            add_rows(LOGISTIC, alpha, score, y, weight, leaf_of, sums[part], start, end)
+        else:
+            add_rows(kind, alpha, score, y, weight, leaf_of, sums[part], start, end)
+
+
+@inner_kernel
+def add_rows(kind, alpha, score, y, weight, leaf_of, sums, first, last):
+    """Add the derivatives and weights of the rows first … last − 1 to those of their leaves."""
     for i in range(np.uint64(first), np.uint64(last)):
         target, leaf = np.float64(y[i]), np.uint64(leaf_of[i])
         der1 = first_derivative(kind, alpha, score[i], target)

@@ -74,7 +74,7 @@ class Booster:
                 differentiate_classes(self.score, self.y, self.weight, work, self.g, *rows)
             else:
                 given = self.score[0], self.y, self.weight, self.g[0]
-                differentiate(objective.kind, objective.alpha, *given, *rows)
+                differentiate(objective.kind, objective.slope, *given, *rows)
 
         self.workers.share(share, -(-n_rows // ROWS))
 

@@ -142,7 +142,7 @@ class LeafEstimator:
 
         def add(first, last):
             if objective.kind != kinds.SOFTMAX:
-                kind = objective.kind, objective.alpha
+                kind = objective.kind, objective.slope
                 sum_leaves(*kind, score[0], *given[1:], self.block, blocks, first, last)
                 return
             for part in range(first, last):

@@ -45,6 +45,11 @@ class Objective:
     alpha: float = 0.5
 
     @property
+    def slope(self):
+        """Derivative of the pinball loss below the target: α in float32, as CatBoost reads it."""
+        return float(np.float32(self.alpha))
+
+    @property
     def is_exp(self):
         """Whether scores are stored as eᶠ."""
         return self.kind in (kinds.LOGISTIC, kinds.POISSON)

@@ -4,6 +4,7 @@ from operator import index
 from types import SimpleNamespace
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +13,7 @@ from algorithms.newton.input_table import read_rows
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import Contributions
 from algorithms.runtime.threads import AllThreads
+from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
 
@@ -67,10 +69,33 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
         trees = self._slice(ntree_start, ntree_end)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_rows > 1 and (bits := self._bits) is not None and bits.is_faster(n_rows, trees):
+            X = self._read_rows(X)
+            if not sparse.issparse(X):
+                out = np.zeros((n_rows, len(self._start)))
+                bits.add(X, out, self._threads(n_rows), trees)
+                return out + self._start
         if (found := self._walker.raw_at_once(self, X, trees)) is not None:
             return found
         X = self._read_rows(X)
         return self._walker.raw(X, self._threads(X.shape[0]), trees)
+
+    @property
+    def _bits(self):
+        """`BitPredictor` of the trees, made when it is first needed; None if they do not fit it."""
+        known, bits = self.__dict__.get("_bits_of", (None, None))
+        if known is not self._trees:
+            try:
+                bits = BitPredictor(self._trees, len(self._start))
+            except ValueError:
+                bits = None
+            self.__dict__["_bits_of"] = self._trees, bits
+        return bits
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_bits_of"}
 
     def _slice(self, first, last):
         """Return the slice of trees first … last − 1; 0 as the last means all.

@@ -28,6 +28,7 @@ NO_NOISE = np.empty(0)
 PACKING, SPLITS, FEATURES, COLUMNS = range(4)  # salts of seeds
 SMALL = 1 << 13  # rows below which a pass over them stays in the calling thread
 FEW_CELLS = 1 << 17  # rows × features below which a table is trained on by one thread
+MANY_CELLS = 1 << 24  # rows × features from which Ctrl-C is checked for each level
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class SymmetricGrower:
 
     def _find_splits(self, rows, usable, noise, seed):
         """Return the splits of a tree: list or array of features and bins."""
-        if self.workers.threads == 1:
+        if self.workers.threads == 1 and self.table.rows.size < MANY_CELLS:
             return self._find_splits_alone(rows, usable, noise, seed)
         return self._find_splits_by_level(rows, usable, noise, seed)
 

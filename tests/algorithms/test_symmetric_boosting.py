@@ -315,3 +315,23 @@ def test_backtracking_never_raises_the_loss(loss):
     ).fit(X, y)  # fmt: skip
     losses = [-np.log(p[np.arange(len(y)), y]).mean() for p in model.staged_predict_proba(X)]
     assert (np.diff(losses) < 0.0).all()
+
+
+@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bits_predict_what_the_trees_do(nan_mode, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 6)).astype(dtype)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.digitize(np.nansum(X[:, :3], axis=1), [-1.0, 1.0])
+    model = SymmetricBoostingClassifier(
+        iterations=12, depth=7, nan_mode=nan_mode, thread_count=2, bootstrap_type="No"
+    ).fit(X[:2000], y[:2000])
+    assert model._bits.is_faster(len(X), slice(None))
+    np.testing.assert_array_equal(model._raw(X), model.ensemble_.raw(X))
+    np.testing.assert_array_equal(model._raw(X, 3, 9), model._walker.raw(X, 1, slice(3, 9)))
+    frame = pd.DataFrame(X)
+    named = SymmetricBoostingClassifier(iterations=20, depth=2).fit(frame[:500], y[:500])
+    np.testing.assert_array_equal(named.predict(frame), named.predict(frame.iloc[:, :]))
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :5])

@@ -75,7 +75,7 @@ class BitPredictor:
             rows = np.empty((ROWS, len(self.used)), np.uint8)
             columns = np.empty((len(self.used), ROWS), np.uint8)
             at, values = np.empty(ROWS_AT_ONCE, np.uint64), np.empty(ROWS_AT_ONCE, np.float32)
-            leaf_of = np.empty(BLOCK, np.uint16)
+            leaf_of = np.empty((2, BLOCK), np.uint8)
             for start in range(begin * ROWS, min(end * ROWS, len(X)), ROWS):
                 workers.check()
                 part = X[start : start + ROWS]

@@ -317,15 +317,21 @@ def test_backtracking_never_raises_the_loss(loss):
     assert (np.diff(losses) < 0.0).all()
 
 
-@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bits_predict_what_the_trees_do(nan_mode, dtype):
+@pytest.mark.parametrize(
+    ("nan_mode", "dtype", "depth", "borders"),
+    [
+        ("Min", np.float32, 7, [0.0]),
+        ("Max", np.float64, 10, [-1.0, 1.0]),
+        ("Max", np.float32, 9, [0.0]),
+    ],
+)
+def test_bits_predict_what_the_trees_do(nan_mode, dtype, depth, borders):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9000, 6)).astype(dtype)
     X[rng.random(X.shape) < 0.1] = np.nan
-    y = np.digitize(np.nansum(X[:, :3], axis=1), [-1.0, 1.0])
+    y = np.digitize(np.nansum(X[:, :3], axis=1), borders)
     model = SymmetricBoostingClassifier(
-        iterations=12, depth=7, nan_mode=nan_mode, thread_count=2, bootstrap_type="No"
+        iterations=12, depth=depth, nan_mode=nan_mode, thread_count=2, bootstrap_type="No"
     ).fit(X[:2000], y[:2000])
     assert model._bits.is_faster(len(X), slice(None))
     np.testing.assert_array_equal(model._raw(X), model.ensemble_.raw(X))

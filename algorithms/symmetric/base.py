@@ -16,7 +16,6 @@ from algorithms.estimator.sample_weight import drop_unweighted
 from algorithms.estimator.seeds import draw_seed
 from algorithms.newton.early_stopping import EvaluationSets
 from algorithms.newton.input_table import read_rows
-from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
@@ -211,5 +210,4 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             if uses_best:
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
-        self.ensemble_ = self._join(self._trees)
-        self._walker = FastPredictor(self.ensemble_)
+        self._take_ensemble(self._join(self._trees))

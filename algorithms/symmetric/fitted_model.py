@@ -50,13 +50,20 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         labels = getattr(self, "classes_", None)
         return join_trees(trees, start, self._objective.link, labels, self.n_features_in_)
 
+    def _take_ensemble(self, ensemble):
+        """Set the ensemble used for prediction, and its predictors."""
+        self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
+        try:
+            self._bits = BitPredictor(self._trees, len(self._start))
+        except ValueError:
+            self._bits = None
+
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""
         self._trees = trees_from(ensemble)
         self._start = ensemble.base
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
-        self.ensemble_ = ensemble
-        self._walker = FastPredictor(ensemble)
+        self._take_ensemble(ensemble)
         self.__dict__.setdefault("n_iter_", len(self._trees))
         self.__dict__.setdefault("evals_result_", {})
 
@@ -69,10 +76,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
         trees = self._slice(ntree_start, ntree_end)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_rows = 0 if sparse.issparse(X) or not hasattr(X, "shape") else X.shape[0]
         if n_rows > 1 and (bits := self._bits) is not None and bits.is_faster(n_rows, trees):
             X = self._read_rows(X)
-            if not sparse.issparse(X):
+            if not sparse.issparse(X):  # a frame may have sparse columns
                 out = np.zeros((n_rows, len(self._start)))
                 bits.add(X, out, self._threads(n_rows), trees)
                 return out + self._start
@@ -80,22 +87,6 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             return found
         X = self._read_rows(X)
         return self._walker.raw(X, self._threads(X.shape[0]), trees)
-
-    @property
-    def _bits(self):
-        """`BitPredictor` of the trees, made when it is first needed; None if they do not fit it."""
-        known, bits = self.__dict__.get("_bits_of", (None, None))
-        if known is not self._trees:
-            try:
-                bits = BitPredictor(self._trees, len(self._start))
-            except ValueError:
-                bits = None
-            self.__dict__["_bits_of"] = self._trees, bits
-        return bits
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_bits_of"}
 
     def _slice(self, first, last):
         """Return the slice of trees first … last − 1; 0 as the last means all.

@@ -26,6 +26,8 @@ _HOME = {
     "RandomForestRegressor": "random_forest",
     "StackingClassifier": "stacking",
     "StackingRegressor": "stacking",
+    "SymmetricBoostingClassifier": "symmetric_boosting",
+    "SymmetricBoostingRegressor": "symmetric_boosting",
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",
     "choose_rounds": "gradient_boosting",

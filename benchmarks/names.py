@@ -24,6 +24,7 @@ ALGORITHMS = [
     "sklearn.hist_gradient_boosting",
     "sklearn.random_forest",
     "stacking",
+    "symmetric_boosting",
     "voting",
     "xgboost.approx",
     "xgboost.exact",

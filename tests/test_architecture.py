@@ -49,6 +49,7 @@ ALGORITHMS_ORDER = (
     {"levelwise", "forest"},
     {"boosting", "gbdt"},
     {"newton", "distributed"},
+    {"symmetric"},
     {"parity"},
     {"blending", "reference"},
     {"."},  # the estimators, one file each
@@ -66,6 +67,7 @@ PARITY_USERS = {
     "algorithms/boosting/gradient_trees.py",
     "algorithms/gbdt/library_training.py",
     "algorithms/newton/base.py",
+    "algorithms/symmetric/base.py",
     "algorithms/trees/base_tree.py",
 }
 ROOT_MODULES = 12  # at most, in harness/

@@ -31,3 +31,12 @@ HISTOGRAM_BOOSTING = tuple(
         PARITY,
     )
 )
+CATBOOST = {"parity": "catboost", "bootstrap_type": "No", "random_strength": 0}
+SYMMETRIC_BOOSTING = tuple(
+    {"n_estimators": 3, **params}
+    for params in (
+        {"bootstrap_type": "Bernoulli", "rsm": 0.5, "score_function": "L2"},
+        {"leaf_estimation_iterations": 3},
+        {**CATBOOST, "leaf_estimation_backtracking": "No"},
+    )
+)

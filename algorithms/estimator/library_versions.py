@@ -6,10 +6,16 @@ from warnings import warn
 from sklearn.utils._param_validation import StrOptions
 
 # the versions whose rules were read and tested
-FOLLOWED = {"scikit-learn": "1.9.1", "lightgbm": "4.7.0", "xgboost": "3.2.0"}
+FOLLOWED = {
+    "scikit-learn": "1.9.1",
+    "lightgbm": "4.7.0",
+    "xgboost": "3.2.0",
+    "catboost": "1.2.10",
+}
 
 AS_SKLEARN = [StrOptions({"scikit-learn"}), None]  # allowed values of ``parity``
 AS_XGBOOST = [StrOptions({"xgboost"}), None]
+AS_CATBOOST = [StrOptions({"catboost"}), None]
 
 
 def warn_of_other_version(library, stacklevel=2):

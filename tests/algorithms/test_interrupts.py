@@ -53,6 +53,7 @@ FITS = {
     ),
     "Newton": "NewtonBoostingClassifier(n_estimators=n, n_jobs=2)",
     "Newton, exact": "NewtonBoostingClassifier(n_estimators=n, tree_method='exact', n_jobs=2)",
+    "Symmetric": "SymmetricBoostingClassifier(n_estimators=n, n_jobs=2)",
     "Newton as XGBoost": "NewtonBoostingClassifier(n_estimators=n, parity='xgboost')",
 }
 PREDICTIONS = {

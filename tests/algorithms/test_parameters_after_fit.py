@@ -22,7 +22,7 @@ from algorithms import (
     VotingRegressor,
 )
 
-APART = {"n_jobs", "estimator", "estimators"}  # must be threads and estimators
+APART = {"n_jobs", "thread_count", "estimator", "estimators"}  # must be threads and estimators
 OF_ANY = [name for name in LOCAL if name.startswith(("Bagging", "GradientBoosting", "AdaBoost"))]
 ODD_VALUES = (7, 0.37, "other", None, [1])
 

@@ -34,7 +34,7 @@ def test_configuration_names_are_unique_and_cover_every_estimator():
     configurations = hashed_models.all_configurations()
     assert len({one.name for one in configurations}) == len(configurations) >= 150
     stems = {"DecisionTree", "Bagging", "RandomForest", "AdaBoost", "GradientBoosting"}
-    stems |= {"NewtonBoosting", "HistogramBoosting", "Voting", "Stacking"}
+    stems |= {"NewtonBoosting", "HistogramBoosting", "SymmetricBoosting", "Voting", "Stacking"}
     assert {one.estimator for one in configurations} == stems
 
 

@@ -11,6 +11,7 @@ SIZE = {
     "AdaBoost": {"n_estimators": 3},
     "GradientBoosting": {"n_estimators": 3},
     "NewtonBoosting": {"n_estimators": 3},
+    "SymmetricBoosting": {"n_estimators": 3},
     "HistogramBoosting": {"n_estimators": 3, "min_child_samples": 2},
     "Boosting": {"effort": 0.25},
 }

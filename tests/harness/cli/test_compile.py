@@ -45,6 +45,7 @@ def test_algorithms_to_compile_are_selected_by_name(warmed):
         "gradient_boosting",
         "histogram_boosting",
         "newton_boosting",
+        "symmetric_boosting",
     }
     assert done.return_value == 0
     assert jobs_to_compile(load_registry(()), ("sklearn.*",), 1) == []

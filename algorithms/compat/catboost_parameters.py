@@ -1,0 +1,89 @@
+"""Table of CatBoost's parameters with all synonyms: supported, ignored or rejected."""
+
+from algorithms.compat.parameters import Parameter, ParameterTable
+
+ALIASES = {  # our argument, CatBoost's main name → the synonyms
+    "iterations": "n_estimators num_boost_round num_trees",
+    "learning_rate": "eta",
+    "depth": "max_depth",
+    "l2_leaf_reg": "reg_lambda",
+    "random_seed": "random_state",
+    "border_count": "max_bin",
+    "rsm": "colsample_bylevel",
+    "loss_function": "objective",
+    "thread_count": "n_jobs",  # ours; CatBoost knows thread_count alone
+}
+ATTRIBUTES = """
+feature_border_type nan_mode random_strength bootstrap_type subsample bagging_temperature mvs_reg
+score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
+boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
+best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
+metric_period parity
+"""
+NO_EFFECT = {
+    "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
+    " train_final_model save_snapshot snapshot_file snapshot_interval metadata",
+    "it is about memory and speed": "used_ram_limit gpu_ram_part pinned_memory_size"
+    " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
+    "the number of classes is that of y": "classes_count class_names",
+    "constant targets are allowed": "allow_const_label",
+    "it is for categories": "one_hot_max_size max_ctr_complexity model_size_reg simple_ctr"
+    " combinations_ctr per_feature_ctr ctr_description ctr_target_border_count counter_calc_method"
+    " ctr_leaf_count_limit store_all_simple_ctr final_ctr_computation_mode ctr_history_unit"
+    " ctr_border_count target_border",
+    "rows are not permuted": "has_time fold_permutation_block fold_len_multiplier",
+}
+REFUSED = [  # name, synonyms, harmless values, reason
+    ("boosting_type", "", ("Plain", None), "ordered boosting is not supported"),
+    ("grow_policy", "", ("SymmetricTree", None), "all trees are symmetric"),
+    ("task_type", "", ("CPU", None), "there is no GPU code here"),
+    ("devices", "device_config", (None,), "there is no GPU code here"),
+    ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
+    ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
+    ("approx_on_full_history", "", (False, None), "ordered boosting is not supported"),
+    ("cat_features", "", (None,), "encode the categories"),
+    ("text_features", "", (None,), "encode the text"),
+    ("embedding_features", "", (None,), "give their values as columns"),
+    ("tokenizers", "", (None,), "encode the text"),
+    ("dictionaries", "", (None,), "encode the text"),
+    ("feature_calcers", "", (None,), "encode the text"),
+    ("text_processing", "", (None,), "encode the text"),
+    ("monotone_constraints", "", (None,), "constraints are not supported"),
+    ("feature_weights", "", (None,), "features have equal weights"),
+    ("first_feature_use_penalties", "", (None,), "features have no penalties"),
+    ("per_object_feature_penalties", "", (None,), "features have no penalties"),
+    ("penalties_coefficient", "", (1, 1.0, None), "features have no penalties"),
+    ("model_shrink_rate", "", (0, 0.0, None), "the model is not shrunk"),
+    ("model_shrink_mode", "", ("Constant", None), "the model is not shrunk"),
+    ("langevin", "", (False, None), "Langevin boosting is not supported"),
+    ("diffusion_temperature", "", (None,), "Langevin boosting is not supported"),
+    ("posterior_sampling", "", (False, None), "posterior sampling is not supported"),
+    ("sampling_frequency", "", ("PerTree", None), "rows are drawn for each tree"),
+    ("sampling_unit", "", ("Object", None), "rows are drawn one by one"),
+    ("random_score_type", "", ("NormalWithModelSizeDecrease", None), "the noise is normal"),
+    ("sparse_features_conflict_fraction", "", (0, 0.0, None), "columns are not bundled"),
+    ("per_float_feature_quantization", "", (None,), "all columns have border_count borders"),
+    ("input_borders", "", (None,), "borders are chosen in training"),
+    ("output_borders", "", (None,), "the trees contain their borders"),
+    ("ignored_features", "", (None,), "leave the columns out of X"),
+    ("custom_metric", "custom_loss", (None,), "there is one metric: eval_metric"),
+    ("callback", "", (None,), "callbacks are not supported"),
+    ("eval_fraction", "", (0, 0.0, None), "give an eval_set"),
+    ("fixed_binary_splits", "", (None,), "splits are chosen in training"),
+]
+
+
+def rows():
+    """Yield all parameters of the table."""
+    for name, synonyms in ALIASES.items():
+        yield Parameter(name, tuple(synonyms.split()), attribute=name)
+    for name in ATTRIBUTES.split():
+        yield Parameter(name, attribute=name)
+    for reason, names in NO_EFFECT.items():
+        for name in names.split():
+            yield Parameter(name, ignored=True, reason=reason)
+    for name, synonyms, harmless, reason in REFUSED:
+        yield Parameter(name, tuple(synonyms.split()), harmless=harmless, reason=reason)
+
+
+CATBOOST = ParameterTable("CatBoost", rows())

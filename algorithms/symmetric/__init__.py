@@ -1,0 +1,1 @@
+"""Boosting of symmetric trees, as CatBoost does it."""

@@ -1,0 +1,213 @@
+"""Base class of the boosters of symmetric trees: read parameters and rows, train."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
+
+from algorithms.compat.catboost_parameters import CATBOOST
+from algorithms.compat.inputs import as_rows, as_vector
+from algorithms.compat.parameters import LibraryParameters
+from algorithms.estimator.eval_sets import read_tables
+from algorithms.estimator.fit_context import fit_context
+from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.sample_weight import drop_unweighted
+from algorithms.estimator.seeds import draw_seed
+from algorithms.newton.early_stopping import EvaluationSets
+from algorithms.newton.input_table import read_rows
+from algorithms.runtime.threads import ALONE, Workers
+from algorithms.symmetric.binned_table import bin_rows
+from algorithms.symmetric.boosting import Booster
+from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
+from algorithms.symmetric.fitted_model import SymmetricModel
+from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.metrics import find_metric
+from algorithms.symmetric.objectives import find_objective
+from algorithms.symmetric.params import CONSTRAINTS, resolve
+
+ALL_EQUAL = np.empty(0, np.float32)
+
+
+class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
+    """Base class of the classifier and the regressor."""
+
+    _parameter_constraints: ClassVar = CONSTRAINTS
+    _parameter_table: ClassVar = CATBOOST
+
+    def __init__(
+        self,
+        *,
+        iterations=1000,
+        learning_rate=None,
+        depth=6,
+        l2_leaf_reg=None,
+        random_strength=1.0,
+        border_count=254,
+        feature_border_type="GreedyLogSum",
+        nan_mode="Min",
+        bootstrap_type=None,
+        subsample=None,
+        bagging_temperature=1.0,
+        mvs_reg=None,
+        rsm=1.0,
+        score_function="Cosine",
+        leaf_estimation_method=None,
+        leaf_estimation_iterations=None,
+        leaf_estimation_backtracking="AnyImprovement",
+        boost_from_average=None,
+        loss_function=None,
+        eval_metric=None,
+        early_stopping_rounds=None,
+        od_type=None,
+        od_wait=None,
+        od_pval=None,
+        use_best_model=None,
+        best_model_min_trees=None,
+        class_weights=None,
+        auto_class_weights=None,
+        scale_pos_weight=None,
+        random_seed=None,
+        thread_count=None,
+        verbose=None,
+        metric_period=None,
+        parity=None,
+        **kwargs,
+    ):
+        self._set_constructor_params(locals())
+
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        eval_set=None,
+        use_best_model=None,
+        early_stopping_rounds=None,
+        verbose=None,
+    ):
+        """Train the model.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix (n_rows, n_features), NaN where missing
+            Read as float32. Absent entries of a sparse matrix are 0.
+        y : array-like (n_rows,)
+            Labels of any kind, or numbers.
+        sample_weight : array-like (n_rows,), optional
+        eval_set : (X, y) or list of (X, y), optional
+            Evaluation sets; the last one decides the best iteration.
+        use_best_model, early_stopping_rounds, verbose : optional
+            Replace the parameters of these names.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters, X, y or weights are invalid.
+        """
+        core = self._resolved()
+        given = {
+            "use_best_model": use_best_model,
+            "early_stopping_rounds": early_stopping_rounds,
+            "verbose": verbose,
+        }
+        for name, value in given.items():
+            if value is not None:
+                setattr(core, name, value)
+        tables = read_tables(eval_set, may_be_one=True)
+        tables = [(as_rows(one), as_vector(labels)) for one, labels in tables]
+        weight = None if sample_weight is None else as_vector(sample_weight)
+        core._train(as_rows(X), as_vector(y), weight, tables)  # noqa: SLF001 - a copy of this one
+        self._take_fitted(core)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def _train(self, X, y, sample_weight, tables):
+        """Train with resolved parameter names."""
+        warn_of_other_version(self.parity, stacklevel=4)
+        X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
+        if self.categories_:
+            raise ValueError(
+                f"columns {list(self.categories_)} are categorical, which is not supported: encode "
+                "the categories"
+            )
+        X = np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
+        y = self._read_y(y)
+        weight = self._weights(X, y, sample_weight)
+        if len(weight) and self.parity is None:
+            weight, X, y = drop_unweighted(weight, X, y)
+        self._objective = find_objective(self, getattr(self, "n_classes_", 0))
+        self._check_y(y, weight)
+        uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
+        if uses_best and not tables:
+            raise ValueError("use_best_model needs an eval_set")
+        params = resolve(self, self._objective, X.shape, uses_best=uses_best)
+        with Workers(self._threads()) as workers:
+            stopping = self._boost(params, X, y.astype(np.float32), weight, tables, workers)
+        self._keep(stopping, params, uses_best=uses_best)
+        return self
+
+    def _weights(self, X, y, sample_weight):
+        """Return the sample weights times those of the classes, float32; (0,) if all are 1."""
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        weight = self._weigh_classes(y, weight)
+        if weight is None:
+            return ALL_EQUAL
+        with np.errstate(over="ignore", under="ignore"):
+            weight = weight.astype(np.float32)
+        if not weight.any() or not np.isfinite(weight).all():
+            what = "zero for all rows" if not weight.any() else "beyond the range of float32"
+            raise ValueError(f"sample_weight is {what}")
+        return ALL_EQUAL if (weight == 1.0).all() else weight
+
+    def _boost(self, params, X, y, weight, tables, workers):
+        """Grow the trees; return the `SymmetricEarlyStopping`."""
+        objective = self._objective
+        table = bin_rows(X, params, workers)
+        self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
+        is_small = table.rows.size * objective.n_scores < FEW_CELLS
+        grower = self._make_grower(params, table, ALONE if is_small else workers)
+        seed = draw_seed(self.random_seed)
+        booster = Booster(params, table, grower, objective, y, weight, self._start, seed)
+        every = self.metric_period or 1 if self.verbose is True else self.verbose
+        metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
+        eval_sets = EvaluationSets(tables, None, None, every)
+        stopping = SymmetricEarlyStopping(self, eval_sets, metric, self._start)
+        for _ in range(params.iterations):
+            tree = booster.boost()
+            if tables and stopping.is_over(self._join([tree], first=False)):
+                break
+        stopping.end()
+        self._trees = booster.done
+        return stopping
+
+    def _make_grower(self, params, table, workers):
+        """Return the grower of this mode."""
+        n_scores = self._objective.n_scores
+        if self.parity is None:
+            return SymmetricGrower(params, table, n_scores, workers)
+        from algorithms.parity.catboost_grower import CatBoostGrower
+
+        return CatBoostGrower(params, table, n_scores, workers)
+
+    def _keep(self, stopping, params, *, uses_best):
+        """Set the fitted attributes."""
+        self.n_iter_ = len(self._trees)
+        self.learning_rate_ = params.learning_rate
+        self.evals_result_ = stopping.named_history()
+        self.__dict__.pop("best_iteration_", None)
+        if stopping.best is not None:
+            self.best_iteration_ = stopping.best_round
+            if uses_best:
+                kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
+                self._trees = self._trees[:kept]
+        self._take_ensemble(self._join(self._trees))

@@ -1,0 +1,105 @@
+"""Boosting rounds: derivatives, one symmetric tree, its leaf values, and the new scores.
+
+F₀ = the initial score
+F_m = F_{m−1} + η tree_m            tree_m grown on the derivatives of the loss at F_{m−1}
+"""
+
+import math
+
+import numpy as np
+
+from algorithms.gbdt.sampling import seed_of
+from algorithms.symmetric.kernels import leaf_sums as kinds
+from algorithms.symmetric.kernels.leaf_sums import differentiate, differentiate_classes
+from algorithms.symmetric.leaf_values import LeafEstimator
+from algorithms.symmetric.sampling import draw_weights
+from algorithms.symmetric.tree import SymmetricTree
+
+ROWS = 8192  # rows whose derivatives one task computes
+SAMPLE, GROWTH = range(2)  # salts of seeds
+
+
+class Booster:
+    """Boosting on one table.
+
+    Parameters
+    ----------
+    params : the estimator, with resolved parameters
+    table : BinnedTable
+    grower : SymmetricGrower
+    objective : Objective
+    y, weight : (n_rows,) float32; weight is (0,) if all are 1
+    start : float64 (n_scores,), initial scores
+    seed : int
+    """
+
+    def __init__(self, params, table, grower, objective, y, weight, start, seed):
+        self.params, self.table, self.grower, self.objective = params, table, grower, objective
+        self.y, self.weight, self.seed, self.workers = y, weight, seed, grower.workers
+        self.leaves = LeafEstimator(params, objective, y, weight, self.workers)
+        self.rate = float(np.float32(params.learning_rate))
+        self.score = np.empty((len(start), len(y)))
+        self.score[:] = (np.exp(start) if objective.is_exp else start)[:, None]
+        self.g = np.empty_like(self.score)
+        self.done = []
+
+    def boost(self):
+        """Grow one tree; return it."""
+        self.workers.check()
+        number = len(self.done)
+        self._differentiate()
+        g, weight = self._sample(seed_of(self.seed, number, SAMPLE))
+        noise = self._noise(number)
+        seed = seed_of(self.seed, number, GROWTH)
+        grown = self.grower.grow(g, weight, self.leaves.l2, noise, seed)
+        values, weights = self.leaves.estimate(self.score, grown)
+        values = values * self.rate
+        self._check(values)
+        self.leaves.add(self.score, values, grown)
+        features = self.table.features[grown.features]
+        pairs = zip(grown.features.tolist(), grown.bins.tolist(), strict=True)
+        borders = np.array([self.table.borders[f][b] for f, b in pairs], np.float32)
+        tree = SymmetricTree(features, borders, self.table.nan_right[features], values, weights)
+        self.done.append(tree)
+        return tree
+
+    def _differentiate(self):
+        """Write the derivatives of −loss at the current scores."""
+        objective, n_rows = self.objective, len(self.y)
+
+        def share(first, last):
+            rows = first * ROWS, min(last * ROWS, n_rows)
+            if objective.kind == kinds.SOFTMAX:
+                work = np.empty(len(self.score))
+                differentiate_classes(self.score, self.y, self.weight, work, self.g, *rows)
+            else:
+                given = self.score[0], self.y, self.weight, self.g[0]
+                differentiate(objective.kind, objective.slope, *given, *rows)
+
+        self.workers.share(share, -(-n_rows // ROWS))
+
+    def _sample(self, seed):
+        """Return the derivatives and weights of the sampled rows."""
+        last = self.done[-1].values if self.done else None
+        drawn = draw_weights(self.params, self.g, last, seed, self.workers)
+        if not len(drawn):
+            return self.g, self.weight
+        weight = drawn * self.weight if len(self.weight) else drawn
+        return self.g * drawn, weight
+
+    def _noise(self, number):
+        """Return the standard deviation of the noise of split scores."""
+        strength, n_rows = self.params.random_strength, len(self.y)
+        if strength == 0.0:
+            return 0.0
+        left = math.exp(math.log(n_rows) - number * self.rate)
+        deviation = math.sqrt(float(np.einsum("ij,ij->", self.g, self.g)) / n_rows)
+        return strength * deviation * left / (1.0 + left)
+
+    def _check(self, values):
+        """Raise ValueError if a leaf value is not finite."""
+        if not np.isfinite(values).all():
+            raise ValueError(
+                "boosting has diverged: a leaf value is not finite. Set a lower learning_rate or a "
+                "higher l2_leaf_reg, or give targets and weights in another unit"
+            )

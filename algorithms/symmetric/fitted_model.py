@@ -1,0 +1,164 @@
+"""Fitted booster of symmetric trees: scores, staged predictions, leaves, importances, files."""
+
+from operator import index
+from types import SimpleNamespace
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.model_io.saved_model import SavedModel
+from algorithms.newton.input_table import read_rows
+from algorithms.prediction.predictor import FastPredictor
+from algorithms.prediction.shap_values import Contributions
+from algorithms.runtime.threads import AllThreads
+from algorithms.symmetric.bit_predictor import BitPredictor
+from algorithms.symmetric.model import join_trees, trees_from, value_changes
+from algorithms.symmetric.objectives import KINDS
+
+
+class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
+    """A fitted model: ``_trees``, the initial scores ``_start``, and ``ensemble_``."""
+
+    _objective_names = frozenset(KINDS)
+    _saved_facts = ("n_iter_", "best_iteration_", "evals_result_")
+    missing = np.nan  # how `newton.input_table` reads X
+    enable_categorical = True
+
+    @property
+    def n_jobs(self):
+        """Synonym of ``thread_count``, which scikit-learn's users know."""
+        return self.__dict__.get("n_jobs", self.thread_count)
+
+    @n_jobs.setter
+    def n_jobs(self, value):
+        self.__dict__["n_jobs"] = value
+
+    @property
+    def objective(self):
+        """Synonym of ``loss_function``."""
+        return self.__dict__.get("objective", self.loss_function)
+
+    @objective.setter
+    def objective(self, value):
+        self.__dict__["objective"] = value
+
+    def _join(self, trees, *, first=True):
+        """Return trees as a `harness.TreeEnsemble`, with the initial scores or zeros."""
+        start = self._start if first else np.zeros_like(self._start)
+        labels = getattr(self, "classes_", None)
+        return join_trees(trees, start, self._objective.link, labels, self.n_features_in_)
+
+    def _take_ensemble(self, ensemble):
+        """Set the ensemble used for prediction, and its predictors."""
+        self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
+        try:
+            self._bits = BitPredictor(self._trees, len(self._start))
+        except ValueError:
+            self._bits = None
+
+    def _take_model(self, ensemble):
+        """Set the fitted attributes from a model read from a file."""
+        self._trees = trees_from(ensemble)
+        self._start = ensemble.base
+        self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
+        self._take_ensemble(ensemble)
+        self.__dict__.setdefault("n_iter_", len(self._trees))
+        self.__dict__.setdefault("evals_result_", {})
+
+    def _read_rows(self, X):
+        """Return validated X, float32 or CSR."""
+        return read_rows(self, X, reset=False)
+
+    def _raw(self, X, ntree_start=0, ntree_end=0):
+        """Return raw scores, float64 (n_rows, n_scores)."""
+        if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
+            check_is_fitted(self, "ensemble_")
+        trees = self._slice(ntree_start, ntree_end)
+        n_rows = 0 if sparse.issparse(X) or not hasattr(X, "shape") else X.shape[0]
+        if n_rows > 1 and (bits := self._bits) is not None and bits.is_faster(n_rows, trees):
+            X = self._read_rows(X)
+            if not sparse.issparse(X):  # a frame may have sparse columns
+                out = np.zeros((n_rows, len(self._start)))
+                bits.add(X, out, self._threads(n_rows), trees)
+                return out + self._start
+        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
+            return found
+        X = self._read_rows(X)
+        return self._walker.raw(X, self._threads(X.shape[0]), trees)
+
+    def _slice(self, first, last):
+        """Return the slice of trees first … last − 1; 0 as the last means all.
+
+        Raises
+        ------
+        ValueError
+            If these are not two integers, or the trees do not exist.
+        """
+        try:
+            first, last = index(first), index(last)
+        except TypeError:
+            first = -1
+        count = self.ensemble_.n_trees
+        if not (0 <= first <= (last or count) <= count):
+            raise ValueError(
+                f"ntree_start and ntree_end must be whole numbers with 0 <= ntree_start <= "
+                f"ntree_end <= {count}, the number of trees; ntree_end=0 means all"
+            )
+        return slice(first, last or count)
+
+    def _predict_scores(self, raw):
+        """Return predictions from raw scores: values or class probabilities; float64."""
+        return self.ensemble_.from_raw(raw)
+
+    def _staged_raw(self, X):
+        """Yield raw scores after each tree."""
+        check_is_fitted(self, "ensemble_")
+        X = self._read_rows(X)
+        threads = self._threads(X.shape[0])
+        out = np.zeros((X.shape[0], len(self._start)))
+        for done in range(self.ensemble_.n_trees):
+            self._walker.add(X, out, threads, slice(done, done + 1))
+            yield out + self._start
+
+    def apply(self, X):
+        """Return the leaf of each row in each tree, int32 (n_rows, n_trees)."""
+        check_is_fitted(self, "ensemble_")
+        X = self._read_rows(X)
+        return self.ensemble_.leaves(X) - self.ensemble_.offsets[:-1].astype(np.int32)
+
+    @property
+    def tree_count_(self):
+        """Number of trees used for prediction."""
+        check_is_fitted(self, "ensemble_")
+        return self.ensemble_.n_trees
+
+    @property
+    def feature_importances_(self):
+        """How much each feature changes predictions, (n_features,), summing to 100.
+
+        It is CatBoost's PredictionValuesChange.
+        """
+        check_is_fitted(self, "ensemble_")
+        return value_changes(self._trees, self.n_features_in_)
+
+    def get_feature_importance(self):
+        """Return `feature_importances_`."""
+        return self.feature_importances_
+
+    def get_evals_result(self):
+        """Return the metrics of the evaluation sets: dict, set → metric → list."""
+        check_is_fitted(self, "ensemble_")
+        return self.evals_result_
+
+    def get_best_iteration(self):
+        """Return the best iteration on the last evaluation set, or None."""
+        check_is_fitted(self, "ensemble_")
+        return getattr(self, "best_iteration_", None)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

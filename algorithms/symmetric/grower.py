@@ -1,0 +1,276 @@
+"""Growth of one symmetric tree, level by level.
+
+Each level makes one pass over the rows: the smaller leaf of each pair of siblings is summed, the
+other one is the difference. All leaves then rate every split together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from algorithms.gbdt.gradient_quantization import pack_rows
+from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
+from algorithms.gbdt.sampling import hash_numbers, seed_of
+from algorithms.symmetric.kernels.grow_tree import grow_alone
+from algorithms.symmetric.kernels.partition import count_sides, find_leaves, partition_rows
+from algorithms.symmetric.kernels.split_scores import (
+    COSINE,
+    L2,
+    NOISE_BITS,
+    build_level,
+    scan_features,
+)
+
+SCORES = {"L2": L2, "Cosine": COSINE}
+NORMAL = ndtri((np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS))
+NO_NOISE = np.empty(0)
+PACKING, SPLITS, FEATURES, COLUMNS = range(4)  # salts of seeds
+SMALL = 1 << 13  # rows below which a pass over them stays in the calling thread
+FEW_CELLS = 1 << 17  # rows × features below which a table is trained on by one thread
+MANY_CELLS = 1 << 24  # rows × features from which Ctrl-C is checked for each level
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """Splits of a tree by used features and bins, and the leaf of each row."""
+
+    features: np.ndarray  # int64 (depth,)
+    bins: np.ndarray  # int64 (depth,): larger bins are on the true side
+    leaf_of: np.ndarray  # uint16 (n_rows,)
+
+    @property
+    def n_leaves(self):
+        """Number of leaves, some of which may be empty."""
+        return 1 << len(self.features)
+
+
+class RowGroups:
+    """Sampled rows grouped by leaf, in ascending order within a leaf."""
+
+    def __init__(self, rows, depth, workers):
+        n_leaves = 1 << depth
+        self.rows, self.spare = rows, np.empty_like(rows)
+        self.starts, self.ends = np.zeros((2, n_leaves), np.int64)
+        self.ends[0] = len(rows)
+        self.n_leaves, self.workers = 1, workers
+
+    def split(self, column, border):
+        """Split every leaf by one column."""
+        n, leaves, rows = len(self.rows), self.n_leaves, self.rows
+        size = self.workers.threads if n >= SMALL else 1
+        counts = np.zeros((size, 2, leaves), np.int64)
+        bounds = [n * i // size for i in range(size + 1)]
+        given = column, border, rows, self.starts, self.ends, leaves
+
+        def count(first, last):
+            for part in range(first, last):
+                count_sides(*given, counts[part], bounds[part], bounds[part + 1])
+
+        self.workers.share(count, size)
+        total = counts.sum(axis=0)
+        start = self.starts[:leaves] + np.array([np.zeros(leaves, np.int64), total[0]])
+        places = start + np.cumsum(counts, axis=0) - counts
+
+        def move(first, last):
+            for part in range(first, last):
+                spans = places[part], self.spare, bounds[part], bounds[part + 1]
+                partition_rows(*given, *spans)
+
+        self.workers.share(move, size)
+        self.rows, self.spare = self.spare, rows
+        whole = self.ends[:leaves].copy()
+        self.ends[:leaves] = start[1]
+        self.starts[leaves : 2 * leaves], self.ends[leaves : 2 * leaves] = start[1], whole
+        self.n_leaves *= 2
+
+
+class SymmetricGrower:
+    """Grower with quantised gradients and exact integer histograms.
+
+    The result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    params : the estimator
+    table : BinnedTable
+    n_outputs : int, scores per row
+    workers : Workers
+    """
+
+    def __init__(self, params, table, n_outputs, workers):
+        self.params, self.table, self.workers = params, table, workers
+        self.depth, self.n_outputs = int(params.depth), n_outputs
+        self.n_bins = table.n_bins
+        n_used = table.rows.shape[1]
+        most = int(self.n_bins.max(initial=1))
+        self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
+        self.features = np.arange(n_used)
+        self.best_score, self.best_bin = np.empty(n_used), np.empty(n_used, np.int64)
+        self._make_histograms()
+
+    def _make_histograms(self):
+        """Allocate the histograms."""
+        n_rows, n_used = self.table.rows.shape
+        n_slots = 1 << max(self.depth - 1, 0)
+        shape = n_slots, self.n_outputs, 2, n_used * self.stride
+        self.planes = np.empty(shape, np.int64)
+        self.work = np.zeros(n_used * self.stride, np.int64)
+        self.records = np.empty((self.n_outputs, n_rows), np.int64)
+
+    def grow(self, g, weight, l2, noise, seed):
+        """Return the `GrownTree` for derivatives of −loss.
+
+        Parameters
+        ----------
+        g : (n_outputs, n_rows) float64, times the weights
+        weight : (n_rows,) float32, 0 for rows outside the sample; or (0,) if all are 1
+        l2 : float, λ for the weights of this table
+        noise : float, standard deviation of the noise of a score
+        seed : int
+        """
+        self._load(g, weight, seed)
+        self.l2 = l2
+        rows = np.flatnonzero(weight) if len(weight) else np.arange(g.shape[1])
+        usable = self._draw_features(seed)
+        if not (len(usable) and len(rows)):
+            return self._finish([])
+        return self._finish(self._find_splits(rows.astype(np.uint32), usable, noise, seed))
+
+    def _find_splits(self, rows, usable, noise, seed):
+        """Return the splits of a tree: list or array of features and bins."""
+        if self.workers.threads == 1 and self.table.rows.size < MANY_CELLS:
+            return self._find_splits_alone(rows, usable, noise, seed)
+        return self._find_splits_by_level(rows, usable, noise, seed)
+
+    def _find_splits_alone(self, rows, usable, noise, seed):
+        """Return the splits, found in the calling thread."""
+        table, depth = self.table, self.depth
+        is_usable = np.zeros(len(self.features), bool)
+        is_usable[usable] = True
+        levels = range(depth)
+        seeds = [(seed_of(seed, SPLITS, i), seed_of(seed, FEATURES, i)) for i in levels]
+        splits = np.empty((depth, 2), np.int64)
+        leaves = max(1 << depth, 4)  # a row of spans holds the four sums of `build_wide`
+        count = grow_alone(
+            table.rows, table.columns, self.records, rows, np.empty_like(rows),
+            np.empty((3, leaves), np.int64), np.empty((2, leaves), np.int64), is_usable,
+            self.n_bins, self.stride, self.l2, self.steps[0],
+            SCORES[self.params.score_function], quantiles_of(noise), np.array(seeds, np.uint32),
+            self.planes, self.work, np.empty((4, self.stride)), self.best_score, self.best_bin,
+            self.features, splits,
+        )  # fmt: skip
+        return splits[:count]
+
+    def _find_splits_by_level(self, rows, usable, noise, seed):
+        """Return the splits, found by all threads together, level by level."""
+        groups = RowGroups(rows, self.depth, self.workers)
+        splits = []
+        for level in range(self.depth):
+            self.workers.check()
+            self._scan_level(groups, noise, seed_of(seed, SPLITS, level))
+            f, b = self._best(usable, noise, seed_of(seed, FEATURES, level))
+            splits.append((f, b))
+            groups.split(self._column(f), b)
+            redundant = find_redundant(groups)
+            if redundant >= 0:
+                del splits[redundant]
+                break
+        return splits
+
+    def _draw_features(self, seed):
+        """Return the features of a tree: each is kept with probability ``rsm``; at least one."""
+        if self.params.rsm == 1.0 or not len(self.features):
+            return self.features
+        drawn = hash_numbers(seed_of(seed, COLUMNS), len(self.features))
+        kept = np.flatnonzero(drawn < self.params.rsm * 2.0**32)
+        return kept if len(kept) else self.features[[drawn.argmin()]]
+
+    def _load(self, g, weight, seed):
+        """Quantise the derivatives and weights."""
+        self.steps = np.empty((self.n_outputs, 2))
+        for k in range(self.n_outputs):
+            given = g[k].astype(np.float32), weight, seed_of(seed, PACKING, k)
+            scale = pack_rows(*given, self.records[k], self.workers)
+            self.steps[k] = scale.g, scale.h
+        if self.n_outputs > 1:  # one step for all outputs, as their scores are added
+            self._use_common_step(g, weight, seed)
+
+    def _use_common_step(self, g, weight, seed):
+        """Quantise all outputs with one step."""
+        flat = np.ascontiguousarray(g, np.float32).reshape(-1)
+        weights = np.tile(weight, self.n_outputs) if len(weight) else weight
+        records = self.records.reshape(-1)
+        scale = pack_rows(flat, weights, seed_of(seed, PACKING), records, self.workers)
+        self.steps[:] = scale.g, scale.h
+
+    def _scan_level(self, groups, noise, seed):
+        """Build the histograms of a level, and find the best split of each feature."""
+        n_before = groups.n_leaves // 2
+        quantiles = quantiles_of(noise)
+        kind, table = SCORES[self.params.score_function], self.table
+        self.best_score.fill(-np.inf)
+
+        def scan(first, last):
+            sums, scores = np.zeros(4, np.int64), np.empty((4, self.stride))
+            build_level(
+                table.rows, self.records, groups.rows, groups.starts, groups.ends, n_before,
+                self.features, first, last, self.stride, self.planes, self.work, sums,
+            )  # fmt: skip
+            scan_features(
+                self.planes, groups.n_leaves, self.n_bins, first, last, self.stride, self.l2,
+                self.steps[0], kind, quantiles, np.uint32(seed), scores, self.best_score,
+                self.best_bin,
+            )  # fmt: skip
+
+        self.workers.share(scan, len(self.features))
+
+    def _best(self, usable, noise, seed):
+        """Return the feature and the bin of the best split; noise is added to each feature."""
+        scores = self.best_score[usable]
+        if noise > 0.0:
+            drawn = hash_numbers(seed, len(self.features))[usable] >> np.uint32(32 - NOISE_BITS)
+            scores = scores + noise * NORMAL[drawn]
+        f = int(usable[scores.argmax()])
+        return f, int(self.best_bin[f])
+
+    def _column(self, f):
+        """Return the bins of a feature, uint8 (n_rows,)."""
+        return self.table.columns[f]
+
+    def _finish(self, splits):
+        """Return the `GrownTree` of some splits."""
+        features, bins = np.array(splits, np.int64).reshape(-1, 2).T.copy()
+        n_rows = self.table.rows.shape[0]
+        leaf_of = np.zeros(n_rows, np.uint16)
+
+        def fill(first, last):
+            first, last = first * SMALL, min(last * SMALL, n_rows)
+            find_leaves(self.table.columns, features, bins, leaf_of, first, last)
+
+        if len(features):
+            self.workers.share(fill, -(-n_rows // SMALL))
+        return GrownTree(features, bins, leaf_of)
+
+
+def quantiles_of(noise):
+    """Return the quantiles of the noise of a score; (0,) if there is none."""
+    return NORMAL * noise if noise > 0.0 else NO_NOISE
+
+
+def find_redundant(groups):
+    """Return the first split of which each pair of leaves has an empty side; −1 if there is none.
+
+    Parameters
+    ----------
+    groups : RowGroups
+    """
+    is_empty = groups.starts[: groups.n_leaves] == groups.ends[: groups.n_leaves]
+    if 2 * np.count_nonzero(is_empty) < groups.n_leaves:
+        return -1
+    leaves = np.arange(groups.n_leaves)
+    for split in range(groups.n_leaves.bit_length() - 1):
+        pair = leaves[(leaves >> split) & 1 == 0]
+        if (is_empty[pair] | is_empty[pair + (1 << split)]).all():
+            return split
+    return -1

@@ -1,0 +1,106 @@
+"""Growth of a whole symmetric tree in the calling thread.
+
+It makes the same tree as the levels of `symmetric/grower.py`, without the cost of a call of
+Python for each step, which small tables spend most of their time on.
+"""
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.math_functions import hash_of
+from algorithms.symmetric.kernels.partition import count_sides, partition_rows
+from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
+
+
+@kernel
+def grow_alone(
+    bins, columns, records, rows, spare, spans, places, is_usable, n_bins, stride, l2, step, kind,
+    noise, seeds, planes, work, scores, best_score, best_bin, features, splits,
+):  # fmt: skip
+    """Write the splits of a tree; return how many.
+
+    Parameters
+    ----------
+    bins, columns : uint8 (n_rows, n_features) and (n_features, n_rows)
+    records : int64 (n_outputs, n_rows), packed gradients and weights
+    rows, spare : uint32 (n_sampled,), the sampled rows, ascending; and scratch space
+    spans : int64 (3, 2 ** depth), scratch space: start and end of each leaf
+    places : int64 (2, 2 ** depth), scratch space
+    is_usable : bool (n_features,)
+    n_bins, stride, l2, step, kind, noise : as in `scan_features`
+    seeds : uint32 (depth, 2), seeds of the noise of splits and of features
+    planes, work, best_score, best_bin, features : as in `build_level` and `scan_features`
+    scores : float64 (4, stride), scratch space
+    splits : int64 (depth, 2), written: feature and bin
+    """
+    starts, ends, sums = spans[0], spans[1], spans[2]
+    starts[0], ends[0] = 0, len(rows)
+    n_features, n_leaves = bins.shape[1], 1
+    for level in range(len(splits)):
+        build_level(
+            bins, records, rows, starts, ends, n_leaves // 2, features, 0, n_features, stride,
+            planes, work, sums,
+        )  # fmt: skip
+        scan_features(
+            planes, n_leaves, n_bins, 0, n_features, stride, l2, step, kind, noise,
+            seeds[level, 0], scores, best_score, best_bin,
+        )  # fmt: skip
+        f = find_best(best_score, is_usable, noise, seeds[level, 1])
+        splits[level, 0], splits[level, 1] = f, best_bin[f]
+        split_leaves(columns[f], best_bin[f], rows, spare, starts, ends, places, n_leaves)
+        rows, spare = spare, rows
+        n_leaves *= 2
+        redundant = find_redundant_split(starts, ends, n_leaves)
+        if redundant >= 0:
+            for later in range(redundant, level):
+                splits[later, 0], splits[later, 1] = splits[later + 1, 0], splits[later + 1, 1]
+            return level
+    return len(splits)
+
+
+@inner_kernel
+def find_best(best_score, is_usable, noise, seed):
+    """Return the usable feature with the best score plus noise, the first one in a tie."""
+    best, at = -np.inf, -1
+    for f in range(len(best_score)):
+        if is_usable[f]:
+            score = best_score[f]
+            if len(noise):
+                score += noise[np.int64(hash_of(seed, f) >> np.uint32(32 - NOISE_BITS))]
+            if score > best or at < 0:
+                best, at = score, f
+    return at
+
+
+@inner_kernel
+def split_leaves(column, border, rows, spare, starts, ends, places, n_leaves):
+    """Write the rows grouped by the leaves after a split into ``spare``."""
+    n_rows = len(rows)
+    count_sides(column, border, rows, starts, ends, n_leaves, places, 0, n_rows)
+    for leaf in range(n_leaves):
+        middle = starts[leaf] + places[0, leaf]
+        starts[n_leaves + leaf], ends[n_leaves + leaf] = middle, ends[leaf]
+        places[0, leaf], places[1, leaf] = starts[leaf], middle
+    partition_rows(column, border, rows, starts, ends, n_leaves, places, spare, 0, n_rows)
+    for leaf in range(n_leaves):
+        ends[leaf] = starts[n_leaves + leaf]
+
+
+@inner_kernel
+def find_redundant_split(starts, ends, n_leaves):
+    """Return the first split of which each pair of leaves has an empty side; −1 if none."""
+    bit = 1
+    split = 0
+    while bit < n_leaves:
+        is_redundant = True
+        for leaf in range(n_leaves):
+            if leaf & bit == 0:
+                other = leaf + bit
+                if starts[leaf] < ends[leaf] and starts[other] < ends[other]:
+                    is_redundant = False
+                    break
+        if is_redundant:
+            return split
+        bit *= 2
+        split += 1
+    return -1

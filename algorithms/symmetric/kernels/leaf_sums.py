@@ -1,0 +1,226 @@
+"""Derivatives of the losses, and their sums over the leaves of a tree.
+
+Scores F of log loss, cross-entropy and Poisson loss are stored as eᶠ; a leaf value v multiplies
+them by eᵛ. With p = 1 − 1 / (1 + eᶠ), residual r = y − F and weight w, −loss has the derivatives
+
+    RMSE                     g = w r                     h = −w
+    Logloss, CrossEntropy    g = w (y − p)               h = −w p (1 − p)
+    Poisson                  g = w (y − eᶠ)              h = −w eᶠ
+    Quantile(α), MAE         g = w α, or −w (1 − α) where r < 0, and 0 where |r| < δ;  h = 0
+"""
+
+import math
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.symmetric.kernels.exponential import table_exp
+
+RMSE, LOGISTIC, POISSON, QUANTILE, SOFTMAX = range(5)
+QUANTILE_DELTA = 1e-6
+DER1, DER2, WEIGHT = range(3)
+
+
+@inner_kernel
+def first_derivative(kind, alpha, score, y):
+    """Return the derivative of −loss of a row."""
+    if kind == RMSE:
+        return y - score
+    if kind == LOGISTIC:
+        return y - (1.0 - 1.0 / (1.0 + score))
+    if kind == POISSON:
+        return y - score
+    residual = y - score
+    if abs(residual) < QUANTILE_DELTA:
+        return 0.0
+    return alpha if residual > 0.0 else -(1.0 - alpha)
+
+
+@inner_kernel
+def second_derivative(kind, score):
+    """Return the second derivative of −loss of a row."""
+    if kind == RMSE:
+        return -1.0
+    if kind == LOGISTIC:
+        p = 1.0 - 1.0 / (1.0 + score)
+        return -p * (1.0 - p)
+    return -score if kind == POISSON else 0.0
+
+
+@kernel
+def differentiate(kind, alpha, score, y, weight, g, first, last):
+    """Write the derivatives of −loss of the rows first … last − 1.
+
+    Parameters
+    ----------
+    kind : RMSE, LOGISTIC, POISSON or QUANTILE
+    alpha : level of QUANTILE
+    score : (n_rows,) float64, F or eᶠ
+    y : (n_rows,) float32
+    weight : (n_rows,) float32, or (0,) if all are 1
+    g : (n_rows,) float64, written
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        g[i] = first_derivative(kind, alpha, score[i], np.float64(y[i]))
+    if len(weight):
+        for i in range(np.uint64(first), np.uint64(last)):
+            g[i] *= np.float64(weight[i])
+
+
+@kernel
+def sum_leaves(kind, alpha, score, y, weight, leaf_of, block, sums, first, last):
+    """Add the derivatives and weights of the rows of blocks first … last − 1 to their leaves.
+
+    Parameters
+    ----------
+    kind, alpha, score, y, weight : as in `differentiate`
+    leaf_of : (n_rows,) uint16
+    block : number of rows of a block
+    sums : (n_blocks, n_leaves, 3) float64, added to: Σg, Σh and Σw
+    """
+    for part in range(first, last):
+        start, end = part * block, min((part + 1) * block, len(y))
+        if kind == RMSE:  # a constant kind lets the compiler drop the other losses
+            add_rows(RMSE, alpha, score, y, weight, leaf_of, sums[part], start, end)
+        elif kind == LOGISTIC:
+            add_rows(LOGISTIC, alpha, score, y, weight, leaf_of, sums[part], start, end)
+        else:
+            add_rows(kind, alpha, score, y, weight, leaf_of, sums[part], start, end)
+
+
+@inner_kernel
+def add_rows(kind, alpha, score, y, weight, leaf_of, sums, first, last):
+    """Add the derivatives and weights of the rows first … last − 1 to those of their leaves."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        target, leaf = np.float64(y[i]), np.uint64(leaf_of[i])
+        der1 = first_derivative(kind, alpha, score[i], target)
+        der2 = second_derivative(kind, score[i])
+        w = 1.0
+        if len(weight):
+            w = np.float64(weight[i])
+            der1 *= w
+            der2 *= w
+        sums[leaf, DER1] += der1
+        sums[leaf, DER2] += der2
+        sums[leaf, WEIGHT] += w
+
+
+@kernel
+def add_to_scores(is_exp, values, leaf_of, score, first, last):
+    """Add leaf values to the scores of rows first … last − 1, or multiply by their exponentials.
+
+    Parameters
+    ----------
+    is_exp : whether scores are stored as eᶠ
+    values : (n_leaves,) float64, v or eᵛ
+    leaf_of : (n_rows,) uint16
+    score : (n_rows,) float64, written
+    """
+    if is_exp:
+        for i in range(np.uint64(first), np.uint64(last)):
+            score[i] *= values[np.uint64(leaf_of[i])]
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            score[i] += values[np.uint64(leaf_of[i])]
+
+
+@kernel
+def sum_losses(kind, score, y, weight, first, last):
+    """Return the sum of the losses of rows first … last − 1, for losses stored as eᶠ or RMSE.
+
+    Parameters
+    ----------
+    kind, score, y, weight : as in `differentiate`
+    """
+    total = 0.0
+    for i in range(np.uint64(first), np.uint64(last)):
+        target = np.float64(y[i])
+        if kind == LOGISTIC:
+            log = math.log(score[i])
+            loss = math.log1p(score[i]) - target * log
+            if score[i] > 1e300:
+                loss = (1.0 - target) * log
+        elif kind == POISSON:
+            loss = score[i] - target * math.log(score[i])
+        else:
+            loss = (target - score[i]) * (target - score[i])
+        total += loss * np.float64(weight[i]) if len(weight) else loss
+    return total
+
+
+@inner_kernel
+def softmax(score, i, p):
+    """Write the class probabilities of row i."""
+    largest = score[0, i]
+    for k in range(1, len(score)):
+        largest = max(largest, score[k, i])
+    total = 0.0
+    for k in range(len(score)):
+        p[k] = table_exp(score[k, i] - largest)
+        total += p[k]
+    for k in range(len(score)):
+        p[k] /= total
+
+
+@kernel
+def differentiate_classes(score, y, weight, p, g, first, last):
+    """Write the derivatives of the log likelihood of rows first … last − 1.
+
+    Parameters
+    ----------
+    score : (n_classes, n_rows) float64
+    y : (n_rows,) float32, class codes
+    weight : (n_rows,) float32, or (0,) if all are 1
+    p : (n_classes,) float64, scratch space
+    g : (n_classes, n_rows) float64, written
+    """
+    for i in range(np.uint64(first), np.uint64(last)):
+        softmax(score, i, p)
+        own = np.int64(y[i])
+        for k in range(len(score)):
+            der = -p[k] + (1.0 if k == own else 0.0)
+            g[k, i] = der * np.float64(weight[i]) if len(weight) else der
+
+
+@kernel
+def sum_class_leaves(score, y, weight, leaf_of, p, sums, first, last):
+    """Add derivatives of rows first … last − 1 to those of their leaves.
+
+    Parameters
+    ----------
+    score, y, weight, p : as in `differentiate_classes`
+    leaf_of : (n_rows,) uint16
+    sums : (n_leaves, n_classes + n_classes (n_classes + 1) / 2 + 1) float64, added to: gradient,
+        upper triangle of the Hessian row by row, and weight
+    """
+    n_classes = len(score)
+    for i in range(np.uint64(first), np.uint64(last)):
+        softmax(score, i, p)
+        own, leaf = np.int64(y[i]), np.uint64(leaf_of[i])
+        w = np.float64(weight[i]) if len(weight) else 1.0
+        at = n_classes
+        for k in range(n_classes):
+            sums[leaf, at] += (p[k] * (p[k] - 1.0)) * w
+            at += 1
+            for j in range(k + 1, n_classes):
+                sums[leaf, at] += (p[k] * p[j]) * w
+                at += 1
+        for k in range(n_classes):
+            sums[leaf, k] += (-p[k] + (1.0 if k == own else 0.0)) * w
+        sums[leaf, at] += w
+
+
+@kernel
+def sum_class_losses(score, y, weight, p, first, last):
+    """Return the sum of the negative log likelihoods of rows first … last − 1.
+
+    Parameters
+    ----------
+    score, y, weight, p : as in `differentiate_classes`
+    """
+    total = 0.0
+    for i in range(np.uint64(first), np.uint64(last)):
+        softmax(score, i, p)
+        loss = -math.log(max(p[np.int64(y[i])], 1e-300))
+        total += loss * np.float64(weight[i]) if len(weight) else loss
+    return total

@@ -1,0 +1,229 @@
+"""Leaf values of a symmetric tree: Newton or gradient steps with backtracking, or quantiles.
+
+    Newton      v = ΣG / (−ΣH + λ′)
+    Gradient    v = ΣG / (ΣW + λ′)          λ′ = λ ΣW_all / n
+    Exact       the quantile of the residuals of MAE and Quantile
+
+Several iterations repeat the step from the scores that the last one led to. With backtracking a
+step is halved until the loss falls; each halving counts as an iteration. Sums are taken over
+fixed blocks of rows and added in order, so they do not depend on the number of threads.
+"""
+
+import numpy as np
+
+from algorithms.symmetric.kernels import leaf_sums as kinds
+from algorithms.symmetric.kernels.exponential import exponentiate
+from algorithms.symmetric.kernels.leaf_sums import (
+    DER1,
+    DER2,
+    WEIGHT,
+    add_to_scores,
+    sum_class_leaves,
+    sum_class_losses,
+    sum_leaves,
+    sum_losses,
+)
+from algorithms.symmetric.objectives import weighted_quantile
+
+FEW_ROWS, BLOCKS = 10_000, 128  # fewer rows are one block
+SINGULAR = np.finfo(np.float32).eps
+NO_WEIGHT = np.empty(0, np.float32)
+ROWS = 8192  # rows whose scores one task changes
+CLASS_BLOCK = 1000  # rows of a block with several scores
+LEAST_WEIGHT = np.finfo(np.float32).eps  # a block's leaf of less weight is left out
+
+
+class LeafEstimator:
+    """Estimator of leaf values on one table.
+
+    Parameters
+    ----------
+    params : the estimator, with resolved leaf estimation parameters
+    objective : Objective
+    y, weight : (n_rows,) float32; weight is (0,) if all are 1
+    workers : Workers
+    """
+
+    def __init__(self, params, objective, y, weight, workers):
+        self.params, self.objective, self.workers = params, objective, workers
+        self.y, self.weight = y, weight
+        total = np.cumsum(weight, dtype=np.float64)[-1] if len(weight) else float(len(y))
+        self.l2 = float(np.float32(params.l2_leaf_reg)) * (total / len(y))
+        size = -(-len(y) // BLOCKS) if len(y) >= FEW_ROWS else len(y)
+        self.block = CLASS_BLOCK if objective.kind == kinds.SOFTMAX else size
+
+    def estimate(self, score, grown):
+        """Return the leaf values before the learning rate, (n_leaves, n_scores), and Σw.
+
+        Parameters
+        ----------
+        score : (n_scores, n_rows) float64, as stored by the objective
+        grown : GrownTree
+        """
+        if self.params.leaf_estimation_method == "Exact":
+            return self._quantiles(score, grown), self._weights(grown)
+        iterations = self.params.leaf_estimation_iterations
+        if iterations > 1:
+            score = score.copy()
+        watches = iterations > 1 and self.params.leaf_estimation_backtracking != "No"
+        loss = self.loss(score) if watches else 0.0
+        total = np.zeros((grown.n_leaves, len(score)))
+        left, weights = iterations, None
+        while left > 0:
+            sums = self._sums(score, grown)
+            weights = sums[:, -1] if weights is None else weights
+            step = self._step(sums)
+            left -= 1
+            if not watches:
+                total += step
+                if left:
+                    self.add(score, step, grown)
+                continue
+            loss, left = self._search(score, step, grown, total, (loss, left))
+        return total, weights
+
+    def _search(self, score, step, grown, total, state):
+        """Halve a step until the loss falls; return the loss and the iterations that are left."""
+        loss, left = state
+        before, scale = score.copy(), 1.0
+        while True:
+            scaled = step * scale
+            self.add(score, scaled, grown)
+            now = self.loss(score)
+            if now < loss:
+                total += scaled
+                return now, left
+            score[:] = before
+            scale /= 2.0
+            left -= 1
+            if left <= 0:
+                return loss, left
+
+    def add(self, score, values, grown):
+        """Add leaf values to the scores of all rows."""
+        n_rows, leaf_of = len(self.y), grown.leaf_of
+        for k in range(len(score)):
+            own = np.ascontiguousarray(values[:, k])
+            if self.objective.is_exp:
+                own = own.copy()
+                exponentiate(own)
+
+            def add(first, last, k=k, own=own):
+                rows = first * ROWS, min(last * ROWS, n_rows)
+                add_to_scores(self.objective.is_exp, own, leaf_of, score[k], *rows)
+
+            self.workers.share(add, -(-n_rows // ROWS))
+
+    def loss(self, score):
+        """Return the weighted mean loss; NaN counts as infinite."""
+        n_rows = len(self.y)
+        sums = np.empty(-(-n_rows // self.block))
+
+        def add(first, last):
+            for part in range(first, last):
+                rows = part * self.block, min((part + 1) * self.block, n_rows)
+                if self.objective.kind == kinds.SOFTMAX:
+                    work = np.empty(len(score))
+                    sums[part] = sum_class_losses(score, self.y, self.weight, work, *rows)
+                else:
+                    kind = self.objective.kind
+                    sums[part] = sum_losses(kind, score[0], self.y, self.weight, *rows)
+
+        self.workers.share(add, len(sums))
+        total = float(sums.sum())
+        return np.inf if np.isnan(total) else total
+
+    def _sums(self, score, grown):
+        """Return the sums of derivatives and weights, (n_leaves, n_sums); weights come last."""
+        n_rows, k, objective = len(self.y), len(score), self.objective
+        width = k + k * (k + 1) // 2 + 1
+        blocks = np.zeros((-(-n_rows // self.block), grown.n_leaves, width))
+        given = score, self.y, self.weight, grown.leaf_of
+
+        def add(first, last):
+            if objective.kind != kinds.SOFTMAX:
+                kind = objective.kind, objective.slope
+                sum_leaves(*kind, score[0], *given[1:], self.block, blocks, first, last)
+                return
+            for part in range(first, last):
+                rows = part * self.block, min((part + 1) * self.block, n_rows)
+                sum_class_leaves(*given, np.empty(k), blocks[part], *rows)
+
+        self.workers.share(add, len(blocks))
+        if objective.kind != kinds.SOFTMAX:
+            blocks[blocks[..., WEIGHT] <= LEAST_WEIGHT, :WEIGHT] = 0.0
+        return np.add.reduce(blocks, axis=0)
+
+    def _step(self, sums):
+        """Return the step of each leaf, (n_leaves, n_scores)."""
+        weight, is_newton = sums[:, -1:], self.params.leaf_estimation_method == "Newton"
+        if self.objective.kind == kinds.SOFTMAX and is_newton:
+            return self._class_step(sums)
+        n_scores = self.objective.n_scores
+        if not is_newton:
+            with np.errstate(divide="ignore"):
+                inverse = np.where(weight > 0.0, 1.0 / (weight + self.l2), 0.0)
+            return sums[:, :n_scores] * inverse
+        return sums[:, DER1 : DER1 + 1] / (-sums[:, DER2 : DER2 + 1] + self.l2)
+
+    def _class_step(self, sums):
+        """Return the Newton steps of several scores: (−H + λ′ I) v = G.
+
+        H is singular in the direction of equal steps of all classes, so λ′ must not vanish.
+        """
+        k = self.objective.n_scores
+        matrix = np.zeros((k, k, len(sums)))
+        matrix[np.triu_indices(k)] = -sums[:, k:-1].T
+        matrix = np.ascontiguousarray(matrix.transpose(1, 0, 2))
+        diagonal = np.arange(k)
+        largest = matrix[diagonal, diagonal].max(axis=0).astype(np.float32)
+        l2 = np.maximum(np.float32(self.l2), largest * SINGULAR)
+        matrix[diagonal, diagonal] += l2.astype(np.float64)
+        return solve_positive(matrix, sums[:, :k].T.copy()).T
+
+    def _quantiles(self, score, grown):
+        """Return the quantile of the residuals of each leaf, (n_leaves, 1).
+
+        CatBoost ignores the sample weights here, and so does ``parity``.
+        """
+        residual = (self.y.astype(np.float64) - score[0]).astype(np.float32)
+        values = np.zeros((grown.n_leaves, 1))
+        order = np.argsort(grown.leaf_of, kind="stable")
+        ends = np.cumsum(np.bincount(grown.leaf_of, minlength=grown.n_leaves))
+        for leaf, rows in enumerate(np.split(order, ends[:-1])):
+            weight = NO_WEIGHT if self.params.parity or not len(self.weight) else self.weight[rows]
+            values[leaf] = weighted_quantile(residual[rows], weight, self.objective.alpha)
+        return values
+
+    def _weights(self, grown):
+        """Return the sum of the weights of each leaf."""
+        given = self.weight if len(self.weight) else None
+        return np.bincount(grown.leaf_of, given, grown.n_leaves).astype(np.float64)
+
+
+def solve_positive(matrix, right):
+    """Solve positive definite systems in the order of LAPACK's dppsv; the arguments are written.
+
+    Parameters
+    ----------
+    matrix : (k, k, n) float64, the lower triangles of n matrices
+    right : (k, n) float64
+
+    Returns
+    -------
+    (k, n) float64
+    """
+    k = len(matrix)
+    for j in range(k):  # Cholesky factor, column by column
+        matrix[j, j] = np.sqrt(matrix[j, j])
+        matrix[j + 1 :, j] *= 1.0 / matrix[j, j]
+        for i in range(j + 1, k):
+            matrix[i:, i] += matrix[i:, j] * -matrix[i, j]
+    for j in range(k):
+        right[j] /= matrix[j, j]
+        right[j + 1 :] -= right[j] * matrix[j + 1 :, j]
+    for j in range(k - 1, -1, -1):
+        for i in range(k - 1, j, -1):
+            right[j] -= matrix[i, j] * right[i]
+        right[j] /= matrix[j, j]
+    return right

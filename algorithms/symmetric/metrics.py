@@ -1,0 +1,76 @@
+"""Evaluation metrics under CatBoost's names."""
+
+from functools import partial
+
+import numpy as np
+
+from algorithms.gbdt.metrics import log_loss
+from algorithms.gbdt.ranking_curves import area, roc_area
+from algorithms.newton.metrics import (
+    MEANS,
+    call_metric,
+    is_misclassified,
+    mean_loss,
+    one_column_loss,
+    pinball,
+)
+
+TINY = 1e-16
+
+
+def poisson_loss(y, mean):
+    """Return the negative log likelihood of counts without the terms that depend on y alone."""
+    return mean - y * np.log(np.maximum(mean, TINY))
+
+
+ONE_COLUMN = {  # name → (loss of a row, whether the root is taken)
+    "RMSE": (MEANS["rmse"], True),
+    "MAE": (MEANS["mae"], False),
+    "MAPE": (lambda y, p: np.abs(y - p) / np.maximum(1.0, np.abs(y)), False),
+    "Poisson": (poisson_loss, False),
+    "Logloss": (MEANS["logloss"], False),
+    "CrossEntropy": (MEANS["logloss"], False),
+}
+
+
+def accuracy(y, prediction, weight):
+    """Return the weighted share of rows whose most probable class is the true one."""
+    return float(np.average(~is_misclassified(y, prediction), weights=weight))
+
+
+def quantile_loss(alpha):
+    """Return the metric of the pinball loss."""
+    return partial(mean_loss, partial(pinball, np.array([alpha])), False)
+
+
+def find_metric(wanted, objective, *, is_classifier):
+    """Return a metric: (name, function (y, prediction, weight), whether higher is better).
+
+    Parameters
+    ----------
+    wanted : name, callable (y, prediction) → number, or None for that of the objective
+    objective : Objective
+    is_classifier : bool
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    """
+    if callable(wanted):
+        return wanted.__name__, partial(call_metric, wanted, is_classifier), False
+    name = wanted or objective.name
+    if name in ONE_COLUMN:
+        loss, is_root = ONE_COLUMN[name]
+        return name, partial(mean_loss, partial(one_column_loss, loss), is_root), False
+    if name == "Quantile" or name.startswith("Quantile:alpha="):
+        _, _, level = name.partition("=")
+        return name, quantile_loss(float(level) if level else objective.alpha), False
+    if is_classifier and name == "MultiClass":
+        return name, partial(mean_loss, log_loss, False), False
+    if is_classifier and name == "Accuracy":
+        return name, accuracy, True
+    if is_classifier and name == "AUC":
+        return name, partial(area, roc_area), True
+    known = [*ONE_COLUMN, "Quantile", "Quantile:alpha=0.9", "MultiClass", "Accuracy", "AUC"]
+    raise ValueError(f"eval_metric {name!r} is not supported here; the known ones are {known}")

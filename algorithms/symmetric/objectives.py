@@ -1,0 +1,168 @@
+"""Objectives of symmetric-tree boosting under CatBoost's names.
+
+`symmetric/kernels/leaf_sums.py` has the derivatives. The initial score is the mean for RMSE, a
+quantile for MAE and Quantile, and 0 for the other losses.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.symmetric.kernels import leaf_sums as kinds
+
+REGRESSION = ("RMSE", "MAE", "Quantile", "Poisson", "CrossEntropy")
+BINARY = ("Logloss", "CrossEntropy")
+CLASSES = ("MultiClass",)
+KINDS = {
+    "RMSE": (kinds.RMSE, "identity"),
+    "MAE": (kinds.QUANTILE, "identity"),
+    "Quantile": (kinds.QUANTILE, "identity"),
+    "Poisson": (kinds.POISSON, "exp"),
+    "Logloss": (kinds.LOGISTIC, "sigmoid"),
+    "CrossEntropy": (kinds.LOGISTIC, "sigmoid"),
+    "MultiClass": (kinds.SOFTMAX, "softmax"),
+}
+ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
+    "RMSE": (1, 1),
+    "MAE": (1, 1),
+    "Quantile": (1, 1),
+    "Poisson": (10, 1),
+    "Logloss": (10, 40),
+    "CrossEntropy": (10, 40),
+    "MultiClass": (1, 10),
+}
+FEW_ITERATIONS, FEW_FEATURES = 200, 20  # below both there is one leaf estimation iteration
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss; ``link`` is a link of `harness.TreeEnsemble`."""
+
+    name: str
+    kind: int
+    link: str
+    n_scores: int
+    alpha: float = 0.5
+
+    @property
+    def slope(self):
+        """Derivative of the pinball loss below the target: α in float32, as CatBoost reads it."""
+        return float(np.float32(self.alpha))
+
+    @property
+    def is_exp(self):
+        """Whether scores are stored as eᶠ."""
+        return self.kind in (kinds.LOGISTIC, kinds.POISSON)
+
+    @property
+    def starts_from_average(self):
+        """Default of ``boost_from_average``."""
+        return self.kind in (kinds.RMSE, kinds.QUANTILE)
+
+    @property
+    def default_method(self):
+        """Default of ``leaf_estimation_method``."""
+        return "Exact" if self.kind == kinds.QUANTILE else "Newton"
+
+    def default_iterations(self, method, iterations, n_features):
+        """Return the default of ``leaf_estimation_iterations``."""
+        is_small = iterations < FEW_ITERATIONS and n_features < FEW_FEATURES
+        if method == "Exact" or is_small:
+            return 1
+        return ITERATIONS[self.name][method == "Gradient"]
+
+    def first_scores(self, y, weight, *, from_average):
+        """Return the initial scores, float64 (n_scores,)."""
+        start = np.zeros(self.n_scores)
+        if not from_average:
+            return start
+        if self.kind == kinds.RMSE:
+            start[0] = np.float32(weighted_mean(y, weight))
+        elif self.kind == kinds.QUANTILE:
+            start[0] = weighted_quantile(y, weight, self.alpha)
+        elif self.kind == kinds.LOGISTIC:
+            p = np.clip(weighted_mean(y, weight), 1e-6, 1.0 - 1e-6)
+            start[0] = np.log(p / (1.0 - p))
+        elif self.kind == kinds.POISSON:
+            start[0] = np.log(max(weighted_mean(y, weight), np.finfo(np.float64).tiny))
+        return start
+
+
+def find_objective(params, n_classes):
+    """Return the objective of the parameters.
+
+    Parameters
+    ----------
+    params : the estimator
+    n_classes : 0 for regression
+
+    Raises
+    ------
+    ValueError
+        If the task has no objective of that name, or a parameter of it is invalid.
+    """
+    usual = "MultiClass" if n_classes > 2 else "Logloss" if n_classes else "RMSE"
+    name, _, options = (params.loss_function or usual).partition(":")
+    allowed = (CLASSES if n_classes > 2 else (*BINARY, *CLASSES)) if n_classes else REGRESSION
+    if name not in allowed:
+        task = f"{n_classes} classes" if n_classes else "regression"
+        raise ValueError(
+            f"loss_function {name!r} is not supported for {task}: use one of {allowed}"
+        )
+    kind, link = KINDS[name]
+    n_scores = max(n_classes, 2) if kind == kinds.SOFTMAX else 1
+    return Objective(name, kind, link, n_scores, read_alpha(name, options))
+
+
+def read_alpha(name, options):
+    """Return the level α of "Quantile:alpha=α"; 0.5 for other losses."""
+    if not options:
+        return 0.5
+    key, _, value = options.partition("=")
+    try:
+        alpha = float(value)
+    except ValueError:
+        alpha = np.nan
+    if name != "Quantile" or key != "alpha" or not 0.0 < alpha < 1.0:
+        raise ValueError(
+            f"loss_function {name}:{options} is not supported; only Quantile has an option, alpha "
+            "between 0 and 1"
+        )
+    return alpha
+
+
+def weighted_mean(y, weight):
+    """Return the mean of float32 targets; float32 products are summed in row order in float64."""
+    if not len(weight):
+        return np.cumsum(y, dtype=np.float64)[-1] / len(y)
+    product = np.cumsum(y * weight, dtype=np.float64)[-1]
+    return product / np.cumsum(weight, dtype=np.float64)[-1]
+
+
+def weighted_quantile(values, weight, alpha, delta=kinds.QUANTILE_DELTA):
+    """Return CatBoost's quantile of float32 values.
+
+    It is the first value at which the cumulative weight reaches α of the total. It is moved by
+    ``delta`` to the side on which the row itself counts, and rounded to float32.
+
+    Parameters
+    ----------
+    values : (n,) float32
+    weight : (n,) float32, or (0,) if all are 1
+    alpha : float between 0 and 1
+    delta : float
+    """
+    if not len(values):
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    weights = weight[order].astype(np.float64) if len(weight) else np.ones(len(values))
+    reached = np.cumsum(weights)
+    wanted = alpha * reached[-1]
+    at = min(int(np.searchsorted(reached, wanted - 1e-12)), len(values) - 1)
+    value = ordered[at]
+    is_equal = ordered == value
+    below = weights[ordered < value].sum()
+    own = weights[is_equal].sum()
+    moved = delta if below + alpha * own < wanted - 1e-12 else -delta
+    return float(np.float32(float(value) + moved))

@@ -1,0 +1,122 @@
+"""Parameters of symmetric-tree boosting: valid values, and defaults that depend on data."""
+
+from copy import copy
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from algorithms.estimator.library_versions import AS_CATBOOST
+from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
+from algorithms.symmetric.borders import CHOOSERS
+from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
+from algorithms.symmetric.learning_rate import find_learning_rate
+from algorithms.symmetric.sampling import default_share
+
+MOST_BORDERS, MOST_DEPTH = 255, 16
+LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
+DETECTORS = ("IncToDec", "Iter")
+CONSTRAINTS = {
+    "iterations": [COUNT],
+    "learning_rate": [Interval(Real, 0.0, None, closed="neither"), None],
+    "depth": [Interval(Integral, 1, MOST_DEPTH, closed="both")],
+    "l2_leaf_reg": [AT_LEAST_0, None],
+    "random_strength": [AT_LEAST_0],
+    "border_count": [Interval(Integral, 1, MOST_BORDERS, closed="both")],
+    "feature_border_type": [StrOptions(set(CHOOSERS))],
+    "nan_mode": [StrOptions({"Min", "Max", "Forbidden"})],
+    "bootstrap_type": [StrOptions({"MVS", "Bayesian", "Bernoulli", "No"}), None],
+    "subsample": [SHARE, None],
+    "bagging_temperature": [AT_LEAST_0],
+    "mvs_reg": [AT_LEAST_0, None],
+    "rsm": [SHARE],
+    "score_function": [StrOptions({"Cosine", "L2"})],
+    "leaf_estimation_method": [StrOptions({"Newton", "Gradient", "Exact"}), None],
+    "leaf_estimation_iterations": [COUNT, None],
+    "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"})],
+    "boost_from_average": ["boolean", None],
+    "loss_function": [str, None],
+    "eval_metric": [str, callable, None],
+    "early_stopping_rounds": [COUNT, None],
+    "od_type": [StrOptions(set(DETECTORS)), None],
+    "od_wait": [COUNT, None],
+    "od_pval": [Interval(Real, 0.0, 1.0, closed="both"), None],
+    "use_best_model": ["boolean", None],
+    "best_model_min_trees": [COUNT, None],
+    "class_weights": [dict, "array-like", None],
+    "auto_class_weights": [StrOptions({"Balanced", "SqrtBalanced", "None"}), None],
+    "scale_pos_weight": [Interval(Real, 0.0, None, closed="neither"), None],
+    "random_seed": ["random_state"],
+    "thread_count": [Integral, None],
+    "verbose": ["boolean", Interval(Integral, 0, None, closed="left"), None],
+    "metric_period": [COUNT, None],
+    "parity": AS_CATBOOST,
+}
+
+
+def resolve(params, objective, shape, *, uses_best):
+    """Return a copy of an estimator in which the defaults that depend on data are filled in.
+
+    Parameters
+    ----------
+    params : the estimator
+    objective : Objective
+    shape : (n_rows, n_features)
+    uses_best : whether the model ends at the best iteration
+
+    Raises
+    ------
+    ValueError
+        If parameters do not fit together.
+    """
+    found = copy(params)
+    n_rows, n_features = shape
+    found.learning_rate = find_learning_rate(params, objective.name, n_rows, uses_best=uses_best)
+    found.l2_leaf_reg = LEAST_L2 if params.l2_leaf_reg == 0 else params.l2_leaf_reg
+    if params.l2_leaf_reg is None:
+        found.l2_leaf_reg = 3.0
+    method = found.leaf_estimation_method = read_method(params, objective)
+    if params.leaf_estimation_iterations is None:
+        found.leaf_estimation_iterations = objective.default_iterations(
+            method, params.iterations, n_features
+        )
+    if params.boost_from_average is None:
+        found.boost_from_average = objective.starts_from_average
+    kind = params.bootstrap_type
+    if kind is None:
+        kind = "Bayesian" if objective.kind == SOFTMAX else "MVS"
+        if params.subsample is not None and kind == "Bayesian":
+            kind = "Bernoulli"
+    if kind == "Bayesian" and params.subsample is not None:
+        raise ValueError("subsample does not apply to bootstrap_type='Bayesian'")
+    found.bootstrap_type = kind
+    if params.subsample is None:
+        found.subsample = default_share(kind, n_rows)
+    if params.parity is not None:
+        check_parity(found, objective)
+    return found
+
+
+def read_method(params, objective):
+    """Return the leaf estimation method; raise ValueError if the loss does not allow it."""
+    method = params.leaf_estimation_method or objective.default_method
+    if method == "Exact" and objective.kind != QUANTILE:
+        raise ValueError("leaf_estimation_method='Exact' is for the losses MAE and Quantile")
+    if method == "Newton" and objective.kind == QUANTILE:
+        raise ValueError(
+            f"leaf_estimation_method='Newton' needs second derivatives; {objective.name} has none"
+        )
+    return method
+
+
+def check_parity(params, objective):
+    """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
+    wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
+    if params.leaf_estimation_iterations > 1:
+        wanted["leaf_estimation_backtracking"] = "No"
+    off = [name for name, value in wanted.items() if getattr(params, name) != value]
+    if off:
+        needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
+        raise ValueError(
+            f"parity='catboost' needs {needed} with loss {objective.name}: it does not follow "
+            "CatBoost's random numbers and its float32 metric"
+        )

@@ -1,0 +1,285 @@
+"""Boosting of symmetric trees: all nodes of a level have the same split.
+
+Dorogush, Ershov, Gulin: CatBoost: gradient boosting with categorical features support. 2018.
+Prokhorenkova, Gusev, Vorobev, Dorogush, Gulin: CatBoost: unbiased boosting with categorical
+features. NeurIPS 2018.
+
+A tree of depth d has d splits s_j = [x_f > b] and 2ᵈ leaves; the leaf of a row is Σ_j s_j(x) 2ʲ.
+With the derivatives g, h of −loss at F_{m−1}, weights w, and the sums G, H, W of a leaf:
+
+    F_m   = F_{m−1} + η v[leaf of x]
+    v     = G / (−H + λ′)  (Newton)   or   G / (W + λ′)  (Gradient)        λ′ = λ ΣW / n
+    score = Σ a G / √(Σ a² W)  (Cosine)   or   Σ a G  (L2)                 a = G / (W + λ′)
+
+The sums of a score run over both sides of all leaves of a level, so one split is chosen for all of
+them. Each level adds the split with the best score until there are d; there is no minimum gain.
+Normal noise, which falls as the model grows, is added to each score (`random_strength`).
+"""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from algorithms.declarations import search_spaces, variants
+from algorithms.estimator.labels import codes_among
+from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
+from algorithms.model_io.init_model import code_labels
+from algorithms.symmetric.base import BaseSymmetricBoosting
+from algorithms.symmetric.class_weights import weigh_classes
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+
+
+class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
+    """Classifier of boosted symmetric trees with CatBoost's parameter names and defaults.
+
+    Parameters
+    ----------
+    iterations : int
+        Number of trees.
+    learning_rate : float, optional
+        η; by default it is chosen by the number of rows and iterations, as in CatBoost.
+    depth : int
+        Number of splits of a tree, at most 16.
+    l2_leaf_reg : float, optional
+        λ; the default is 3.
+    random_strength : float
+        Scale of the noise of split scores; 0 means none.
+    border_count : int
+        Maximum number of borders per column, at most 255.
+    feature_border_type : str
+        "GreedyLogSum", "GreedyMinEntropy", "MaxLogSum", "MinEntropy", "Median", "Uniform" or
+        "UniformAndQuantiles".
+    nan_mode : {"Min", "Max", "Forbidden"}
+        Whether missing values lie below or above all others.
+    bootstrap_type : {"MVS", "Bayesian", "Bernoulli", "No"}, optional
+        Row weights of a tree's structure. The default is "MVS", or "Bayesian" for several scores.
+    subsample : float, optional
+        Fraction of the rows of "MVS" (0.8) and "Bernoulli" (0.66); 1 below 100 rows.
+    bagging_temperature : float
+        T of "Bayesian": weights are (−ln U)ᵀ.
+    mvs_reg : float, optional
+        λ of "MVS"; by default it follows the last tree.
+    rsm : float
+        Fraction of the columns drawn for each tree.
+    score_function : {"Cosine", "L2"}
+    leaf_estimation_method : {"Newton", "Gradient", "Exact"}, optional
+    leaf_estimation_iterations : int, optional
+        Number of steps; the default depends on the loss.
+    leaf_estimation_backtracking : {"AnyImprovement", "No"}
+        Whether a step is halved until the loss falls.
+    boost_from_average : bool, optional
+        Whether the initial score is the best constant instead of 0.
+    loss_function : str, optional
+        "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
+    eval_metric : str or callable, optional
+        By default the loss; also "Accuracy" and "AUC".
+    early_stopping_rounds, od_type, od_wait, od_pval : optional
+        Overfitting detector; see `symmetric/early_stopping.py`.
+    use_best_model : bool, optional
+        Whether the model ends at the best iteration; by default if there is an evaluation set.
+    best_model_min_trees : int, optional
+        Minimum number of trees of the best model.
+    random_seed : int, RandomState, optional
+        Seed of sampling, noise and rounding; None means 0.
+    thread_count : int, optional
+        Number of threads; None uses all. The model does not depend on it.
+    verbose : bool or int, optional
+        Print the metrics of the evaluation sets, every n-th iteration.
+    metric_period : int, optional
+        n if ``verbose`` is True.
+    parity : {"catboost"}, optional
+        Build exactly CatBoost's trees by following its arithmetic; slower.
+    class_weights : dict or list, optional
+    auto_class_weights : {"Balanced", "SqrtBalanced"}, optional
+    scale_pos_weight : float, optional
+        Weight of the second of two classes.
+    **kwargs
+        Synonyms of these names and CatBoost's other parameters.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels; n_classes_, n_features_in_ : int
+    ensemble_ : harness.TreeEnsemble, the trees used for prediction
+    n_iter_ : int, number of trained trees; tree_count_ : int, of those used for prediction
+    learning_rate_ : float
+    best_iteration_ : int, with an evaluation set; evals_result_ : dict
+    feature_importances_ : (n_features,)
+    """
+
+    def _y_checks(self):
+        """Return the options with which scikit-learn validates y."""
+        return {}
+
+    def _read_y(self, y):
+        """Return class codes, float64; store the class labels."""
+        self.classes_, codes = code_labels(y, None)
+        self.n_classes_ = len(self.classes_)
+        return codes.astype(np.float64)
+
+    def _weigh_classes(self, codes, weight):
+        """Return the sample weights times those of the classes, or None if all are 1."""
+        return weigh_classes(self, codes, weight)
+
+    def _check_y(self, codes, weight):
+        """Raise ValueError if all rows with a positive weight belong to one class."""
+        used = codes[weight > 0.0] if len(weight) else codes
+        if len(np.unique(used)) == 1:
+            raise ValueError("all rows with a positive sample_weight belong to one class")
+
+    def _encode_y(self, y):
+        """Return the class codes of an evaluation set's labels."""
+        return codes_among(self.classes_, y, "eval_set has labels that y does not have")
+
+    def predict_proba(self, X, ntree_start=0, ntree_end=0):
+        """Return the probabilities of the classes, float64 (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        """
+        return self._predict_scores(self._raw(X, ntree_start, ntree_end))
+
+    def predict(self, X, ntree_start=0, ntree_end=0):
+        """Return the most probable label of each row, the first one in a tie.
+
+        Parameters
+        ----------
+        X, ntree_start, ntree_end : as in `predict_proba`
+        """
+        proba = self.predict_proba(X, ntree_start, ntree_end)
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def decision_function(self, X):
+        """Return raw scores: (n_rows,) for two classes, else (n_rows, n_classes)."""
+        raw = self._raw(X)
+        if len(self.classes_) == 2:
+            return raw[:, 0] if raw.shape[1] == 1 else raw[:, 1] - raw[:, 0]
+        return raw
+
+    def staged_predict_proba(self, X):
+        """Yield `predict_proba` after each tree."""
+        for score in self._staged_raw(X):
+            yield self._predict_scores(score)
+
+    def staged_predict(self, X):
+        """Yield `predict` after each tree."""
+        for proba in self.staged_predict_proba(X):
+            yield self.classes_.take(proba.argmax(axis=1))
+
+
+class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
+    """Regressor of boosted symmetric trees with CatBoost's parameter names and defaults.
+
+    Parameters and attributes are those of `SymmetricBoostingClassifier`, except the ones about
+    classes, and:
+
+    Parameters
+    ----------
+    loss_function : str, optional
+        "RMSE" (the default), "MAE", "Quantile:alpha=0.9", "Poisson" or "CrossEntropy".
+    """
+
+    def _y_checks(self):
+        """Return the options with which scikit-learn validates y."""
+        return {"y_numeric": True}
+
+    def _read_y(self, y):
+        """Return y as float64; raise ValueError if float32 cannot hold it."""
+        y = y.astype(np.float64, copy=False)
+        if np.abs(y).max() > np.finfo(np.float32).max:
+            raise ValueError("y is beyond the range of float32: give it in another unit")
+        return y
+
+    def _weigh_classes(self, _y, weight):
+        """Return the sample weights; raise ValueError if a parameter is for classes."""
+        for name in ("class_weights", "auto_class_weights", "scale_pos_weight"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} is for classifiers: use sample_weight")
+        return weight
+
+    def _check_y(self, y, _weight):
+        """Raise ValueError if the loss does not allow the values of y."""
+        name = self._objective.name
+        if name == "Poisson" and (y < 0).any():
+            raise ValueError("loss_function 'Poisson' needs y >= 0")
+        if name == "CrossEntropy" and ((y < 0).any() or (y > 1).any()):
+            raise ValueError("loss_function 'CrossEntropy' needs 0 <= y <= 1")
+
+    def _encode_y(self, y):
+        """Return the targets of an evaluation set, float64."""
+        return np.asarray(y, np.float64)
+
+    def predict(self, X, ntree_start=0, ntree_end=0):
+        """Return predicted values, float64 (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        """
+        return self._predict_scores(self._raw(X, ntree_start, ntree_end))
+
+    def staged_predict(self, X):
+        """Yield `predict` after each tree."""
+        for score in self._staged_raw(X):
+            yield self._predict_scores(score)
+
+
+def build(spec):
+    """Return the booster of a harness spec."""
+    is_classifier = spec.task.is_classification
+    boosting = SymmetricBoostingClassifier if is_classifier else SymmetricBoostingRegressor
+    return boosting(random_seed=spec.seed, thread_count=spec.threads).set_params(**spec.params)
+
+
+def build_watched(spec, rounds):
+    """Return the booster of a harness spec with early stopping."""
+    return build(spec).set_params(early_stopping_rounds=rounds)
+
+
+def drive(spec):
+    """Return the adapter of a spec; with early stopping it holds out validation rows."""
+    if "early_stopping_rounds" in spec.params:
+        return WatchedAdapter(build_watched, spec)
+    return estimator_adapter(build)(spec)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register boosting of symmetric trees with the harness."""
+    register(
+        Algorithm(
+            "symmetric_boosting",
+            drive,
+            ALL_TASKS,
+            accepts=Accepts(missing=True, sparse=True),
+            params={"n_estimators": 100},
+            defaults={"n_estimators": 1000},
+            early_stopping=stops_early,
+            estimators=(
+                "algorithms.SymmetricBoostingClassifier",
+                "algorithms.SymmetricBoostingRegressor",
+            ),
+            capacity={
+                "trees": Argument("n_estimators"),
+                "rate": Argument("learning_rate"),
+                "depth": Argument(
+                    "depth", "approximate", "every node of a level has the same split"
+                ),
+                "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
+                "bins": Argument("border_count", convert=lambda bins: bins - 1),
+                "min_samples": Argument("", "impossible", "not applied to symmetric trees"),
+                "min_hessian": Argument("", "impossible", "not applied to symmetric trees"),
+                "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
+            },
+            space=search_spaces.SYMMETRIC_BOOSTING,
+            variants=variants.SYMMETRIC_BOOSTING,
+            reference="catboost.plain",
+            rungs={"default": "L0"},  # parity="catboost" needs a reference without random numbers
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://arxiv.org/abs/1706.09516",
+            summary="boosting of symmetric trees, numeric columns",
+        )
+    )

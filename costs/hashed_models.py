@@ -37,8 +37,12 @@ ESTIMATORS = [
     ("HistogramBoosting", (None, "lightgbm"), ALL_FORMS, BOOSTED),
     ("HistogramBoosting", ("scikit-learn",), WITH_MISSING, BOOSTED),
     ("SymmetricBoosting", (None,), (*WITH_MISSING, "sparse"), BOOSTED),
-    ("SymmetricBoosting", ("catboost",), WITH_MISSING,
-     {**BOOSTED, "bootstrap_type": "No", "random_strength": 0}),
+    (
+        "SymmetricBoosting",
+        ("catboost",),
+        WITH_MISSING,
+        {**BOOSTED, "bootstrap_type": "No", "random_strength": 0},
+    ),
 ]
 
 # estimator, task, input forms, parity modes, name of a parameter, its values

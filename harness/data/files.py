@@ -86,6 +86,11 @@ class Facts(Strict):
     told: tuple[str, ...] = ()  # sentences on what was detected
 
 
+def _check_splits(time: str | None, group: str | None) -> None:
+    if time and group:
+        raise DataError("rows are split by time or by group, not by both: leave out one of them")
+
+
 def dataset_from_file(
     path: str | Path | Sequence[str | Path],
     target: str | None = None,
@@ -159,8 +164,7 @@ def dataset_from_file(
             raise DataError("a test file defines the test rows: leave out test_rows and time")
         paths.append(Path(test))
     _check_formats(paths)
-    if time and group:
-        raise DataError("rows are split by time or by group, not by both: leave out one of them")
+    _check_splits(time, group)
     shas = [sha256_of(one) for one in paths]
     options = {
         "format": format_of(path),

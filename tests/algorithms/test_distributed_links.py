@@ -192,7 +192,7 @@ def test_silent_neighbour_is_given_up():
         return ranks.gather(b"", "test")
 
     results = run_ranks(2, task, patience=0.2)
-    assert "silent for 0.2 s" in str(results[0])
+    assert "has sent nothing for 0.2 s" in str(results[0])
 
 
 def test_oversized_frame_is_refused():

@@ -432,7 +432,7 @@ def test_targets_outside_0_and_1_are_refused():
 def test_two_classes_use_one_score():
     X, y, _ = table()
     model = NewtonBoostingClassifier(parity="xgboost", objective="multi:softprob")
-    with pytest.raises(ValueError, match="two classes by 'binary:logistic' alone"):
+    with pytest.raises(ValueError, match="only 'binary:logistic' for two classes"):
         model.fit(X, y > 0)
 
 

@@ -144,7 +144,7 @@ def test_bin_edges_must_ascend(change):
 
 
 def test_bin_edges_must_be_a_pair():
-    with pytest.raises(TypeError, match=r"cuts are \(indptr, values\)"):
+    with pytest.raises(TypeError, match=r"cuts must be \(indptr, values\)"):
         NewtonBoostingRegressor(parity="xgboost").fit(*table(), cuts="ab")
 
 

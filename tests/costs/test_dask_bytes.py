@@ -41,7 +41,7 @@ def test_ranks_share_all_rows_of_the_given_shape():
 
 def test_tree_is_the_difference_of_a_longer_and_a_shorter_training(monkeypatch):
     sent = [0]
-    monkeypatch.setattr(counting, "crossed", lambda: sent[0])
+    monkeypatch.setattr(counting, "bytes_sent", lambda: sent[0])
 
     def train(trees):
         sent[0] += 1_000 + 7 * trees

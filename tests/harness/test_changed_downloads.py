@@ -117,7 +117,7 @@ def test_stored_version_is_fetched_next(machine, tmp_path):
     assert measured(results) == (2, SHA["these"]), "nothing need be fetched"
     assert pin_of(URL) == SHA["these"]
     machine("empty", "those")
-    with pytest.raises(DataError, match=f"not {SHA['these'][:16]}"):
+    with pytest.raises(DataError, match=f"not the expected {SHA['these'][:16]}"):
         table_of(resolve("mine", load_registry(modules=["harness.data.providers.cards"])))
 
 

@@ -373,7 +373,7 @@ def test_plugin_that_hangs_at_import_is_given_up(tmp_path):
     with Supervisor(tmp_path / "work", start_timeout=1.0) as supervisor:
         [outcome] = run(supervisor, {}, plugin=plugin)
     assert outcome.status is Status.TIMEOUT
-    assert "'hello' within 1 s" in outcome.failure.message
+    assert "'hello' not done within 1 s" in outcome.failure.message
 
 
 def test_unknown_dataset_fails_with_its_reason_and_the_worker_stays(supervisor, tmp_path):

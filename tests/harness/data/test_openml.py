@@ -53,13 +53,13 @@ def test_first_fetch_pins_the_bytes(openml):
     pinned = hashlib.sha256(DENSE.encode()).hexdigest()
     assert remote.pin_of("openml:7") == pinned
     stored(openml, DENSE.replace("20.5", "21.5"))
-    with pytest.raises(DataError, match=f"not {pinned[:16]}"):
+    with pytest.raises(DataError, match=f"not the expected {pinned[:16]}"):
         table_of(dataset, fresh=True)
 
 
 def test_card_with_a_checksum_needs_no_pin(openml):
     table_of(dataset_of(sha256=hashlib.sha256(DENSE.encode()).hexdigest()))
-    with pytest.raises(DataError, match="not 0000000000000000"):
+    with pytest.raises(DataError, match="not the expected 0000000000000000"):
         table_of(dataset_of(sha256="0" * 64), fresh=True)
 
 
@@ -148,7 +148,7 @@ def test_bytes_are_verified_before_parsing(tmp_path, served, monkeypatch):
         pytest.fail("parsed before it was verified")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", parse)
-    with pytest.raises(DataError, match="not 0000000000000000"):
+    with pytest.raises(DataError, match="not the expected 0000000000000000"):
         table_of(dataset_of(sha256="0" * 64))
     assert "mine.arff.gz" not in fetched(tmp_path), "nothing of it is kept"
     served[DATA] = DENSE.replace("20.5", "21.5").encode()

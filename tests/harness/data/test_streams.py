@@ -52,7 +52,7 @@ def test_hash_equals_that_of_the_bytes(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert sha256_of(path) == hashlib.sha256(b"abc").hexdigest()
-    with pytest.raises(DataError, match="not 0000000000000000"):
+    with pytest.raises(DataError, match="not the expected 0000000000000000"):
         check_sha256(path, "0" * 64)
 
 

@@ -61,7 +61,7 @@ def test_missing_file_is_reported_with_advice(kept):
 
 @pytest.mark.parametrize("name", ["../../x", "", "AB" * 32, "ab" * 31 + "/x", "ab" * 32 + "\n"])
 def test_invalid_hash_never_becomes_a_path(kept, name):
-    with pytest.raises(StoreError, match="no SHA-256"):
+    with pytest.raises(StoreError, match="is not a SHA-256"):
         kept.load(name)
 
 

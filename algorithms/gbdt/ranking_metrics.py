@@ -55,6 +55,8 @@ def ranking_metric(name, levels, gains):
     ranks, gain = np.array(levels, np.int64), np.array(gains)
 
     def metric(y, prediction, weight, bounds):
+        if bounds is None:
+            raise ValueError(f"the metric {name!r} needs the query groups of every table")
         out = np.empty((len(bounds) - 1, len(ranks)))
         score = np.ascontiguousarray(prediction, np.float64)
         spare = np.empty(int(np.diff(bounds).max()), np.int32)

@@ -233,6 +233,8 @@ def read_lightgbm_values(params):
         params.boosting_type, params.data_sample_strategy = "gbdt", "goss"
     if isinstance(params.random_state, np.random.Generator):
         params.random_state = int(params.random_state.integers(2**31 - 1))
+    if isinstance(params.categorical_feature, Integral):
+        params.categorical_feature = [params.categorical_feature]
     if isinstance(params.categorical_feature, str):
         params.categorical_feature = read_columns(params.categorical_feature)
 

@@ -170,6 +170,28 @@ def test_results_are_those_of_predictions(boosting):
     assert model.best_score["valid_0"]["l2"] == pytest.approx(value)
 
 
+def test_metrics_of_classes_with_an_objective_of_the_users():
+    def logistic(score, data):
+        p = 1.0 / (1.0 + np.exp(-score))
+        return p - data.get_label(), p * (1.0 - p)
+
+    params = QUIET | {"objective": logistic, "metric": ["binary_logloss", "binary_error"]}
+    train = lgb.Dataset(X, LABEL)
+    model = lgb.train(params, train, 2, valid_sets=[train])
+    p = np.clip(model.predict(X), 1e-15, 1.0 - 1e-15)
+    wanted = -np.mean(np.where(LABEL == 1, np.log(p), np.log(1.0 - p)))
+    found = model.best_score["training"]
+    assert found["binary_logloss"] == pytest.approx(wanted)
+    assert found["binary_error"] == np.mean((p > 0.5) != LABEL)
+
+
+def test_one_categorical_column_as_a_number():
+    codes = np.column_stack([CLASS, X[:, 0]])
+    by_number = lgb.train(QUIET | {"categorical_feature": 0}, lgb.Dataset(codes, Y), 2)
+    by_list = lgb.train(QUIET, lgb.Dataset(codes, Y, categorical_feature=[0]), 2)
+    np.testing.assert_array_equal(by_number.predict(codes), by_list.predict(codes))
+
+
 # ------------------------------------------------------------------ cv
 
 
@@ -358,6 +380,7 @@ def test_initial_scores_are_read_class_by_class():
         ({"num_class": 3}, CLASS, "must be 1 for non-multiclass"),
         ({"objective": "multiclass", "num_class": 2}, CLASS, r"Label must be in \[0, 2\)"),
         ({"device": "gpu"}, Y, "no GPU code"),
+        ({"feature_contri": [0.5, 1, 1, 1]}, Y, "gains of features have no weights"),
         ({"parity": "lightgbm"}, Y, "parity is a parameter of the estimators"),
         ({"num_leaves": "many"}, Y, "num_leaves"),
         ({}, Y[:7], "Length of label"),

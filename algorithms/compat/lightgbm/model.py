@@ -180,7 +180,7 @@ def weigh_loss(loss, name, y, found, weight):
 
 def binary_loss(y, p):
     """Return −log p of each row's class; p of the second of two classes."""
-    return cross_entropy(y > 0, np.clip(p, TINY, 1.0 - TINY))
+    return cross_entropy(1.0 * (y > 0), np.clip(p, TINY, 1.0 - TINY))
 
 
 def binary_error(y, p):

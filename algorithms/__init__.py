@@ -19,6 +19,7 @@ _HOME = {
     "GradientBoostingClassifier": "gradient_boosting",
     "GradientBoostingRegressor": "gradient_boosting",
     "HistogramBoostingClassifier": "histogram_boosting",
+    "HistogramBoostingRanker": "histogram_ranking",
     "HistogramBoostingRegressor": "histogram_boosting",
     "NewtonBoostingClassifier": "newton_boosting",
     "NewtonBoostingRegressor": "newton_boosting",

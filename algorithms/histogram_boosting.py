@@ -33,8 +33,8 @@ from algorithms.gbdt.base import BaseHistogramBoosting
 from algorithms.gbdt.binned import adapter
 from algorithms.gbdt.input_table import trim
 from algorithms.gbdt.library_training import probabilities_like
-from algorithms.gbdt.lightgbm_interface import LightGBMInterface
-from algorithms.gbdt.objectives import check_targets, read_watched, to_probabilities, to_values
+from algorithms.gbdt.lightgbm_interface import LightGBMInterface, ValuePredictions
+from algorithms.gbdt.objectives import check_targets, read_watched, to_probabilities
 from algorithms.model_io.init_model import code_labels
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
 
@@ -314,7 +314,9 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
             yield self.classes_.take(proba.argmax(axis=1))
 
 
-class HistogramBoostingRegressor(RegressorMixin, LightGBMInterface, BaseHistogramBoosting):
+class HistogramBoostingRegressor(
+    RegressorMixin, ValuePredictions, LightGBMInterface, BaseHistogramBoosting
+):
     """Histogram gradient boosting regressor with LightGBM's parameter names and defaults.
 
     All other parameters and attributes are those of `HistogramBoostingClassifier`, except those
@@ -351,40 +353,6 @@ class HistogramBoostingRegressor(RegressorMixin, LightGBMInterface, BaseHistogra
     def _encode_y(self, y):
         """Return an evaluation table's y; raise ValueError if the objective does not allow it."""
         return read_watched(self.objective, y)
-
-    def _weigh(self, _y, weight):
-        """Return the weights, or None if all are 1."""
-        return trim(weight)
-
-    def _predict_scores(self, score):
-        """Return the predictions of raw scores, float64 (n_rows,)."""
-        return to_values(score, self._link)
-
-    def predict(
-        self,
-        X,
-        raw_score=False,
-        start_iteration=0,
-        num_iteration=None,
-        pred_leaf=False,
-        pred_contrib=False,
-        validate_features=False,
-        **kwargs,
-    ):
-        """Return the predicted values, float64 (n_rows,).
-
-        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
-        """
-        X = self._read_for_prediction(X, validate_features, kwargs)
-        rounds = start_iteration, num_iteration
-        kind = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
-        special = self._special_prediction(X, **kind, rounds=rounds)
-        return self._answer(self._range_raw(X, *rounds)) if special is None else special
-
-    def staged_predict(self, X):
-        """Yield `predict` after each round."""
-        for score in self._staged_raw(X):
-            yield self._answer(score)
 
 
 def build(spec):

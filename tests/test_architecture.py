@@ -53,7 +53,9 @@ ALGORITHMS_ORDER = (
     {"parity"},
     {"blending", "reference"},
     {"."},  # the estimators, one file each
+    {"compat/lightgbm"},  # a library's whole interface, on top of the estimators
 )
+INTERFACES = {"compat/lightgbm"}  # packages inside another one, with a place of their own
 REPORTS_ORDER = (
     {"text"},
     {"blocks"},
@@ -118,7 +120,9 @@ def imports(path: Path) -> tuple[tuple[str, str], ...]:
 
 def package_of(path: Path, top: str) -> str:
     """Return the package below ``top`` of a file; a module directly below is its own package."""
-    return path.relative_to(ROOT / top).parts[0].removesuffix(".py")
+    parts = path.relative_to(ROOT / top).parts
+    nested = "/".join(parts[:2])
+    return nested if nested in INTERFACES else parts[0].removesuffix(".py")
 
 
 def place(order: tuple[set[str], ...], package: str) -> int:
@@ -133,6 +137,8 @@ def imported_package(module: str, name: str, top: str) -> str | None:
     parts = [*module.split("."), name]
     if parts[0] != top or len(parts) == 1:
         return None
+    if "/".join(parts[1:3]) in INTERFACES:
+        return "/".join(parts[1:3])
     is_package = (ROOT / top / parts[1]).is_dir() or (ROOT / top / f"{parts[1]}.py").is_file()
     return parts[1] if parts[1] and is_package else None
 

@@ -150,7 +150,7 @@ REFUSED = [  # names, harmless values, reason
         ONE,
         "rows of all classes are drawn by bagging_fraction",
     ),
-    ("bagging_by_query", OFF, "it is for ranking"),
+    ("bagging_by_query", OFF, "rows are drawn, not queries"),
     ("use_missing", (True, 1, None), "NaN always is a missing value"),
     ("zero_as_missing", OFF, "zeros are values: write NaN in their place"),
     (
@@ -189,6 +189,16 @@ def refused_rows():
 
 
 LIGHTGBM = ParameterTable("LightGBM", [*read_rows(), *ignored_rows(), *refused_rows()])
+FOR_RANKING = {  # supported by the ranker alone
+    *("lambdarank_truncation_level", "lambdarank_norm", "label_gain", "eval_at", "sigmoid")
+}
+LIGHTGBM_RANKING = ParameterTable(
+    "LightGBM",
+    [
+        Parameter(row.name, row.aliases, row.name) if row.name in FOR_RANKING else row
+        for row in LIGHTGBM.rows
+    ],
+)
 BOOSTING = {"gbrt": "gbdt", "random_forest": "rf"}
 FLAGS = (
     "enable_bundle",
@@ -223,6 +233,8 @@ def read_lightgbm_values(params):
         params.boosting_type, params.data_sample_strategy = "gbdt", "goss"
     if isinstance(params.random_state, np.random.Generator):
         params.random_state = int(params.random_state.integers(2**31 - 1))
+    if isinstance(params.categorical_feature, Integral):
+        params.categorical_feature = [params.categorical_feature]
     if isinstance(params.categorical_feature, str):
         params.categorical_feature = read_columns(params.categorical_feature)
 

@@ -21,7 +21,7 @@ import numpy as np
 CATCH_ALL = "kwargs"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a value may be a list, which has no hash
 class Parameter:
     """One parameter of a library."""
 

@@ -44,6 +44,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
     metric = None  # defaults of parameters that the constructor takes as **kwargs
     first_metric_only = False
     verbosity = None
+    _bounds = None  # in training of a ranker: from `read_group`
 
     def __init__(
         self,
@@ -133,7 +134,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             return self
         if weight is not None:
             start.check_given(len(y))
-            weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
+            if self._bounds is None:  # rows of a query keep their places in it
+                weight, X, y, start.given = drop_unweighted(weight, X, y, start.given)
         loop = EvaluationLoop(self, start, evaluation)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
@@ -243,7 +245,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             weight = None if weight is None else weight[number]
             score = score.take(number, axis=1) if start.is_given else score
         seed = draw_seed(self.random_state)
-        given = growers, workers, Target(objective, targets, weight, constant), score
+        target = Target(objective, targets, weight, constant, self._bounds)
+        given = growers, workers, target, score
         booster = Booster(self, *given, seed, binned.order, binned.high_cardinality, start.n_rounds)
         booster.weight_unit = unit
         return booster

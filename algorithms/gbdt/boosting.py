@@ -20,6 +20,7 @@ from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
+from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
     at_least_one,
     draw_features,
@@ -47,6 +48,7 @@ class Target:
     y: np.ndarray  # (n_scores, n_rows), of `Objective.targets`; float64 for a callable
     weight: np.ndarray | None
     constant: np.ndarray | None = None  # (n_scores,), value of first-round trees without a split
+    bounds: np.ndarray | None = None  # first row of each query, and after them the number of rows
 
 
 @dataclass
@@ -107,6 +109,10 @@ class Booster:
         self.workspaces = [TreeWorkspace(own, np.empty(n_rows, np.int64)) for own in self.growers]
         self.bag = None
         self.rate = self.params.learning_rate
+        self.ranking = None
+        if getattr(self.target.objective, "is_ranking", False):
+            given = self.target.objective, self.target.y[0], self.target.bounds
+            self.ranking = RankingGradients(*given, self.seed)
 
     @property
     def n_rows(self):
@@ -193,8 +199,8 @@ class Booster:
         step : step of g
         """
         objective, weight = self.target.objective, self.target.weight
-        if callable(objective):
-            return  # its link function is unknown
+        if callable(objective) or objective.is_ranking:
+            return  # the link function is unknown, or scores do not approach the targets
         y, prediction = self.target.y[min(k, len(self.target.y) - 1)], self.score[k]
         if objective.name not in CLASSES:
             prediction = to_values(prediction[:, None], objective.link)
@@ -216,6 +222,11 @@ class Booster:
     def differentiate(self):
         """Compute g and h at the current scores."""
         target, objective = self.target, self.target.objective
+        if self.ranking is not None:
+            number = self.first + len(self.rounds)
+            given = self.score[0], target.weight, self.g[0], self.h[0]
+            self.ranking.write(*given, number, self.workers)
+            return
         weight = NO_WEIGHT if target.weight is None else target.weight
         if not hasattr(objective, "kind"):
             self.call_objective(objective)
@@ -256,7 +267,9 @@ class Booster:
         """
         raw = np.array(self.score[0] if len(self.score) == 1 else self.score.T)  # a copy
         n_arguments = count_arguments(function)
-        arguments = self.target.y[0], raw, self.target.weight, None  # no query groups
+        bounds = self.target.bounds
+        group = None if bounds is None else np.diff(bounds)
+        arguments = self.target.y[0], raw, self.target.weight, group
         derivatives = read_derivatives(function(*arguments[:n_arguments]), raw.shape)
         is_unweighted = self.target.weight is not None and n_arguments == 2
         weight = self.target.weight if is_unweighted else 1.0

@@ -16,6 +16,7 @@ from algorithms.estimator.eval_sets import count_arguments, kind_of, read_tables
 from algorithms.estimator.verbose import say
 from algorithms.gbdt.input_table import read_table
 from algorithms.gbdt.model import join_trees
+from algorithms.gbdt.query_groups import read_group
 from algorithms.prediction.predictor import FastPredictor
 
 
@@ -30,6 +31,7 @@ class Evaluation:
     names: Any = None  # list of str, one per table
     training: tuple = ()  # numbers of the tables that are the training set
     callbacks: tuple = ()
+    groups: Any = None  # for ranking: list with the number of rows of each query, one per table
 
     @property
     def n_tables(self):
@@ -177,7 +179,7 @@ class EarlyStopping:
         warnings.warn(
             f"the metric {result.metric_name!r} of {result.dataset_name!r} was NaN in all of "
             f"{done} rounds, so training stops, and the best round is unknown",
-            stacklevel=9,  # the caller of `fit`
+            stacklevel=10,  # the caller of `fit`
         )
 
 
@@ -203,9 +205,12 @@ class EvaluationLoop:
         tables = read_tables(evaluation.tables, may_be_one=True)
         weights = read_weights(evaluation.weights, len(tables))
         names = evaluation.name_tables()
+        groups = evaluation.groups or [None] * len(tables)
         self.tables = [
-            EvaluationTable(params, start, number, *table, weight, names[number])
-            for number, (table, weight) in enumerate(zip(tables, weights, strict=True))
+            EvaluationTable(params, start, number, *table, weight, names[number], group)
+            for number, (table, weight, group) in enumerate(
+                zip(tables, weights, groups, strict=True)
+            )
         ]
         is_training = [number in evaluation.training for number in range(len(tables))]
         self.tables.sort(key=lambda table: not is_training[table.number])  # the training set first
@@ -325,7 +330,7 @@ def improves(value, best, higher, least=0.0):
 
 
 def list_metrics(params, given):
-    """Return the metrics of a training: functions of a table's y, raw scores and weights.
+    """Return the metrics of a training: functions of an `EvaluationTable` and its raw scores.
 
     As in LightGBM, the named metrics of ``fit`` come first, then those of the parameter ``metric``
     (by default the objective's metric), then callables.
@@ -367,15 +372,17 @@ def as_list(given):
     return list(given) if isinstance(given, list | tuple | set) else [given]
 
 
-def apply_named_metric(params, metric, y, score, weight):
+def apply_named_metric(params, metric, table, score):
     """Return the results of a named metric: list of (name, value, higher is better)."""
-    return [metric(y, params._predict_scores(score), weight)]  # noqa: SLF001 - its own part
+    given = table.y, params._predict_scores(score), table.weight  # noqa: SLF001 - its own part
+    return metric(*given, table.bounds) if hasattr(metric, "by_query") else [metric(*given)]
 
 
-def apply_user_metric(params, metric, y, score, weight):
+def apply_user_metric(params, metric, table, score):
     """Return the results of a user's metric: list of (name, value, higher is better).
 
-    The metric takes y, predictions and, with more arguments, weights and query groups (None).
+    The metric takes y, predictions and, with more arguments, weights and, in ranking, the number of
+    rows of each query (otherwise None).
     Predictions are values, probabilities of the second of two classes, or probabilities of all
     classes. If the objective is a callable, they are raw scores.
 
@@ -394,7 +401,8 @@ def apply_user_metric(params, metric, y, score, weight):
     n_arguments = count_arguments(metric)
     if not 2 <= n_arguments <= 4:
         raise TypeError(f"eval_metric takes 2, 3 or 4 arguments; it has {n_arguments}")
-    returned = metric(*(y, prediction, weight, None)[:n_arguments])
+    group = None if table.bounds is None else np.diff(table.bounds)
+    returned = metric(*(table.y, prediction, table.weight, group)[:n_arguments])
     results = (
         returned if isinstance(returned, list) and all(map(is_result, returned)) else [returned]
     )
@@ -414,7 +422,7 @@ def is_result(value):
 class EvaluationTable:
     """An evaluation table with its current raw scores."""
 
-    def __init__(self, params, start, number, X, y, weight, name):
+    def __init__(self, params, start, number, X, y, weight, name, group=None):
         self.params, self.number, self.name = params, number, name
         self.X = read_table(params, X, reset=False)
         self.y = params._encode_y(column_or_1d(y))  # noqa: SLF001 - its own part
@@ -422,12 +430,13 @@ class EvaluationTable:
         if weight is not None:
             weight = _check_sample_weight(weight, self.X, ensure_non_negative=True)
         self.weight = weight
+        self.bounds = None if group is None else read_group(group, len(self.y), "eval_group")
         self.first = self.score = start.scores(self.X, number)
 
     def evaluate(self, rounds, metrics):
         """Add the last round of trees (with DART, all rounds); return the `EvalResult`s."""
         score = self._add(rounds)
-        results = [one for metric in metrics for one in metric(self.y, score, self.weight)]
+        results = [one for metric in metrics for one in metric(self, score)]
         return [EvalResult(self.name, *one) for one in results]
 
     def _add(self, rounds):

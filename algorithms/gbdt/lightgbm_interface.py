@@ -14,9 +14,49 @@ from algorithms.compat.lightgbm_parameters import read_lightgbm_values
 from algorithms.compat.tree_ranges import take_rounds
 from algorithms.estimator.eval_sets import is_pair, kind_of
 from algorithms.gbdt.early_stopping import Evaluation
+from algorithms.gbdt.input_table import trim
 from algorithms.gbdt.lightgbm_booster import HistogramBooster
+from algorithms.gbdt.objectives import to_values
 from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import threads_of
+
+
+class ValuePredictions:
+    """Mixin of estimators that predict a value, not a class."""
+
+    def _weigh(self, _y, weight):
+        """Return the weights, or None if all are 1."""
+        return trim(weight)
+
+    def _predict_scores(self, score):
+        """Return the predictions of raw scores, float64 (n_rows,)."""
+        return to_values(score, self._link)
+
+    def predict(
+        self,
+        X,
+        raw_score=False,
+        start_iteration=0,
+        num_iteration=None,
+        pred_leaf=False,
+        pred_contrib=False,
+        validate_features=False,
+        **kwargs,
+    ):
+        """Return the predicted values, float64 (n_rows,).
+
+        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
+        """
+        X = self._read_for_prediction(X, validate_features, kwargs)
+        rounds = start_iteration, num_iteration
+        kind = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
+        special = self._special_prediction(X, **kind, rounds=rounds)
+        return self._answer(self._range_raw(X, *rounds)) if special is None else special
+
+    def staged_predict(self, X):
+        """Yield `predict` after each round."""
+        for score in self._staged_raw(X):
+            yield self._answer(score)
 
 
 class LightGBMInterface:
@@ -94,7 +134,34 @@ class LightGBMInterface:
         ValueError, TypeError
             If parameters, X, y or weights are invalid.
         """
-        tables = read_eval_tables(eval_set, eval_X, eval_y)
+        tables = {"eval_set": eval_set, "eval_X": eval_X, "eval_y": eval_y}
+        names = {"feature_name": feature_name, "categorical_feature": categorical_feature}
+        evaluation = {
+            "names": eval_names,
+            "weights": eval_sample_weight,
+            "class_weights": eval_class_weight,
+            "init_scores": eval_init_score,
+            "metrics": eval_metric,
+            "callbacks": callbacks,
+        }
+        start = {"init_score": init_score, "init_model": init_model}
+        return self._fit((X, y, sample_weight), tables, evaluation, names, start)
+
+    def _fit(self, rows, tables, evaluation, names, start, ranking=None):
+        """Train the model; the arguments are those of `fit` by their subject.
+
+        Parameters
+        ----------
+        rows : X, y and sample weights
+        tables : dict, arguments of `read_eval_tables`
+        evaluation : dict, the other arguments about evaluation, without "eval_"
+        names : dict, ``feature_name`` and ``categorical_feature``
+        start : dict, ``init_score`` and ``init_model``
+        ranking : dict, optional
+            ``group``, ``eval_group`` and ``eval_at`` of a ranker.
+        """
+        X, y, sample_weight = rows
+        tables = read_eval_tables(**tables)
         training = tuple(
             number
             for number, table in enumerate(tables if isinstance(tables, list) else ())
@@ -104,27 +171,33 @@ class LightGBMInterface:
             if self._parameter_table.by_name[name].attribute == "objective":
                 warnings.warn(
                     f"Found {name!r} in params. Will use it instead of 'objective' argument",
-                    stacklevel=2,
+                    stacklevel=3,
                 )
         core = self._resolved()
         read_lightgbm_values(core)
-        if not (isinstance(categorical_feature, str) and categorical_feature == "auto"):
-            core.categorical_feature = categorical_feature
+        categorical, feature_name = names["categorical_feature"], names["feature_name"]
+        if not (isinstance(categorical, str) and categorical == "auto"):
+            core.categorical_feature = categorical
         X, y = name_columns(as_rows(X), feature_name), as_vector(y)
-        evaluation = Evaluation(
-            tables=read_pairs(tables, feature_name),
-            weights=weigh_tables(tables, eval_sample_weight, eval_class_weight),
-            init_scores=eval_init_score,
-            metrics=eval_metric,
-            names=[eval_names] if isinstance(eval_names, str) else eval_names,
-            training=training,
-            callbacks=tuple(callbacks or ()),
-        )
-        init_model = None if init_model is None else read_init_model(init_model)
+        weights, class_weights = evaluation["weights"], evaluation.pop("class_weights")
+        table_names = evaluation["names"]
+        evaluation |= {
+            "tables": read_pairs(tables, feature_name),
+            "weights": weigh_tables(tables, weights, class_weights),
+            "names": [table_names] if isinstance(table_names, str) else table_names,
+            "training": training,
+            "callbacks": tuple(evaluation["callbacks"] or ()),
+        }
+        if ranking is not None:
+            core._take_groups(ranking, y, evaluation)  # noqa: SLF001 - a copy of this estimator
+        model = start["init_model"]
+        model = None if model is None else read_init_model(model)
         sample_weight = None if sample_weight is None else as_vector(sample_weight)
-        core._train(X, y, sample_weight, init_score, evaluation, init_model)  # noqa: SLF001
+        given = sample_weight, start["init_score"], Evaluation(**evaluation), model
+        core._train(X, y, *given)  # noqa: SLF001
         if hasattr(core, "feature_names_in_"):
             core.feature_names_in_ = core.feature_names_in_.astype(str)
+        core.__dict__.pop("_bounds", None)
         self._take_fitted(core)
         return self
 

@@ -73,6 +73,8 @@ class Objective:
     positive: float = 1.0  # weight of the rows of the second of two classes
     balanced: bool = False  # whether both classes get the same total weight
 
+    is_ranking = False  # whether gradients of a row depend on the other rows of its query
+
     @property
     def constant_h(self):
         """Whether h of a row is its weight."""

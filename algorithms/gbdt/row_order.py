@@ -60,6 +60,7 @@ def is_worth_it(params, table, objective):
         and not len(table.listed_columns)
         and hasattr(objective, "kind")
         and objective.renewed is None
+        and not objective.is_ranking
         and params.boosting_type != "dart"
         and params.n_estimators * objective.n_scores >= FEWEST_TREES
     )

@@ -9,6 +9,8 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("quantile", "reg:quantileerror", "identity"),
     ("fair", "", "identity"),
     ("mape", "", "identity"),
+    ("lambdarank", "", "identity"),
+    ("rank_xendcg", "", "identity"),
     ("", "reg:squaredlogerror", "identity"),
     ("binary", "binary:logistic", "sigmoid"),
     ("cross_entropy", "reg:logistic", "sigmoid"),

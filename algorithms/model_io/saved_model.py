@@ -62,7 +62,7 @@ class SavedModel:
         check_is_fitted(self, "ensemble_")
         kind = format_of(path, format, self._json_format)
         names = [str(n) for n in getattr(self, "feature_names_in_", [])] or None
-        objective = self.objective if isinstance(self.objective, str) else None
+        objective = self._saved_objective()
         if kind == "harness":
             text = json_format.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
@@ -84,6 +84,10 @@ class SavedModel:
                 categories=listed_categories(self),
             )
         write_text(path, text)
+
+    def _saved_objective(self):
+        """Return the name of the objective for a library's file, or None for the usual one."""
+        return self.objective if isinstance(self.objective, str) else None
 
     def _whole_model(self):
         """Return the trees for XGBoost's format, and its attributes about early stopping."""

@@ -26,6 +26,7 @@ from algorithms.parity.lightgbm_objectives import (
     share_of,
 )
 from algorithms.parity.lightgbm_parameters import as_read
+from algorithms.parity.lightgbm_ranking import LightGBMRanking
 
 __all__ = ["FOLLOWED", "FOLLOWED_PARAMS", "to_probabilities", "train"]
 
@@ -129,6 +130,10 @@ class Boosting:
         self.g, self.h = np.empty((2, *self.score.shape), np.float32)
         self.first = first_scores(objective, y, weight)
         self.trained = is_trained(objective, y, weight)
+        self.ranking = None
+        if objective.is_ranking:
+            bounds = params._bounds  # noqa: SLF001 - its own part
+            self.ranking = LightGBMRanking(objective, y[0], self.weights, bounds)
 
     def boost(self, first):
         """Return the trees of a round, and whether any of them has a split."""
@@ -147,6 +152,9 @@ class Boosting:
     def differentiate(self):
         """Compute g and h from the current scores."""
         objective = self.objective
+        if self.ranking is not None:
+            self.ranking.write(self.score[0], self.g[0], self.h[0])
+            return
         if objective.kind is None:
             p = np.empty(len(self.score))
             differentiate_classes_by_lightgbm(

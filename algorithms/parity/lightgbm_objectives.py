@@ -20,6 +20,7 @@ FOLLOWED = (
     "binary",
     "multiclass",
     "multiclassova",
+    "lambdarank",
 )
 
 
@@ -32,6 +33,8 @@ def first_scores(objective, y, weight):
     y : float32 (n_scores, n_rows), or (1, n_rows) of class codes for softmax
     weight : float32 (n_rows,) or None
     """
+    if objective.is_ranking:
+        return np.zeros(1)
     if objective.kind is None:
         shares = class_shares(objective, y, weight)
         return np.array([math.log(max(EPSILON, share)) for share in shares])
@@ -65,7 +68,7 @@ def first_score(objective, y, weight):
 
 def is_trained(objective, y, weight):
     """Return whether trees are grown for each score, bool (n_scores,); not if y is constant."""
-    if objective.kind is None:
+    if objective.kind is None and not objective.is_ranking:
         shares = class_shares(objective, y, weight)
         return (shares > EPSILON) & (shares < 1.0 - EPSILON)
     if objective.kind == kinds.LOGISTIC:

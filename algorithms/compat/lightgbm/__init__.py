@@ -1,0 +1,43 @@
+"""LightGBM's Python interface on our engine: ``import algorithms.compat.lightgbm as lgb``.
+
+It does not import LightGBM. docs/moving.md says what differs.
+"""
+
+from algorithms.compat.lightgbm.booster import Booster
+from algorithms.compat.lightgbm.callback import (
+    EarlyStopException,
+    EvalResult,
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
+from algorithms.compat.lightgbm.dataset import Dataset
+from algorithms.compat.lightgbm.engine import CVBooster, cv, train
+from algorithms.compat.lightgbm.estimators import (
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+)
+from algorithms.compat.lightgbm.messages import LightGBMError, register_logger
+
+__all__ = [
+    "Booster",
+    "CVBooster",
+    "Dataset",
+    "EarlyStopException",
+    "EvalResult",
+    "LGBMClassifier",
+    "LGBMModel",
+    "LGBMRanker",
+    "LGBMRegressor",
+    "LightGBMError",
+    "cv",
+    "early_stopping",
+    "log_evaluation",
+    "record_evaluation",
+    "register_logger",
+    "reset_parameter",
+    "train",
+]

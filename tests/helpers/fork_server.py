@@ -26,7 +26,7 @@ from harness.worker.loop import serve
 def main():
     data = sys.argv[1:]
     load_registry(modules=data)  # imports them
-    loading._builtin_data = lambda: data
+    loading.builtin_data = lambda: data
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=0) as control:

@@ -50,7 +50,7 @@ ALGORITHMS_ORDER = (
     {"boosting", "gbdt"},
     {"newton", "distributed"},
     {"parity"},
-    {"blending", "reference"},
+    {"blending", "reference", "sklearn_hgb"},
     {"."},  # the estimators, one file each
 )
 REPORTS_ORDER = (

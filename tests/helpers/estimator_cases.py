@@ -11,6 +11,7 @@ SIZE = {
     "AdaBoost": {"n_estimators": 3},
     "GradientBoosting": {"n_estimators": 3},
     "NewtonBoosting": {"n_estimators": 3},
+    "HistGradientBoosting": {"max_iter": 3, "min_samples_leaf": 2},
     "HistogramBoosting": {"n_estimators": 3, "min_child_samples": 2},
 }
 LOCAL = [

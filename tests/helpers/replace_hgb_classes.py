@@ -5,12 +5,15 @@
 
 Our classes of the same names replace the library's. ``REPLACE_CLASSES_PARITY=1`` sets
 ``parity="scikit-learn"``; ``REPLACE_CLASSES_LIBRARY=1`` keeps the library's classes, to see what
-the library itself passes. Each test's properties hold the number of estimators that it creates. A
-test that creates none covers private parts of the library only. Some tests read the trees from the
+the library itself passes. Each test's properties hold the number of estimators that it creates, and
+whether it reads private attributes or matches an error's text. A test that creates no estimator
+covers private parts of the library only. Some tests read the trees from the
 private attribute ``_predictors``; the plugin adds it to our classes.
 """
 
+import inspect
 import os
+import re
 from collections import Counter
 from functools import wraps
 
@@ -24,6 +27,7 @@ import algorithms
 NAMES = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 PARITY = {"parity": "scikit-learn"} if os.environ.get("REPLACE_CLASSES_PARITY") else {}
 IS_LIBRARY = bool(os.environ.get("REPLACE_CLASSES_LIBRARY"))
+PRIVATE = re.compile(r"[\w)]\._[a-z]|_assert_predictor_equal|match=|monkeypatch")
 MADE = Counter()  # number of estimators created, by class
 
 
@@ -93,3 +97,5 @@ def pytest_runtest_call(item):
         return (yield)
     finally:
         item.user_properties.append(("made", MADE.total()))
+        is_private = PRIVATE.search(inspect.getsource(item.function)) is not None
+        item.user_properties.append(("private", int(is_private)))

@@ -118,11 +118,13 @@ def read_constraints(params, n_scores):
     Raises
     ------
     ValueError
-        If constraints are malformed, or monotonic with more than two classes.
+        If constraints are malformed, or monotonic for a category or more than two classes.
     """
     if params.monotonic_cst is not None and n_scores != 1:
         raise ValueError("monotonic constraints are not supported for multiclass classification.")
     monotone = _check_monotonic_cst(params, params.monotonic_cst)
+    if params.is_categorical_ is not None and monotone[params.is_categorical_].any():
+        raise ValueError("Categorical features cannot have monotonic constraints.")
     return ColumnConstraints(
         monotone, read_interactions(params.interaction_cst, params.n_features_in_)
     )

@@ -145,6 +145,13 @@ def test_parity_refuses_what_it_does_not_follow(name, value):
         model.fit(X, VALUES)
 
 
+@pytest.mark.parametrize("parity", MODES)
+def test_categories_have_no_direction(parity):
+    model = HistGradientBoostingClassifier(monotonic_cst=[1, 0], parity=parity)
+    with pytest.raises(ValueError, match="Categorical features cannot have monotonic constraints"):
+        model.fit(COLORS, LABELS == "a")
+
+
 def test_large_tables_stop_early_by_default():
     many = RNG.normal(size=(10_001, 1))
     model = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=3).fit(many, many[:, 0])

@@ -203,7 +203,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, BaseHistGradientBoosting):
 
     def predict_proba(self, X):
         """Return the class probabilities, float64 (n_rows, n_classes)."""
-        return self._loss.predict_proba(np.asfortranarray(self._raw_predict(X)))
+        raw = np.asfortranarray(self._raw_predict(X))
+        return self._loss.predict_proba(raw)
 
     def staged_predict_proba(self, X):
         """Yield `predict_proba` after each round."""
@@ -371,7 +372,8 @@ class HistGradientBoostingRegressor(RegressorMixin, BaseHistGradientBoosting):
 
     def predict(self, X):
         """Return the predicted values, float64 (n_rows,)."""
-        return self._loss.link.inverse(self._raw_predict(X).ravel())
+        raw = self._raw_predict(X).ravel()
+        return self._loss.link.inverse(raw)
 
     def staged_predict(self, X):
         """Yield `predict` after each round."""

@@ -82,7 +82,10 @@ FAILURES = {
         "rows falls to the end: the rows of a leaf are estimated from Σh, so trees differ",
         "test_sample_weight_effect": f"{PRIVATE}; bin edges depend on rows, not on weights",
     },
-    "hist:test_warm_start": {},
+    "hist:test_warm_start": {
+        "test_warm_start_early_stopping loss HistGradientBoostingClassifier": "the validation loss "
+        "falls further after the first stop; the rounds are those of one longer training",
+    },
     "hist:test_monotonic_constraints": {},
     "hist:test_compare_lightgbm": {
         "test_same_predictions_regression 255-4096-1-squared_error": "2 to 4 of 191 leaves of one "

@@ -18,6 +18,8 @@ _HOME = {
     "DecisionTreeRegressor": "decision_tree",
     "GradientBoostingClassifier": "gradient_boosting",
     "GradientBoostingRegressor": "gradient_boosting",
+    "HistGradientBoostingClassifier": "hist_gradient_boosting",
+    "HistGradientBoostingRegressor": "hist_gradient_boosting",
     "HistogramBoostingClassifier": "histogram_boosting",
     "HistogramBoostingRanker": "histogram_ranking",
     "HistogramBoostingRegressor": "histogram_boosting",

@@ -51,7 +51,7 @@ ALGORITHMS_ORDER = (
     {"newton", "distributed"},
     {"symmetric"},
     {"parity"},
-    {"blending", "reference"},
+    {"blending", "reference", "sklearn_hgb"},
     {"."},  # the estimators, one file each
     {"compat/lightgbm"},  # a library's whole interface, on top of the estimators
 )

@@ -96,9 +96,12 @@ def bad_calls(name):
         "Stacking": {"cv": "none"},
         "DecisionTree": {"max_depth": -1},
         "Boosting": {"effort": -1.0},
+        "HistGradientBoosting": {"max_iter": -1},
     }
     family = name.removesuffix("Classifier").removesuffix("Regressor")
     cases["parameter"] = X, y, {}, params.get(family, {"n_estimators": -1})
+    if family == "HistGradientBoosting":
+        del cases["infinite X"]  # allowed, as in scikit-learn
     if "estimators" in small(name).get_params(deep=False):
         cases["member"] = X, y, {}, {"tree__max_depth": -1}
     return cases

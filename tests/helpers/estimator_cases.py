@@ -12,6 +12,7 @@ SIZE = {
     "GradientBoosting": {"n_estimators": 3},
     "NewtonBoosting": {"n_estimators": 3},
     "SymmetricBoosting": {"n_estimators": 3},
+    "HistGradientBoosting": {"max_iter": 3, "min_samples_leaf": 2},
     "HistogramBoosting": {"n_estimators": 3, "min_child_samples": 2},
     "Boosting": {"effort": 0.25},
 }

@@ -1,0 +1,1 @@
+"""Front end of the histogram booster with the names of scikit-learn's HistGradientBoosting."""

@@ -1,0 +1,107 @@
+"""Encoding of X as scikit-learn's HistGradientBoosting does it: float64, categories as codes."""
+
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_categorical_features, validate_data
+
+LARGEST = 1.5e308  # replaces infinity; the midpoint between it and a usual value is finite
+CHECKS = {"dtype": [np.float64], "ensure_all_finite": False}
+
+
+class FeatureEncoder:
+    """Encoder of categorical columns. Other columns are converted to float64.
+
+    Parameters
+    ----------
+    is_categorical : bool (n_features,)
+    max_bins : int, maximum number of categories
+    """
+
+    def __init__(self, is_categorical, max_bins):
+        self.is_categorical, self.max_bins = is_categorical, max_bins
+        encoder = OrdinalEncoder(
+            handle_unknown="use_encoded_value",
+            unknown_value=np.nan,
+            encoded_missing_value=np.nan,
+            dtype=np.float64,
+        )
+        numeric = FunctionTransformer(partial(check_array, **CHECKS))
+        self.columns = ColumnTransformer(
+            [("encoder", encoder, is_categorical), ("numerical", numeric, ~is_categorical)]
+        )
+        self.columns.set_output(transform="default")
+        # the transformer returns categorical columns first; this is the place of each column
+        self.places = np.argsort(np.argsort(~is_categorical, kind="stable"))
+
+    def fit_transform(self, X):
+        """Return encoded training rows, float64 (n_rows, n_features).
+
+        Raises
+        ------
+        ValueError
+            If a column has more categories than bins.
+        """
+        table = self.columns.fit_transform(X)
+        encoder = self.columns.named_transformers_["encoder"]
+        for number, categories in enumerate(encoder.categories_):
+            known = sum(not is_missing(one) for one in categories[-2:]) + max(
+                len(categories) - 2, 0
+            )
+            if known > self.max_bins:
+                names = getattr(encoder, "feature_names_in_", None)
+                feature = f"at index {number}" if names is None else repr(names[number])
+                raise ValueError(
+                    f"Categorical feature {feature} is expected to have a cardinality <= "
+                    f"{self.max_bins} but actually has a cardinality of {known}."
+                )
+        return table[:, self.places]
+
+    def transform(self, X):
+        """Return encoded rows; unknown categories become NaN."""
+        return self.columns.transform(X)[:, self.places]
+
+
+def is_missing(value):
+    """Return whether a category is None or NaN."""
+    return value is None or (isinstance(value, float | np.floating) and np.isnan(value))
+
+
+def fit_encode(estimator, X):
+    """Return encoded training rows; set the attributes about features.
+
+    Sets `is_categorical_`, `n_features_in_`, `feature_names_in_` and `_encoder`.
+    """
+    estimator.is_categorical_ = _check_categorical_features(X, estimator.categorical_features)
+    estimator._encoder = None  # noqa: SLF001 - its own part
+    if estimator.is_categorical_ is None:
+        return clip_infinite(validate_data(estimator, X, **CHECKS))
+    encoder = FeatureEncoder(estimator.is_categorical_, estimator.max_bins)
+    X = encoder.fit_transform(X)
+    estimator._encoder = encoder  # noqa: SLF001 - its own part
+    estimator.n_features_in_ = encoder.columns.n_features_in_
+    estimator.__dict__.pop("feature_names_in_", None)
+    with suppress(AttributeError):
+        estimator.feature_names_in_ = encoder.columns.feature_names_in_
+    return clip_infinite(X)
+
+
+def encode(estimator, X):
+    """Return encoded rows for prediction or validation, float64 (n_rows, n_features)."""
+    encoder = estimator._encoder  # noqa: SLF001 - its own part
+    if encoder is None:
+        X = validate_data(estimator, X, reset=False, **CHECKS)
+    else:
+        X = encoder.transform(X)
+    return clip_infinite(X)
+
+
+def clip_infinite(X):
+    """Return C-contiguous X with infinite values replaced by very large ones."""
+    if np.isinf(X).any():
+        X = np.clip(X, -LARGEST, LARGEST)  # NaN stays NaN
+    return np.ascontiguousarray(X)

@@ -42,6 +42,14 @@ function sortBy(table, heading, index) {
   table.tBodies[0].append(...rows);
 }
 
+// On a narrow screen each row of a table is a card whose values have the titles of the columns.
+function labelCells(table) {
+  const titles = [...table.tHead.rows[0].cells].map(text);
+  for (const row of table.tBodies[0].rows)
+    for (const cell of row.querySelectorAll("td")) cell.dataset.label = titles[cell.cellIndex];
+  table.classList.add("cards");
+}
+
 function csv(table) {
   // A spreadsheet takes text that begins with = + - @ for a formula; a quote keeps it text.
   const field = (value) => {
@@ -86,6 +94,7 @@ for (const block of document.querySelectorAll("div.table, div.points")) {
   save.setAttribute("aria-label", "Download CSV: " + caption.textContent);
   const content = () => (table ? csv(table) : block.querySelector("code").textContent);
   save.addEventListener("click", () => download(block.dataset.name, content()));
+  if (table && !table.classList.contains("cards")) labelCells(table);
   if (table?.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
   tools.append(save);
   caption.parentElement.append(tools);

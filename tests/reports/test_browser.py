@@ -21,6 +21,20 @@ WIDE = """
   return { scroll: root.scrollWidth, client: root.clientWidth,
            wide: wide.map((e) => `${e.tagName}: ${e.textContent.slice(0, 60)}`).slice(0, 5) };
 """
+# Tables and cells that leave the page on one side, and the width of the scroll bar of the sections.
+HIDDEN_COLUMNS = """
+  const beyond = (e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1;
+  const tables = [...document.querySelectorAll(`${scope} .scroll:has(> table)`)];
+  const cut = tables.filter((e) =>
+    e.scrollWidth > e.clientWidth + 1 || [...e.querySelectorAll("td, th")].some(beyond));
+  const labels = tables.flatMap((e) => [...e.querySelectorAll("tr")].flatMap((row) =>
+    [...row.querySelectorAll("td")].map((cell) => [cell.dataset.label,
+      e.querySelectorAll("thead th")[cell.cellIndex].textContent])));
+  const list = document.querySelector("nav ul");
+  return { tables: tables.length, cut: cut.map((e) => e.textContent.slice(0, 60)).slice(0, 5),
+           unlabelled: labels.filter(([label, title]) => label !== title).slice(0, 5),
+           bar: getComputedStyle(list).scrollbarWidth };
+"""
 # Sorts, filters and saves the leaderboard as a reader would.
 TABLE = """
   const block = [...document.querySelectorAll("div.table")].find(
@@ -84,6 +98,21 @@ def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> N
             assert values["client"] == width
             assert values["scroll"] <= width, values["wide"]
             assert values["wide"] == []
+
+
+@pytest.mark.parametrize("kind", ["typical", "all_sections", "index"])
+def test_no_column_of_a_table_is_hidden_on_a_phone(browser, file_of, kind) -> None:
+    with browser.page(file_of(kind), width=390) as page:
+        page.evaluate(OPENED)
+        found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "main"))
+    assert found.pop("tables") > 3
+    assert found == {"cut": [], "unlabelled": [], "bar": "none"}
+
+
+def test_first_screen_on_a_phone_needs_no_script(browser, file_of) -> None:
+    with browser.page(file_of("typical"), width=390, script=False) as page:
+        found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "#summary"))
+    assert found == {"tables": 1, "cut": [], "unlabelled": [], "bar": "none"}
 
 
 def test_policy_blocks_injected_content(browser, file_of) -> None:

@@ -16,7 +16,7 @@ nameToggle();
 
 // A link into a folded panel opens it.
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1).split("~")[0]));
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   if (target) target.scrollIntoView();
 }

@@ -115,6 +115,48 @@ def test_first_screen_on_a_phone_needs_no_script(browser, file_of) -> None:
     assert found == {"tables": 1, "cut": [], "unlabelled": [], "bar": "none"}
 
 
+# Choose two algorithms; return the names of the marks and rows that stay, and of the grey marks.
+CHOOSE = """
+  const selects = [...document.querySelectorAll(".choose select")];
+  const names = ["bagging", "catboost"];
+  if (!location.hash) {
+    location.hash = "speed";
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    selects.forEach((select, i) => { select.value = names[i]; });
+    selects[0].dispatchEvent(new Event("change"));
+  }
+  const marks = [...document.querySelectorAll("svg [data-algorithm]")];
+  const rows = [...document.querySelectorAll("[data-name=leaderboard-binary] tbody tr")];
+  const is = (off) => (e) => e.classList.contains("off") === off;
+  const grey = (all, name, off) => [...new Set(all.filter(is(off)).map(name))].sort();
+  return { hash: location.hash, chosen: selects.map((select) => select.value),
+           bright: grey(marks, (e) => e.dataset.algorithm, false),
+           grey: grey(marks, (e) => e.dataset.algorithm, true),
+           rows: grey(rows, (e) => e.cells[0].querySelector("code").textContent, false) };
+"""
+
+
+def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_of) -> None:
+    path = file_of("typical")
+    with browser.page(path) as page:
+        found = page.evaluate(CHOOSE)
+        page.evaluate("location.reload(); await new Promise((resolve) => setTimeout(resolve, 10));")
+        page.evaluate("for (let i = 0; document.readyState !== 'complete' && i < 99; i++)"
+                      " await new Promise((resolve) => setTimeout(resolve, 50));")  # fmt: skip
+        assert page.evaluate(CHOOSE) == found
+        assert page.complaints == []
+    assert found["hash"] == "#speed~bagging~catboost"
+    assert found["chosen"] == found["rows"] == ["bagging", "catboost"]
+    assert {"bagging", "catboost"} <= set(found["bright"])
+    assert {"decision_tree", "lightgbm_gbdt", "xgboost_hist"} <= set(found["grey"])
+    assert not {"bagging", "catboost"} & set(found["grey"])
+
+
+def test_without_script_no_algorithm_can_be_chosen(browser, file_of) -> None:
+    with browser.page(file_of("typical"), script=False) as page:
+        assert not page.evaluate("return document.querySelector('.choose').checkVisibility();")
+
+
 def test_policy_blocks_injected_content(browser, file_of) -> None:
     injected = (
         "<script>document.documentElement.dataset.injected = 1</script>"

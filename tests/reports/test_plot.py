@@ -16,7 +16,7 @@ from reports.charts.strips import strips
 from reports.sections.tradeoff import front
 from reports.text.palette import PALETTE
 
-ALLOWED = {"svg", "path", "text"}
+ALLOWED = {"svg", "g", "path", "text"}
 
 
 def parsed(plot: Plot, title: str = "a plot") -> ET.Element:

@@ -22,7 +22,12 @@ SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
 # Positions of a name beside its point: anchor and distance.
-SIDES = (("start", 8, -6), ("start", 8, 14), ("end", -8, -6), ("end", -8, 14))
+SIDES = tuple(
+    (anchor, dx, 4 + sign * dy)
+    for dy in (0, 10, 18, 26, 34, 42, 54, 66)
+    for sign in (-1, 1)
+    for anchor, dx in (("start", 8), ("end", -8))
+)
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
     "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
@@ -240,7 +245,7 @@ def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
             )
             if inside and not any(_touch(box, other) for other in taken):
                 taken.append(box)
-                found.append(Label(point, text, anchor, dx, dy))
+                found.append(Label(point, text, anchor, dx, dy, algorithm=text))
                 break
     return found
 

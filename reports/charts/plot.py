@@ -24,9 +24,9 @@ PAD = 8  # between an axis and its labels
 # Positions of a name beside its point: anchor and distance.
 SIDES = tuple(
     (anchor, dx, 4 + sign * dy)
-    for dy in (0, 10, 18, 26, 34, 42, 54, 66)
+    for dy in (0, 10, 18, 26, 34, 42, 54, 66, 80, 96, 112, 128)
     for sign in (-1, 1)
-    for anchor, dx in (("start", 8), ("end", -8))
+    for anchor, dx in (("start", 8), ("end", -8), ("middle", 0))
 )
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
@@ -238,7 +238,7 @@ def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
         x, y = _within(panel, point)
         wide = width_of(text)
         for anchor, dx, dy in SIDES:
-            left = x + dx if anchor == "start" else x + dx - wide
+            left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
             box = (left, y + dy - SIZE, left + wide, y + dy + 3)
             inside = (
                 box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height

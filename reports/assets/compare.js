@@ -17,6 +17,7 @@ function pickTwo(block, table) {
   title.scope = "col";
   title.textContent = "Change";
   const changes = rows.map((row) => added("td", row));
+  for (const cell of changes) cell.dataset.label = "Change";
 
   const picks = ["Before", "Now"].map((word) => {
     const [label, pick] = [document.createElement("label"), document.createElement("select")];

@@ -16,7 +16,7 @@ nameToggle();
 
 // A link into a folded panel opens it.
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1).split("~")[0]));
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   if (target) target.scrollIntoView();
 }
@@ -40,6 +40,14 @@ function sortBy(table, heading, index) {
   const rows = [...table.tBodies[0].rows];
   rows.sort((a, b) => (down ? -1 : 1) * order(raw(a.cells[index]), raw(b.cells[index])));
   table.tBodies[0].append(...rows);
+}
+
+// On a narrow screen each row of a table is a card whose values have the titles of the columns.
+function labelCells(table) {
+  const titles = [...table.tHead.rows[0].cells].map(text);
+  for (const row of table.tBodies[0].rows)
+    for (const cell of row.querySelectorAll("td")) cell.dataset.label = titles[cell.cellIndex];
+  table.classList.add("cards");
 }
 
 function csv(table) {
@@ -86,6 +94,7 @@ for (const block of document.querySelectorAll("div.table, div.points")) {
   save.setAttribute("aria-label", "Download CSV: " + caption.textContent);
   const content = () => (table ? csv(table) : block.querySelector("code").textContent);
   save.addEventListener("click", () => download(block.dataset.name, content()));
+  if (table && !table.classList.contains("cards")) labelCells(table);
   if (table?.tBodies[0].rows.length >= 8) tools.append(...filterBox(table, caption.textContent));
   tools.append(save);
   caption.parentElement.append(tools);

@@ -22,6 +22,7 @@ class Axis:
     labels: Sequence[str]  # one for each tick
     title: str = ""
     log: bool = False
+    names: Sequence[str] = ()  # of rows, if the axis has rows of names
 
     def share(self, value: float) -> float:
         """Return the position of a value: 0 at ``low``, 1 at ``high``, clipped to the panel."""
@@ -90,7 +91,8 @@ def logarithmic(
 def rows(names: Sequence[str], *, labelled: bool = True) -> Axis:
     """Return an axis of names, the first at the top; positions are row numbers."""
     labels = [short(name, LABEL) if labelled else "" for name in names]
-    return Axis(len(names) - 0.5, -0.5, range(len(names)), labels)
+    ticks = range(len(names))
+    return Axis(len(names) - 0.5, -0.5, ticks, labels, names=[short(n, LABEL) for n in names])
 
 
 def log_scale(values: Iterable[float]) -> tuple[list[float], list[float]]:

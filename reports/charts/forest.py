@@ -23,6 +23,7 @@ class Estimate:
     value: float
     high: float
     inner: tuple[float, float] | None = None  # a narrower interval, drawn thicker
+    algorithm: str = ""  # if the name is not that of an algorithm
 
 
 def ratios(estimates: Sequence[Estimate]) -> Plot:
@@ -69,6 +70,7 @@ def _forest(
             Dots([(e.value, y) for y, e in mine], colour, shape, 4.2),
         ]
     names = rows([e.name for e in estimates])
+    names = replace(names, names=[e.algorithm or e.name for e in estimates])
     return Plot([Panel(axis, names, marks, width=WIDTH, height=ROW * len(estimates))], across=1)
 
 

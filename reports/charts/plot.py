@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from markupsafe import Markup, escape
 
@@ -22,7 +22,12 @@ SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
 # Positions of a name beside its point: anchor and distance.
-SIDES = (("start", 8, -6), ("start", 8, 14), ("end", -8, -6), ("end", -8, 14))
+SIDES = tuple(
+    (anchor, dx, 4 + sign * dy)
+    for dy in (0, 10, 18, 26, 34, 42, 54, 66, 80, 96, 112, 128)
+    for sign in (-1, 1)
+    for anchor, dx in (("start", 8), ("end", -8), ("middle", 0))
+)
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
     "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
@@ -58,6 +63,7 @@ class Dots:
     shape: str = "circle"
     radius: float = 3.5
     opacity: float = 1.0
+    algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -68,7 +74,11 @@ class Dots:
             for x, y in places
         )
         faint = f' fill-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
-        return f'<path d="{outline}" fill="{PALETTE[self.colour]}"{faint}/>' if outline else ""
+        return (
+            f'<path d="{outline}" fill="{PALETTE[self.colour]}"{faint}{_owner(self.algorithm)}/>'
+            if outline
+            else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,7 @@ class Lines:
     colour: str = "blue"
     width: float = 2.0
     dash: str = ""
+    algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -89,6 +100,7 @@ class Lines:
         )
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
+        paint += _owner(self.algorithm)
         return f'<path d="{outline}" fill="none" {paint}/>' if outline else ""
 
 
@@ -118,15 +130,52 @@ class Label:
     dx: float = 7.0
     dy: float = 4.0
     colour: str = "ink"
+    algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
         x, y = at(*self.point)
         words = short(self.text, LABEL)
-        return _text(x + self.dx, y + self.dy, words, self.anchor, self.colour, halo=True)
+        return _text(
+            x + self.dx,
+            y + self.dy,
+            words,
+            self.anchor,
+            self.colour,
+            _owner(self.algorithm),
+            halo=True,
+        )
 
 
 Mark: TypeAlias = Dots | Lines | Boxes | Label
+
+
+def _owner(algorithm: str) -> str:
+    """Return the attribute by which the page's script finds the marks of an algorithm."""
+    return f' data-algorithm="{escape(plain(short(algorithm, LABEL)))}"' if algorithm else ""
+
+
+def _by_row(mark: Mark, names: Sequence[str]) -> Iterator[Mark]:
+    """Yield a mark once for each row of names, so that each row has its own element."""
+    if isinstance(mark, Dots):
+        parts: dict[str, list[Any]] = {}
+        for point in mark.points:
+            parts.setdefault(_row_name(names, [point]), []).append(point)
+        yield from (replace(mark, points=p, algorithm=name) for name, p in parts.items())
+    elif isinstance(mark, Lines):
+        parts = {}
+        for line in mark.lines:
+            parts.setdefault(_row_name(names, line), []).append(line)
+        yield from (replace(mark, lines=p, algorithm=name) for name, p in parts.items())
+    else:
+        yield mark
+
+
+def _row_name(names: Sequence[str], points: Sequence[Point]) -> str:
+    """Return the name of the row that holds all of the points, or ""."""
+    rows = {math.floor(y + 0.5) for _, y in points}
+    row = rows.pop() if len(rows) == 1 else -1
+    return names[row] if 0 <= row < len(names) else ""
 
 
 # ------------------------------------------------------------------ the picture
@@ -189,14 +238,14 @@ def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
         x, y = _within(panel, point)
         wide = width_of(text)
         for anchor, dx, dy in SIDES:
-            left = x + dx if anchor == "start" else x + dx - wide
+            left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
             box = (left, y + dy - SIZE, left + wide, y + dy + 3)
             inside = (
                 box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height
             )
             if inside and not any(_touch(box, other) for other in taken):
                 taken.append(box)
-                found.append(Label(point, text, anchor, dx, dy))
+                found.append(Label(point, text, anchor, dx, dy, algorithm=text))
                 break
     return found
 
@@ -232,22 +281,35 @@ def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
     grid = "".join(f"M{x:.1f},{top:.1f}v{height:g}" for x in xs)
     grid += "".join(f"M{left:.1f},{y:.1f}h{width:g}" for y in ys)
     yield f'<path d="{grid}" stroke="{PALETTE["line"]}" fill="none"/>' if grid else ""
-    yield from (mark.draw(at) for mark in panel.marks)
+    yield from _drawn_marks(panel, at)
+    owners = panel.y.names or [""] * len(ys)
     yield from (
-        _text(left - PAD, y + 4, label, "end")
-        for y, label in zip(ys, panel.y.labels, strict=True)
+        _text(left - PAD, y + 4, label, "end", more=_owner(owner))
+        for y, label, owner in zip(ys, panel.y.labels, owners, strict=True)
         if label
     )
     yield from _x_labels(panel.x, xs, top + height + 17)
     if panel.title:
-        yield _text(left, top - 8, short(panel.title, int(width / 6.4)), "start")
+        yield _text(
+            left, top - 8, short(panel.title, int(width / 6.4)), "start", more=_owner(panel.title)
+        )
     if panel.x.title:
         below = top + height + 34
         yield _text(left + width / 2, below, panel.x.title, "middle", "muted")
     if panel.y.title:
         x, y = left - _left(panel) + 12, top + height / 2
-        turned = f'transform="translate({x:.1f},{y:.1f})rotate(-90)"'
+        turned = f' transform="translate({x:.1f},{y:.1f})rotate(-90)"'
         yield _text(0, 0, panel.y.title, "middle", "muted", turned)
+
+
+def _drawn_marks(panel: Panel, at: Callable[[float, float], Point]) -> Iterator[str]:
+    """Yield the marks as SVG: those of a panel with a title in one group of that name."""
+    marks = panel.marks
+    if panel.y.names:
+        marks = [part for mark in marks for part in _by_row(mark, panel.y.names)]
+    yield f"<g{_owner(panel.title)}>" if panel.title else ""
+    yield from (mark.draw(at) for mark in marks)
+    yield "</g>" if panel.title else ""
 
 
 def _x_labels(axis: Axis, xs: Sequence[float], y: float) -> Iterator[str]:
@@ -266,12 +328,11 @@ def _text(
     words: str,
     anchor: str,
     colour: str = "ink",
-    placed: str = "",
+    more: str = "",
     *,
     halo: bool = False,
 ) -> str:
     """Return a text with a halo in the background colour, legible over lines."""
-    place = placed or f'x="{x:.1f}" y="{y:.1f}"'
-    place += HALO if halo else ""
+    place = f'x="{x:.1f}" y="{y:.1f}"' + (HALO if halo else "")
     aside = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text {place}{aside} fill="{PALETTE[colour]}">{escape(plain(words))}</text>'
+    return f'<text {place}{aside} fill="{PALETTE[colour]}"{more}>{escape(plain(words))}</text>'

@@ -25,18 +25,19 @@ def critical_difference(
     for j, (first, last) in enumerate(groups):
         y = j - len(groups) - 0.4
         bars.append([(ranks[first] - 0.03, y), (ranks[last] + 0.03, y)])
-    places = list(zip(ranks, map(float, range(len(names))), strict=True))
+    places = zip(ranks, map(float, range(len(names))), strict=True)
+    named = list(zip(names, places, strict=True))
     # names of the worse half are at the left, where there is room
     middle = (ranks[0] + ranks[-1]) / 2
     marks: list[Mark] = [
-        Lines([[(x, top), (x, y)] for x, y in places], "line", 1),
+        *(Lines([[(x, top), (x, y)]], "line", 1, algorithm=n) for n, (x, y) in named),
         Lines(bars, "ink", 4),
-        Dots(places, "blue", radius=4.2),
+        *(Dots([place], "blue", radius=4.2, algorithm=name) for name, place in named),
         Label((start, top + 0.6), "critical distance", "start", dx=0, dy=-7, colour="muted"),
     ]
-    for name, (x, y) in zip(names, places, strict=True):
-        left = x > middle
-        marks.append(Label((x, y), name, "end" if left else "start", dx=-9 if left else 9))
+    for name, (x, y) in named:
+        anchor, dx = ("end", -9) if x > middle else ("start", 9)
+        marks.append(Label((x, y), name, anchor, dx=dx, algorithm=name))
     axis = linear([start, *ranks, start + distance], "mean rank (1 is best)", most=8)
     rows = Axis(len(names) - 0.5, top - 0.8, (), ())
     height = ROW * (len(names) + len(groups) + 3)

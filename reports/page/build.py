@@ -20,6 +20,7 @@ from reports.blocks.blocks import Block, Callout, Details, Fragment, Paragraph, 
 from reports.page.page import Page
 from reports.page.render import Renderer
 from reports.text.format import moment, short
+from reports.text.palette import LABEL
 
 if TYPE_CHECKING:
     from harness.analysis.run_view import RunView
@@ -54,7 +55,14 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
     ordered = sorted(sections, key=lambda section: (section.order, section.name))
     shown = (_shown(section, page, renderer) for section in ordered)
     name = short(", ".join(page.own_files) or page.of_run("name") or "run", 120)
-    return page_of(renderer, name, _subtitle(page), [section for section in shown if section])
+    return page_of(
+        renderer,
+        name,
+        _subtitle(page),
+        [section for section in shown if section],
+        ("report.js", "highlight.js"),
+        algorithms=_algorithms(page),
+    )
 
 
 def build_section(section: Section, view: RunView) -> Fragment | None:
@@ -78,6 +86,8 @@ def page_of(
     subtitle: str,
     sections: Iterable[Shown],
     scripts: Iterable[str] = ("report.js",),
+    *,
+    algorithms: Iterable[str] = (),
 ) -> str:
     """Return a page of rendered sections with style, scripts and content security policy."""
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
@@ -90,6 +100,7 @@ def page_of(
         name=name,
         subtitle=subtitle,
         sections=list(sections),
+        algorithms=list(algorithms),
         version=__version__,
     )
 
@@ -178,6 +189,13 @@ def _broken(section: Section, error: Exception) -> Fragment:
     return Fragment(
         [Callout(f"This section failed: {section.name}", blocks, "bad")], badge="failed"
     )
+
+
+def _algorithms(page: Page) -> list[str]:
+    """Return the algorithms of which a reader can choose two; none if there are only two."""
+    names = {cell.algorithm for cell in page.view.cells}
+    names |= {name for pair in page.pairs for name in (pair.algorithm, pair.reference)}
+    return sorted(short(name, LABEL) for name in names) if len(names) > 2 else []
 
 
 def _subtitle(page: Page) -> str:

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reports.blocks.blocks import Block, Figure, Key
-from reports.blocks.tables import Cell, Column, Row, csv_text
+from reports.blocks.tables import Cell, Column, Row, Table, csv_text
 from reports.charts.legends import SYMBOLS
 from reports.charts.plot import Dots
 from reports.charts.tree_drawing import draw_tree
@@ -26,6 +26,7 @@ from reports.text.palette import PALETTE
 TEMPLATES = Path(__file__).parents[1] / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
 UNBROKEN = 14  # characters of a name that fits a narrow column without a break
+LABELLED = 160  # cells of a table that repeats its column titles; the script labels larger ones
 LONGEST_VALUE = 256  # characters of a cell's hidden value
 # Characters after which a long name may break; numbers have none.
 _BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9]:)(?=[^\W\d])|(?<=[a-z0-9]=)(?=\w)")
@@ -60,6 +61,7 @@ class Renderer:
             "draw": self._draw,
             "draw_tree": draw_tree,
             "fresh": self._fresh,
+            "has_labels": has_labels,
             "key_mark": key_mark,
             "lines": lines,
             "px": lambda share: f"{5 + share * TRACK:.1f}",
@@ -175,6 +177,11 @@ def cells(row: Row, columns: Sequence[Column]) -> Iterator[Cell]:
     """
     for item, _ in zip(row, columns, strict=True):
         yield item if isinstance(item, Cell) else Cell(item)
+
+
+def has_labels(table: Table) -> bool:
+    """Return whether each cell repeats its column's title, which a narrow screen shows."""
+    return len(table.rows) * len(table.columns) <= LABELLED
 
 
 def classes(cell: Cell, column: Column) -> Markup:

@@ -96,6 +96,7 @@ def _estimate(page: Page, verdict: Accuracy) -> Estimate:
         interval.value / scale,
         interval.high / scale,
         (inner.low / scale, inner.high / scale) if inner else None,
+        verdict.algorithm,
     )
 
 

@@ -144,7 +144,7 @@ def _panel(found: Mapping[str, Sequence[float]], drawn: Sequence[str], title: st
     ticks = ticks if 1.0 in ticks else [1.0, *ticks]
     x = Axis(1.0, end, ticks, [brief_ratio(t) for t in ticks], title, log=True)
     marks: list[Mark] = [
-        Lines([_steps(found[name], end)], colour, 2, dash)
+        Lines([_steps(found[name], end)], colour, 2, dash, name)
         for name, (colour, dash, _) in zip(drawn, SERIES, strict=False)
         if name in found
     ]

@@ -175,7 +175,7 @@ def _roc(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = [Lines([[(0, 0), (1, 1)]], "muted", 1, "3 3")]
     for p, (colour, dash, _) in zip(found, SERIES, strict=False):
         fpr, tpr, _ = curve(p)
-        marks.append(Lines([_thinned(fpr, tpr)], colour, 2, dash))
+        marks.append(Lines([_thinned(fpr, tpr)], colour, 2, dash, p.name))
     x, y = _unit("false positive rate"), _unit("true positive rate")
     return Panel(x, y, marks, "ROC", 200, 200)
 
@@ -184,7 +184,7 @@ def _precision(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = []
     for p, (colour, dash, _) in zip(found, SERIES, strict=False):
         _, recall, precision = curve(p)
-        marks.append(Lines([_thinned(recall, precision)], colour, 2, dash))
+        marks.append(Lines([_thinned(recall, precision)], colour, 2, dash, p.name))
     return Panel(_unit("recall"), _unit("precision"), marks, "Precision and recall", 200, 200)
 
 
@@ -226,7 +226,10 @@ def _reliability(found: Sequence[Predicted]) -> Panel:
     marks: list[Mark] = [Lines([[(0, 0), (1, 1)]], "muted", 1, "3 3")]
     for p, (colour, dash, shape) in zip(found, SERIES, strict=False):
         points = list(zip(*bins(p), strict=True))
-        marks += [Lines([points], colour, 1.5, dash), Dots(points, colour, shape, 3)]
+        marks += [
+            Lines([points], colour, 1.5, dash, p.name),
+            Dots(points, colour, shape, 3, algorithm=p.name),
+        ]
     return Panel(_unit("predicted"), _unit("observed"), marks, "Reliability", 200, 200)
 
 

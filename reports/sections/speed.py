@@ -60,7 +60,7 @@ def _panel(page: Page, phase: str, speeds: list[Speed]) -> Panel:
     half = DRAWN // 2
     drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
     rows = [
-        Estimate(_name(page, speed), speed_word(speed), *_bounds(speed))
+        Estimate(_name(page, speed), speed_word(speed), *_bounds(speed), algorithm=speed.algorithm)
         for speed in drawn
         if speed.ratio.value > 0 and math.isfinite(speed.ratio.value)
     ]

@@ -85,7 +85,10 @@ def _answer_blocks(answer: AnswerText) -> list[Block]:
     recommendation, caution, *basis = answer.sentences
     marked = not answer.header[0]  # the first column marks the recommended algorithm
     titles = answer.header[1:] if marked else answer.header
-    columns = [Column(title, numeric=i > 0 and marked) for i, title in enumerate(titles)]
+    columns = [
+        Column(title, numeric=i > 0 and marked, wide=i == 1 and marked)  # 1: loss and interval
+        for i, title in enumerate(titles)
+    ]
     rows = [_marked(row) if marked else [*row] for row in answer.rows]
     return [
         Paragraph(recommendation, role="lead"),

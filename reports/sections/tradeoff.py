@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,15 @@ from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import brief_seconds, logarithmic
 from reports.charts.legends import ORIGINS, keys
-from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, beside
+from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point, beside
 from reports.page.page import Page
-from reports.page.recommendation import phase_seconds, shares_behind, task_fields, training_seconds
+from reports.page.recommendation import (
+    gaps,
+    phase_seconds,
+    shares_behind,
+    task_fields,
+    training_seconds,
+)
 from reports.text.format import digits, few, plural, seconds, short
 from reports.text.inline import Code
 
@@ -28,7 +35,8 @@ NOTE = (
     "Loss above the best one, as a mean share of each dataset's gap between the constant "
     "model and the best model, on a logarithmic axis. Times are geometric means over the "
     "datasets, of medians of single runs, rough. The line is the Pareto front: no other "
-    "algorithm is both more accurate and faster."
+    "algorithm is both more accurate and faster. A bar is a 95 % interval of an algorithm's own "
+    "mean loss over the splits; it does not pair the splits with those of another algorithm."
 )
 
 FLOOR = 0.001  # share of the gap; smaller values are at the end of the logarithmic axis
@@ -43,6 +51,9 @@ class Standing:
     behind: float
     train: float
     predict: float
+    margin: float = 0.0  # of behind: half of its interval
+    algorithm: str = ""
+    tuned: bool = False
 
 
 @hookimpl
@@ -68,6 +79,7 @@ def build(page: Page) -> Fragment | None:
 def standings(page: Page, field: Field) -> list[Standing]:
     """Return all algorithms of a task, most accurate first."""
     origin = {name: page.view.cells[i].algorithm for i, name in page.names.items()}
+    tracks = {name: page.view.cells[i].tracks for i, name in page.names.items()}
     found = [
         Standing(
             name,
@@ -75,6 +87,9 @@ def standings(page: Page, field: Field) -> list[Standing]:
             float(behind),
             training_seconds(page, name, field.datasets),
             phase_seconds(page, name, field.datasets, "predict"),
+            loss_margin(page, name, field),
+            origin[name],
+            "tuned" in tracks[name],
         )
         for name, behind in zip(field.names, shares_behind(field), strict=True)
     ]
@@ -86,13 +101,16 @@ def _figure(page: Page, task: str, field: Field) -> Figure:
     times = [("training time", [s.train for s in found])]
     if any(math.isfinite(s.predict) for s in found):
         times.append(("predict time", [s.predict for s in found]))
+    drawn = [(s, (s.train, s.behind)) for s in found]
+    more = [Key("┄", "muted", "default to tuned")] if [*_tuned_lines(drawn)] else []
     on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
     return Figure(
         spec=Plot([_panel(found, title, values) for title, values in times], across=2),
         title=f"Loss above the best against training and predict time, {task}",
-        finding=f"On the front of accuracy and training time: {few(on_front, 6)}.",
+        finding=f"On the front of accuracy and training time: {few(on_front, 6)}. "
+        + dominance(found),
         table=_table(task, found),
-        keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front")],
+        keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front"), *more],
         again=page.again(datasets=field.datasets),
     )
 
@@ -104,23 +122,57 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     for i in best[1:]:
         steps += [(places[i][0], steps[-1][1]), places[i]]
     marks: list[Mark] = [Lines([steps], "ink", 1.5)]
-    marks += [
-        Dots(
-            [p for p, s in zip(places, found, strict=True) if s.kind == kind and p[0] < math.inf],
-            colour,
-            shape,
-            4.5,
-            0.85,
-        )
-        for kind, (_, shape, colour) in ORIGINS.items()
-    ]
+    drawn = [(s, p) for s, p in zip(found, places, strict=True) if p[0] < math.inf]
+    for s, (time, behind) in drawn:
+        _, shape, colour = ORIGINS[s.kind]
+        bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
+        marks += [Lines([bar], colour, 1, algorithm=s.name)] if s.margin > 0 else []
+        marks.append(Dots([(time, behind)], colour, shape, 4.5, 0.85, s.name))
+    marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _tuned_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
-    y = logarithmic((max(s.behind, FLOOR) for s in found), "loss above the best")
+    ends = [y for s, (_, behind) in drawn for y in (behind, behind - s.margin, behind + s.margin)]
+    y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
     y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
-    panel = Panel(x, y, marks, width=320, height=260)
-    names = [(short(found[i].name, 26), places[i]) for i in best]
+    panel = Panel(x, y, marks, width=320, height=320)
+    names = [(s.name, place) for s, place in drawn]
     return replace(panel, marks=[*marks, *beside(names, panel)])
+
+
+def _tuned_lines(
+    drawn: Sequence[tuple[Standing, Point]],
+) -> Iterator[tuple[str, tuple[Point, Point]]]:
+    """Yield (algorithm, line from its untuned point to its tuned point) for those with both."""
+    tuned = {s.algorithm: place for s, place in drawn if s.tuned}
+    for s, place in drawn:
+        if not s.tuned and s.algorithm in tuned:
+            yield s.name, (place, tuned[s.algorithm])
+
+
+def dominance(found: Sequence[Standing]) -> str:
+    """Return a sentence on the algorithm that is better than most others in both ways, or ""."""
+    beaten = {
+        s.name: [o.name for o in found if s.behind < o.behind and s.train < o.train] for s in found
+    }
+    name, others = max(beaten.items(), key=lambda item: len(item[1]))
+    if not others:
+        return "No algorithm is both more accurate and faster to train than another."
+    return f"{short(name)} is both more accurate and faster to train than {few(others, 6)}."
+
+
+def loss_margin(page: Page, name: str, field: Field) -> float:
+    """Return half the width of a 95 % interval of the mean loss over splits, as a share of the gap.
+
+    It is 0 if a dataset has only one split.
+    """
+    variances = []
+    for dataset, gap in zip(field.datasets, gaps(field), strict=True):
+        cell = next(cell for n, cell in page.by_dataset[dataset] if n == name)
+        scores = [x for x in cell.scores.get(page.metric(cell), ()) if math.isfinite(x)]
+        if len(scores) < 2:
+            return 0.0
+        variances.append(statistics.variance(scores) / len(scores) / gap**2)
+    return 1.96 * math.sqrt(sum(variances)) / len(variances)
 
 
 def _table(task: str, found: Sequence[Standing]) -> Table:

@@ -21,6 +21,20 @@ WIDE = """
   return { scroll: root.scrollWidth, client: root.clientWidth,
            wide: wide.map((e) => `${e.tagName}: ${e.textContent.slice(0, 60)}`).slice(0, 5) };
 """
+# Tables and cells that leave the page on one side, and the width of the scroll bar of the sections.
+HIDDEN_COLUMNS = """
+  const beyond = (e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1;
+  const tables = [...document.querySelectorAll(`${scope} .scroll:has(> table)`)];
+  const cut = tables.filter((e) =>
+    e.scrollWidth > e.clientWidth + 1 || [...e.querySelectorAll("td, th")].some(beyond));
+  const labels = tables.flatMap((e) => [...e.querySelectorAll("tr")].flatMap((row) =>
+    [...row.querySelectorAll("td")].map((cell) => [cell.dataset.label,
+      e.querySelectorAll("thead th")[cell.cellIndex].textContent])));
+  const list = document.querySelector("nav ul");
+  return { tables: tables.length, cut: cut.map((e) => e.textContent.slice(0, 60)).slice(0, 5),
+           unlabelled: labels.filter(([label, title]) => label !== title).slice(0, 5),
+           bar: getComputedStyle(list).scrollbarWidth };
+"""
 # Sorts, filters and saves the leaderboard as a reader would.
 TABLE = """
   const block = [...document.querySelectorAll("div.table")].find(
@@ -84,6 +98,63 @@ def test_nothing_overflows_a_phone_or_a_wide_screen(browser, file_of, kind) -> N
             assert values["client"] == width
             assert values["scroll"] <= width, values["wide"]
             assert values["wide"] == []
+
+
+@pytest.mark.parametrize("kind", ["typical", "all_sections", "index"])
+def test_no_column_of_a_table_is_hidden_on_a_phone(browser, file_of, kind) -> None:
+    with browser.page(file_of(kind), width=390) as page:
+        page.evaluate(OPENED)
+        found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "main"))
+    assert found.pop("tables") > 3
+    assert found == {"cut": [], "unlabelled": [], "bar": "none"}
+
+
+def test_first_screen_on_a_phone_needs_no_script(browser, file_of) -> None:
+    with browser.page(file_of("typical"), width=390, script=False) as page:
+        found = page.evaluate(HIDDEN_COLUMNS.replace("${scope}", "#summary"))
+    assert found == {"tables": 1, "cut": [], "unlabelled": [], "bar": "none"}
+
+
+# Choose two algorithms; return the names of the marks and rows that stay, and of the grey marks.
+CHOOSE = """
+  const selects = [...document.querySelectorAll(".choose select")];
+  const names = ["bagging", "catboost"];
+  if (!location.hash) {
+    location.hash = "speed";
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    selects.forEach((select, i) => { select.value = names[i]; });
+    selects[0].dispatchEvent(new Event("change"));
+  }
+  const marks = [...document.querySelectorAll("svg [data-algorithm]")];
+  const rows = [...document.querySelectorAll("[data-name=leaderboard-binary] tbody tr")];
+  const is = (off) => (e) => e.classList.contains("off") === off;
+  const grey = (all, name, off) => [...new Set(all.filter(is(off)).map(name))].sort();
+  return { hash: location.hash, chosen: selects.map((select) => select.value),
+           bright: grey(marks, (e) => e.dataset.algorithm, false),
+           grey: grey(marks, (e) => e.dataset.algorithm, true),
+           rows: grey(rows, (e) => e.cells[0].querySelector("code").textContent, false) };
+"""
+
+
+def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_of) -> None:
+    path = file_of("typical")
+    with browser.page(path) as page:
+        found = page.evaluate(CHOOSE)
+        page.evaluate("location.reload(); await new Promise((resolve) => setTimeout(resolve, 10));")
+        page.evaluate("for (let i = 0; document.readyState !== 'complete' && i < 99; i++)"
+                      " await new Promise((resolve) => setTimeout(resolve, 50));")  # fmt: skip
+        assert page.evaluate(CHOOSE) == found
+        assert page.complaints == []
+    assert found["hash"] == "#speed~bagging~catboost"
+    assert found["chosen"] == found["rows"] == ["bagging", "catboost"]
+    assert {"bagging", "catboost"} <= set(found["bright"])
+    assert {"decision_tree", "lightgbm_gbdt", "xgboost_hist"} <= set(found["grey"])
+    assert not {"bagging", "catboost"} & set(found["grey"])
+
+
+def test_without_script_no_algorithm_can_be_chosen(browser, file_of) -> None:
+    with browser.page(file_of("typical"), script=False) as page:
+        assert not page.evaluate("return document.querySelector('.choose').checkVisibility();")
 
 
 def test_policy_blocks_injected_content(browser, file_of) -> None:

@@ -9,7 +9,7 @@ import pytest
 from harness.analysis.diagnostics import Diagnostic
 from harness.core.model import Block, Sample, Split
 from reports import Page
-from reports.charts.plot import Dots, Lines, Plot
+from reports.charts.plot import Dots, Label, Lines, Plot
 from reports.charts.scaling import importance_figures, medians, scaling_figures
 from reports.sections import accuracy, predictions, profiles, quality, timings, tradeoff, variants
 
@@ -203,6 +203,33 @@ def test_failure_is_within_no_factor(view) -> None:
         assert min(by[position] for by in result.values()) == 1.0
     assert profiles.within([1.0, 2.0, math.inf], 2.0) == pytest.approx(2 / 3)
     assert profiles.build(page) is None, "four datasets are too few"
+
+
+def standing(name, behind, train, **more) -> tradeoff.Standing:
+    return tradeoff.Standing(name, "from scratch", behind, train, 0.1, **more)
+
+
+def test_tradeoff_says_who_is_more_accurate_and_faster() -> None:
+    found = [standing("a", 0.0, 1.0), standing("b", 0.1, 2.0), standing("c", 0.2, 0.5)]
+    assert tradeoff.dominance(found) == "a is both more accurate and faster to train than b."
+    assert tradeoff.dominance(found[::2]).startswith("No algorithm is both")
+
+
+def test_line_joins_default_and_tuned_results_of_an_algorithm() -> None:
+    pair = [
+        (standing("a (default)", 0.2, 1.0, algorithm="a"), (1.0, 0.2)),
+        (standing("a (tuned)", 0.1, 9.0, algorithm="a", tuned=True), (9.0, 0.1)),
+        (standing("b", 0.3, 1.0, algorithm="b"), (1.0, 0.3)),
+    ]
+    assert [*tradeoff._tuned_lines(pair)] == [("a (default)", ((1.0, 0.2), (9.0, 0.1)))]
+
+
+def test_every_point_of_the_tradeoff_has_a_bar_and_a_label(page) -> None:
+    for figure in figures(tradeoff.build(page).blocks):
+        names = {row[0].value for row in figure.table.rows}
+        for panel in figure.spec.panels:
+            assert {mark.text for mark in panel.marks if isinstance(mark, Label)} == names
+            assert names <= {mark.algorithm for mark in panel.marks if isinstance(mark, Lines)}
 
 
 def test_every_finished_algorithm_has_a_dot(page) -> None:

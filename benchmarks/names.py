@@ -9,6 +9,7 @@ ALGORITHMS = [
     "adaboost",
     "bagging",
     "catboost.plain",
+    "cross_fitted_boosting",
     "decision_tree",
     "gradient_boosting",
     "histogram_boosting",

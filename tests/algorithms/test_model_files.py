@@ -398,7 +398,7 @@ def test_invalid_xgboost_model_is_reported(old, new, message, tmp_path):
         ("num_leaves=", "num_leaves=9999999999", "leaf values, num_leaves is 9999999999"),
         ("num_leaves=", "num_leaves=-", "leaf values, num_leaves is -"),
         ("num_tree_per_iteration=1", "num_tree_per_iteration=999999999", "has 999999999 scores"),
-        ("objective=regression", "objective=lambdarank", "'lambdarank' is not supported"),
+        ("objective=regression", "objective=rank_other", "'rank_other' is not supported"),
         ("objective=regression", "objective=regression sqrt", "square root"),
         ("version=v4", "version=v9", "version 'v9'"),
         ("label_index", "average_output\nlabel_index", "average_output"),

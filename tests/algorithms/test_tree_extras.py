@@ -158,7 +158,7 @@ def test_reduced_error_pruning_keeps_the_smallest_best_subtree(seed, classes, we
 
 def test_reduced_error_pruning_needs_known_labels():
     model = DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])
-    with pytest.raises(ValueError, match=r"not grown on: .'c'"):
+    with pytest.raises(ValueError, match=r"not trained on: .'c'"):
         model.prune_by_error([[0]], ["c"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.prune_by_error([[0], [1]], ["a"])

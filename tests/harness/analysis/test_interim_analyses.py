@@ -109,7 +109,7 @@ def test_precision_is_reached_or_reported_missing():
     last = stop_reason(duel(precision=0.02, claim=1.0), noisy(1, 24, 0.0, 0.5))
     assert last.startswith("not reached in 24 launches")
     assert "±2.00%" in last
-    assert "open" in last
+    assert "undecided" in last
 
 
 def test_train_is_native_and_fit_together():

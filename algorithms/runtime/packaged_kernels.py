@@ -105,8 +105,8 @@ def open_package(parent, sources):
         folder = build_folder(sources)
         folder.mkdir(parents=True, exist_ok=True)
         return PackagedKernels(folder, is_written=True)
-    if os.environ.get(SWITCH) == "0" or not parent.is_dir():
-        return PackagedKernels()
+    if os.environ.get(SWITCH) == "0" or config.BOUNDSCHECK or not parent.is_dir():
+        return PackagedKernels()  # packaged kernels do not check indices
     usable, problems = [], []
     for folder in sorted(parent.glob("[!.]*")):
         manifest, problem = read_manifest(folder, facts(sources))

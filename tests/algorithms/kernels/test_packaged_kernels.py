@@ -172,6 +172,12 @@ def test_kernels_of_the_package_can_be_switched_off(parent, monkeypatch):
     assert jit.PACKAGED.problem == ""
 
 
+def test_kernels_with_index_checks_are_not_taken_from_the_package(parent, monkeypatch):
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    assert not is_loaded(parent, monkeypatch)
+    assert jit.PACKAGED.problem == ""
+
+
 def test_kernels_of_other_packages_are_not_of_this_one(parent):
     def thrice(number):
         return 3 * number

@@ -67,7 +67,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(RUN) -c '$(NEW_ENOUGH)' 2>/dev/null || { $(check_python) && $(create_venv); }
 	$(RUN) -m pip install --require-hashes --requirement requirements.lock
 	$(RUN) -m pip install --no-deps --no-build-isolation --editable .
-	-$(RUN) -m harness compile --into-package
+	-test "$$HARNESS_PACKAGED_KERNELS" = 0 || $(RUN) -m harness compile --into-package
 	@touch $@
 
 define check_python

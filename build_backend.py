@@ -2,8 +2,9 @@
 
 The kernels are compiled for x86-64-v3 processors, or on another architecture for the building
 machine, by ``harness compile --into-package``. Such a wheel is tagged for one version of Python and
-one platform. Where the kernels cannot be compiled, or with ``HARNESS_PACKAGED_KERNELS=0``, the
-wheel is the same without them, for every Python and platform. Editable installs have none: there
+one platform. Compiling takes minutes. Where the kernels cannot be compiled, with
+``--config-settings kernels=no`` or with ``HARNESS_PACKAGED_KERNELS=0``, the wheel is the same
+without them, for every Python and platform. Editable installs have none: there
 `make setup` compiles them.
 """
 
@@ -47,15 +48,16 @@ X86 = {"x86_64", "amd64"}
 Settings = dict[str, Any] | None
 
 
-def are_kernels_wanted() -> bool:
-    """Return whether the wheel should have compiled kernels."""
-    return os.environ.get("HARNESS_PACKAGED_KERNELS") != "0"
+def has_kernels(config_settings: Settings) -> bool:
+    """Return whether the wheel gets compiled kernels."""
+    setting = str((config_settings or {}).get("kernels", "yes"))
+    return setting != "no" and os.environ.get("HARNESS_PACKAGED_KERNELS") != "0"
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """Return what a build needs: to compile kernels, most dependencies of the project."""
     required = build_meta.get_requires_for_build_wheel(config_settings)
-    if not are_kernels_wanted():
+    if not has_kernels(config_settings):
         return required
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = ((re.split(r"[^\w-]", line)[0], line) for line in project["dependencies"])
@@ -67,7 +69,7 @@ def build_wheel(
 ) -> str:
     """Build a wheel; return its file name."""
     built = build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
-    if not are_kernels_wanted():
+    if not has_kernels(config_settings):
         return built
     pure = Path(wheel_directory, built)
     with tempfile.TemporaryDirectory() as folder:

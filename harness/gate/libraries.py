@@ -194,10 +194,18 @@ def _copy(files: Mapping[str, Path], python: Path) -> None:
 
 
 def _run_setup(command: list[str]) -> str:
-    """Run a command of the set-up and return its output; raise BaseError if it fails."""
+    """Run a command of the set-up and return its output; raise BaseError if it fails.
+
+    No kernels are compiled into the environment: that takes minutes, and a run needs few of them.
+    """
     try:
         done = subprocess.run(  # noqa: S603 - python and pip, with a list of arguments
-            command, capture_output=True, text=True, timeout=SETUP_SECONDS, check=False
+            command,
+            env=os.environ | {"HARNESS_PACKAGED_KERNELS": "0"},
+            capture_output=True,
+            text=True,
+            timeout=SETUP_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise BaseError(

@@ -207,7 +207,7 @@ def asv(clone: Path, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "asv", *words],
         cwd=clone,
-        env=os.environ | {"HOME": str(clone.parent)},
+        env=os.environ | {"HOME": str(clone.parent), "HARNESS_PACKAGED_KERNELS": "0"},
         capture_output=True,
         text=True,
         check=False,

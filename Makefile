@@ -22,7 +22,7 @@ ASV = HOME="$(CURDIR)/.asv" $(RUN) -m asv
 
 help:  ## list the commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
-	@echo 'Variables: PYTHON=/path/to/python3  WORKERS=2 (of test)  SOAK_KILLS=100  FUZZ_SECONDS=600  ARGS="--seed 3"'
+	@echo 'Variables: PYTHON=/path/to/python3  WORKERS=2 (of test and soak)  SOAK_KILLS=100  FUZZ_SECONDS=600  ARGS="--seed 3"'
 
 setup: $(READY)  ## create .venv with the locked dependencies (the others do it when needed)
 
@@ -54,8 +54,8 @@ bench: $(READY)  ## each asv benchmark once, on the current tree
 bench-check: $(READY)  ## whether the asv suite imports and is well-formed
 	$(ASV) check --environment existing:$(RUN)
 
-soak: $(READY)  ## the slow suite: kill campaigns, fuzzing, full installs
-	$(RUN) -m pytest -m slow $(ARGS)
+soak: $(READY)  ## the slow suite, in WORKERS processes: kill campaigns, fuzzing, full installs
+	$(RUN) -m pytest -m slow -n $(WORKERS) $(ARGS)
 
 clean:  ## remove what set-up and tools made; results/ stays
 	rm -rf $(VENV) docs/_build .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info \

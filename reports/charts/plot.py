@@ -8,6 +8,7 @@ colours of the palette, which the style sheet maps to the theme, and escaped tex
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -38,6 +39,8 @@ SHAPES = {
 }
 
 HALO = f' stroke="{PALETTE["paper"]}" stroke-width="3" paint-order="stroke"'
+
+_ZERO = re.compile(r"\.0(?!\d)")  # of numbers with one decimal
 
 Point: TypeAlias = tuple[float, float]
 
@@ -73,6 +76,7 @@ class Dots:
             shape.format(x=x, y=y, a=x - r, b=x + r, u=y - r, v=y + r, r=f"{r:g}", d=f"{2 * r:g}")
             for x, y in places
         )
+        outline = _without_zeros(outline)
         faint = f' fill-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
         return (
             f'<path d="{outline}" fill="{PALETTE[self.colour]}"{faint}{_owner(self.algorithm)}/>'
@@ -101,7 +105,7 @@ class Lines:
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
         paint += _owner(self.algorithm)
-        return f'<path d="{outline}" fill="none" {paint}/>' if outline else ""
+        return f'<path d="{_without_zeros(outline)}" fill="none" {paint}/>' if outline else ""
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,14 @@ class Label:
 Mark: TypeAlias = Dots | Lines | Boxes | Label
 
 
+def _without_zeros(outline: str) -> str:
+    """Return an outline whose numbers end in no ".0", which makes a large page smaller."""
+    return _ZERO.sub("", outline)
+
+
 def _owner(algorithm: str) -> str:
     """Return the attribute by which the page's script finds the marks of an algorithm."""
-    return f' data-algorithm="{escape(plain(short(algorithm, LABEL)))}"' if algorithm else ""
+    return f' data-a="{escape(plain(short(algorithm, LABEL)))}"' if algorithm else ""
 
 
 def _by_row(mark: Mark, names: Sequence[str]) -> Iterator[Mark]:

@@ -26,7 +26,7 @@ from reports.text.palette import PALETTE
 TEMPLATES = Path(__file__).parents[1] / "templates"
 TRACK = 110  # pixels of a track in a table cell, within a margin of 5 on either side
 UNBROKEN = 14  # characters of a name that fits a narrow column without a break
-LABELLED = 160  # cells of a table that repeats its column titles; the script labels larger ones
+LABELLED = 60  # cells of a table that repeats its column titles; the script labels larger ones
 LONGEST_VALUE = 256  # characters of a cell's hidden value
 # Characters after which a long name may break; numbers have none.
 _BREAKS = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])|(?<=[a-z0-9]:)(?=[^\W\d])|(?<=[a-z0-9]=)(?=\w)")

@@ -125,13 +125,13 @@ CHOOSE = """
     selects.forEach((select, i) => { select.value = names[i]; });
     selects[0].dispatchEvent(new Event("change"));
   }
-  const marks = [...document.querySelectorAll("svg [data-algorithm]")];
+  const marks = [...document.querySelectorAll("svg [data-a]")];
   const rows = [...document.querySelectorAll("[data-name=leaderboard-binary] tbody tr")];
   const is = (off) => (e) => e.classList.contains("off") === off;
   const grey = (all, name, off) => [...new Set(all.filter(is(off)).map(name))].sort();
   return { hash: location.hash, chosen: selects.map((select) => select.value),
-           bright: grey(marks, (e) => e.dataset.algorithm, false),
-           grey: grey(marks, (e) => e.dataset.algorithm, true),
+           bright: grey(marks, (e) => e.dataset.a, false),
+           grey: grey(marks, (e) => e.dataset.a, true),
            rows: grey(rows, (e) => e.cells[0].querySelector("code").textContent, false) };
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -140,7 +141,8 @@ def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_
     path = file_of("typical")
     with browser.page(path) as page:
         found = page.evaluate(CHOOSE)
-        page.evaluate("location.reload(); await new Promise((resolve) => setTimeout(resolve, 10));")
+        page.evaluate("setTimeout(() => location.reload(), 50);")
+        time.sleep(1)  # a script that the navigation interrupts is an error
         page.evaluate("for (let i = 0; document.readyState !== 'complete' && i < 99; i++)"
                       " await new Promise((resolve) => setTimeout(resolve, 50));")  # fmt: skip
         assert page.evaluate(CHOOSE) == found

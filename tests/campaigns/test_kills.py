@@ -41,7 +41,7 @@ def _restore_ctrl_c():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def wait_for_a_moment(process, chance, kills):
+def wait_for_a_moment(process, chance):
     """Wait for a random time in a random stage, or less if the stage takes long to come."""
     aim, patience = chance.randrange(len(STAGES)), chance.expovariate(1 / PATIENCE)
     until = None
@@ -52,7 +52,7 @@ def wait_for_a_moment(process, chance, kills):
             break
         time.sleep(0.01)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(chance.expovariate(1 / MOMENT) if kills > 0 else 600)
+        process.wait(chance.expovariate(1 / MOMENT))
 
 
 def kill_one(process, kind, chance):
@@ -87,8 +87,12 @@ def run_with_kills(campaign, chance, kills):
     """Run until the end with kills on the way; return the output of the run that completed."""
     while True:
         process = campaign.start()
+        if kills <= 0:
+            message = finished(process)  # it reads the output, which may be larger than a pipe
+            campaign.note()
+            return message
         while True:
-            wait_for_a_moment(process, chance, kills)
+            wait_for_a_moment(process, chance)
             if process.poll() is not None:
                 break
             kind, stage = chance.choice(KINDS), STAGES[stage_of(process)]

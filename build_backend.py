@@ -55,7 +55,7 @@ def has_kernels(config_settings: Settings) -> bool:
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return what a build needs: to compile kernels, most dependencies of the project."""
+    """Return the build requirements; compiling kernels needs most dependencies of the project."""
     required = build_meta.get_requires_for_build_wheel(config_settings)
     if not has_kernels(config_settings):
         return required

@@ -159,7 +159,7 @@ class BaseBoosting(AllThreads, BaseEstimator):
         return gains[:n_features]
 
     def describe(self):
-        """Return what was chosen, as text."""
+        """Return the chosen parameters as text."""
         check_is_fitted(self, "model_")
         lines = [f"effort: {self.effort_:g} (1 is the time of 100 trees of 31 leaves)"]
         lines += [f"{name}: {value}" for name, value in asdict(self.plan_).items()]

@@ -111,7 +111,7 @@ def drop_current_folder() -> None:
 
 
 def missing() -> str:
-    """Return what is not installed and the command that installs it, or an empty text."""
+    """Return the missing distributions and the command that installs them, or an empty text."""
     from importlib.util import find_spec
 
     absent = [name for module, name in NEEDED.items() if find_spec(module) is None]

@@ -11,7 +11,7 @@ from algorithms.model_io.init_model import load_init_model
 
 
 def read_init_model(model):
-    """Return what `load_init_model` takes: an estimator, an ensemble, a path, or an `EarlierModel`.
+    """Return the argument of `load_init_model`: an estimator, ensemble, path or `EarlierModel`.
 
     Parameters
     ----------

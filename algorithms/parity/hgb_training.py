@@ -115,7 +115,7 @@ class ParityTraining:
         return np.asfortranarray(np.tile(self.base, (len(X), 1)))
 
     def predict_last(self, X):
-        """Return what the last round adds to the raw scores of rows."""
+        """Return the contribution of the last round to the raw scores of rows."""
         last = self.join(self.rounds[-1:], np.zeros(len(self.base)))
         return FastPredictor(last).raw(X)
 

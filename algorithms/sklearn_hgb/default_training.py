@@ -84,7 +84,7 @@ class DefaultTraining:
         return np.tile(self.model._base, (len(X), 1))
 
     def predict_last(self, X):
-        """Return what the last round adds to the raw scores of rows."""
+        """Return the contribution of the last round to the raw scores of rows."""
         return self._predict_rounds(self.booster.rounds[-1:], X)
 
     def predict_current(self, X):

@@ -138,7 +138,7 @@ def environment_name(tree: Path, source: Source | None) -> str:
 
 
 def _interpreter() -> list[str]:
-    """Return what identifies this interpreter: versions of libraries and speed depend on it."""
+    """Return the identity of this interpreter; library versions and speed depend on it."""
     return [
         sys.implementation.name,
         platform.python_version(),

@@ -6,9 +6,11 @@ comparisons, duels and a report, so that a kill can happen in each of these stag
 
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -17,7 +19,7 @@ from jobs import running
 from harness.config.experiment import load_experiment
 from harness.plugins.registry import load_registry
 from harness.runs.run import Request, plan_request, planned_matches
-from harness.store import Store
+from harness.store import DATABASE, Store
 
 PLUGIN = Path(__file__).resolve().parents[1] / "plugins" / "ledger.py"
 TRAIN_ROWS = {"few": 40, "many": 80}  # the ledger identifies a dataset by its training rows
@@ -45,6 +47,11 @@ datasets = ["*"]
 [run]
 jobs = {jobs}
 timeout = "5s"
+"""
+REPEATED_TIMEOUTS = """
+SELECT count(*) FROM outcome
+WHERE json_extract(facts, '$.machine_load.loaded') AND EXISTS (
+    SELECT 1 FROM outcome AS later WHERE later.trial = outcome.trial AND later.key > outcome.key)
 """
 
 
@@ -109,9 +116,14 @@ class Campaign:
         """Record the stored outcomes: none of them may be run again."""
         executions = self.executions()
         for outcome in self.outcomes():
-            if is_in_ledger(outcome):
+            if is_in_ledger(outcome) and not outcome.facts.get("machine_load", {}).get("loaded"):
                 key = key_of(outcome)
                 self.noted.setdefault(key, executions[key])
+
+    def repeated_timeouts(self):
+        """Return the number of time-outs on a loaded machine whose trial has a later outcome."""
+        with closing(sqlite3.connect(self.results / DATABASE)) as database:
+            return database.execute(REPEATED_TIMEOUTS).fetchone()[0]
 
     def processes(self):
         """Return the ids of the running processes of this campaign."""

@@ -3,7 +3,7 @@
 ``compare`` walks two ensembles (``paired_walk``, ``split_equality``) to the first place where each
 level of agreement ends (``first_difference``), recomputes both gains of both splits there
 (``objectives``, ``gains``), distinguishes ties, rounding and different rules (``causes``), and
-describes them (``explanations``, ``node_text``). See ``docs/decisions/parity-ladder.md``.
+describes them (``explanations``, ``node_text``). See ``docs/decisions/parity-levels.md``.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ def test_kernels_of_the_wheel_give_the_same_models_as_local_ones(fresh: FreshEnv
     home = fresh.home / "home"
     home.mkdir(mode=0o500)
     names = ("HOME", "XDG_CACHE_HOME", "TMPDIR", "HARNESS_KERNEL_CACHE")
-    packaged = json.loads(fresh.answer(str(FIRST_FITS), **dict.fromkeys(names, str(home))))
+    packaged = json.loads(fresh.output_of(str(FIRST_FITS), **dict.fromkeys(names, str(home))))
     assert packaged["compiled"] == {}
     kernels = str(fresh.home / "kernels")
     own = {"HARNESS_PACKAGED_KERNELS": "0", "HARNESS_KERNEL_CACHE": kernels}
-    compiled = json.loads(fresh.answer(str(FIRST_FITS), **own))
+    compiled = json.loads(fresh.output_of(str(FIRST_FITS), **own))
     assert len(compiled["compiled"]) > 100
     assert packaged["hashes"] == compiled["hashes"]
 

@@ -14,6 +14,9 @@ from algorithms.trees.presorted_table import read_columns, sort_scratch
 
 FEWEST_BINS = 16
 ROWS_PER_BIN = 8  # minimum; smaller bins save few rows
+NO_DOUBLES, NO_SINGLES = np.empty(0), np.empty(0, np.float32)
+for empty in (NO_DOUBLES, NO_SINGLES):
+    empty.flags.writeable = False  # of the type of the other values
 
 
 def count_bins(n_rows):
@@ -72,8 +75,9 @@ def lay_flat(X, order, missing, close):
         X.flags.c_contiguous or X.flags.f_contiguous
     ):
         X = np.ascontiguousarray(X, np.float32)
-    flat = X.ravel(order="K")
-    double = flat if X.dtype == np.float64 else np.empty(0)
-    single = flat if X.dtype == np.float32 else np.empty(0, np.float32)
+    flat = X.ravel(order="K").view()
+    flat.flags.writeable = False  # as pandas' arrays are: kernels are compiled for one type only
+    double = flat if X.dtype == np.float64 else NO_DOUBLES
+    single = flat if X.dtype == np.float32 else NO_SINGLES
     row_step, column_step = (step // X.itemsize for step in X.strides)
     return CodedTable(order, missing, double, single, row_step, column_step, close)

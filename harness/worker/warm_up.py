@@ -18,7 +18,6 @@ from harness.worker.tuning import plain_specs
 ROWS = 60
 COLUMNS = 4
 MANY_CATEGORIES = 300  # categories, one per row: more than a uint8 can hold
-MEDIUM_ROWS = 600  # of tables that some forests grow level by level, with other kernels
 MANY_ROWS = 5000  # of the large tables: enough for the sort algorithms of large columns
 LARGE_TREES = 30  # maximum for models of large tables
 RARE = 0.03  # share of nonzero rows of a rare column
@@ -185,10 +184,9 @@ def _large_forms(
 ) -> Iterator[Form]:
     """Yield tables of many rows, which algorithms sort, bundle and predict with other kernels."""
     X = np.random.default_rng(0).normal(size=(MANY_ROWS, 2 * COLUMNS))
-    for table in (X[:MEDIUM_ROWS], X):
-        yield table, None, ()
-        if float32:
-            yield table.astype(np.float32), None, ()
+    yield X, None, ()
+    if float32:
+        yield X.astype(np.float32), None, ()
     indicators = _indicators(MANY_ROWS, INDICATORS)
     both = np.hstack([X[:, :COLUMNS], indicators])
     yield both, None, ()

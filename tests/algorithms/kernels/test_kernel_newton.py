@@ -1,3 +1,4 @@
+import numba
 import numpy as np
 import oracles_newton as oracles
 import pytest
@@ -231,3 +232,13 @@ def test_trees_are_pruned_by_the_rules():
             stop = next(at for at in path if not kept[at])
             assert oracles.walk(small.nodes, X[row])[-1] == small.where[grown.at[row]]
             assert small.nodes["value"][small.where[grown.at[row]]] == nodes["value"][stop]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_read_only_values_need_no_kernels_of_their_own(dtype):
+    X = np.ones((4, 2), dtype)
+    frozen = X.copy()
+    frozen.flags.writeable = False  # as the arrays of pandas
+    given = np.empty((2, 4), np.uint32), np.zeros(2, np.int64), np.float32(0.0)
+    assert numba.typeof(lay_flat(frozen, *given)) == numba.typeof(lay_flat(X, *given))
+    assert X.flags.writeable

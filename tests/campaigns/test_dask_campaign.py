@@ -79,12 +79,20 @@ def is_busy(dask_worker):
     return bool(dask_worker.state.executing), os.getpid()
 
 
-def kill_one(client):
-    """Kill a busy worker, and wait until another one has replaced it."""
+def kill_one(cluster, client):
+    """Kill a busy worker, and wait until another one has replaced it.
+
+    Distributed's supervisor of a worker sometimes hangs while it restarts a killed one; another
+    worker is then added.
+    """
     address, pid = wait_until(lambda: busy_one(client), 60.0)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: address not in client.nthreads(), 60.0)
-    client.wait_for_workers(WORKERS, timeout=60)
+    try:
+        client.wait_for_workers(WORKERS, timeout=60)
+    except TimeoutError:
+        cluster.scale(len(cluster.workers) + 1)
+        client.wait_for_workers(WORKERS, timeout=60)
 
 
 def busy_one(client):
@@ -115,7 +123,7 @@ def test_long_run_survives_five_lost_workers_and_its_own_end(tmp_path):
         for kill in range(KILLS):
             enough = count * (kill + 1) // (KILLS + 3)
             wait_until(lambda n=enough: stored_in(campaign.results) > n, 120)
-            kill_one(client)
+            kill_one(cluster, client)
             if kill == KILLS // 2:
                 process.kill()
                 process.communicate()

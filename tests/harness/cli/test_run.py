@@ -16,10 +16,13 @@ PLUGIN = textwrap.dedent(
     '''
     """A plugin's algorithm: predicts the mean, or the class frequencies."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
     from harness import ALL_TASKS, Algorithm, estimator_adapter, hookimpl
 
     def build(spec):
-        return DummyClassifier() if spec.task.is_classification else DummyRegressor()
+        dummy = DummyClassifier() if spec.task.is_classification else DummyRegressor()
+        return make_pipeline(StandardScaler(), dummy)  # a copy of the table: a peak of memory
 
     def broken(spec):
         raise RuntimeError("this algorithm always fails")
@@ -168,7 +171,7 @@ def test_duel_prints_a_ratio_with_its_interval(tmp_path):
 
 SERIES = """
 algorithms = ["prior", "sklearn.decision_tree"]
-datasets = ["iris"]
+datasets = ["digits"]
 splits = {{ folds = 2 }}
 
 [duels]
@@ -184,7 +187,7 @@ def test_series_is_run_file_by_file_and_ends_with_a_table(tmp_path):
     (tmp_path / "plugin.py").write_text(PLUGIN)
     folder = tmp_path / "mine"
     folder.mkdir()
-    (folder / "a.toml").write_text(SERIES.format(duelled='"iris"'))
+    (folder / "a.toml").write_text(SERIES.format(duelled='"digits"'))
     (folder / "b.toml").write_text(SERIES.format(duelled=""))
     done = run_command(tmp_path, "run", "mine", "--plugin", "plugin.py", "--no-report")
     assert done.returncode == 0, done.stderr

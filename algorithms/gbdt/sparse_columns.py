@@ -46,7 +46,7 @@ class ByColumn:
 
     @property
     def gaps(self):
-        """Which columns have missing values among their entries, bool (n_columns,)."""
+        """Mask of the columns with missing values among their entries, bool (n_columns,)."""
         has_nan = np.zeros(self.shape[1], bool)
         at = np.flatnonzero(np.isnan(self.matrix.data))
         has_nan[np.searchsorted(self.matrix.indptr, at, side="right") - 1] = True

@@ -69,7 +69,7 @@ class PackagedKernels:
 
 
 def facts(sources):
-    """Return what compiled kernels have in common with the processes that can run them.
+    """Return the versions and the platform that a process needs to run the compiled kernels.
 
     Parameters
     ----------

@@ -136,10 +136,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """How much each feature changes predictions, (n_features,), summing to 100.
-
-        It is CatBoost's PredictionValuesChange.
-        """
+        """Return the PredictionValuesChange importances, (n_features,), summing to 100."""
         check_is_fitted(self, "ensemble_")
         return value_changes(self._trees, self.n_features_in_)
 

@@ -92,7 +92,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far two ensembles agree, and the first difference on each level, in order of trees.
+    """Parity level of two ensembles, and the first difference on each level, in order of trees.
 
     Attributes
     ----------

@@ -223,7 +223,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Parity:
-    """How far the trees of one pair agree on one dataset: the parity level, with reasons.
+    """Parity level of one pair on one dataset, with reasons.
 
     Attributes
     ----------

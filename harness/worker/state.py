@@ -45,6 +45,7 @@ class WorkerState:
         self.compile_clock = CompileClock(os.environ.get(MARK, ""))
         self._imported = imported
         self._registry: Registry | None = None
+        self._plugin = ""
         self._algorithm: Algorithm | None = None
         self._table: Table | None = None
         self._rows: dict[Split, Rows] = {}  # trials with different params share their splits
@@ -67,6 +68,7 @@ class WorkerState:
 
         with self.meter.phase("import"):
             self._registry = load_plugins(plugin, plugins)
+            self._plugin = plugin
             self._algorithm = self._registry.algorithm(algorithm)
             import_libraries(self._algorithm.libraries)
         self._session.setdefault("import", facts.together(self._imported, self.meter.last))
@@ -254,12 +256,15 @@ class WorkerState:
 
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile the algorithm's kernels by running it on tiny tables."""
-        from harness.worker.warm_up import compile_all
+        from harness.worker.warm_up import NOTHING_COMPILED, are_packaged, compile_all
 
         if self._algorithm is None:
             raise HarnessError("no plugin is loaded; send `hello` first")
         with self.meter.phase("compile"):
-            found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
+            if are_packaged(self._algorithm, self._plugin, params):
+                found = NOTHING_COMPILED
+            else:
+                found = compile_all(self._algorithm, params, self._facts["threads"], kinds)
         return {"samples": [self.meter.last], **found}
 
     def _current(self) -> PreparedTrial:

@@ -22,6 +22,7 @@ MANY_ROWS = 5000  # of the large tables: enough for the sort algorithms of large
 LARGE_TREES = 30  # maximum for models of large tables
 RARE = 0.03  # share of nonzero rows of a rare column
 INDICATORS = 40  # one-hot columns
+NOTHING_COMPILED: JSON = {"notes": [], "first": 0.0, "functions": 0, "compiling": 0.0}
 
 
 def compile_all(
@@ -39,6 +40,31 @@ def compile_all(
         notes, first = exercise(algorithm, params, threads, kinds)
     found = {"functions": compiling.functions, "compiling": compiling.cpu}
     return {"notes": notes, "first": first, **found}
+
+
+def are_packaged(algorithm: Algorithm, plugin: str, params: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether compiled kernels for all of these params come with the plugin's package.
+
+    A package has the kernels of an algorithm's own params and of its variants. Numbers in
+    params never choose other kernels.
+
+    Parameters
+    ----------
+    plugin
+        The plugin's module; its package is ``algorithms`` or another one.
+    """
+    jit = sys.modules.get("algorithms.runtime.jit")
+    if jit is None or not plugin.startswith("algorithms."):
+        return False
+    if jit.PACKAGED.folder is None or jit.PACKAGED.is_written:
+        return False
+    known = [algorithm.params, *algorithm.variants]
+    return all(
+        (isinstance(value, int | float) and not isinstance(value, bool))
+        or any(name in one and one[name] == value for one in known)
+        for given in params
+        for name, value in given.items()
+    )
 
 
 def exercise(

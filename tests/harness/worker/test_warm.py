@@ -14,6 +14,7 @@ from harness.worker.prepared_trial import PreparedTrial, Rows
 from harness.worker.state import WorkerState
 from harness.worker.warm_up import (
     Compiling,
+    are_packaged,
     call_once,
     compile_all,
     exercise,
@@ -187,3 +188,24 @@ def test_first_calls_of_sparse_rows_are_sparse(monkeypatch):
     state._algorithm = compiled
     state._first_call(prepared_trial)
     assert [seen[1] for seen in Recorder.seen] == ["sparse", "sparse"]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "folder", "is_written", "params", "expected"),
+    [
+        ("algorithms.one", "there", False, [{}, {"trees": 20, "rate": 0.5}], True),
+        ("algorithms.one", "there", False, [{"method": "fast"}, {"method": "exact"}], True),
+        ("algorithms.one", "there", False, [{}, {"method": "unknown"}], False),
+        ("algorithms.one", "there", False, [{"flag": True}], False),
+        ("algorithms.one", "there", True, [{}], False),
+        ("algorithms.one", None, False, [{}], False),
+        ("another.one", "there", False, [{}], False),
+    ],
+)
+def test_kernels_of_the_package_are_those_of_own_params_and_variants(
+    monkeypatch, plugin, folder, is_written, params, expected
+):
+    packaged = SimpleNamespace(folder=folder, is_written=is_written)
+    monkeypatch.setitem(sys.modules, "algorithms.runtime.jit", SimpleNamespace(PACKAGED=packaged))
+    one = replace(algorithm(), params={"method": "fast"}, variants=({"method": "exact"},))
+    assert are_packaged(one, plugin, params) is expected

@@ -24,13 +24,14 @@ class Plan:
     num_leaves: int
     min_child_samples: int
     reg_lambda: float
+    path_smooth: float
     extra_trees: bool  # one random threshold for each feature of a node
 
     def booster_params(self):
         """Return the parameters of the histogram booster."""
         names = ("learning_rate", "num_leaves", "min_child_samples", "reg_lambda")
         plan = asdict(self)
-        return {name: plan[name] for name in (*names, "extra_trees")}
+        return {name: plan[name] for name in (*names, "path_smooth", "extra_trees")}
 
 
 def seconds_of_unit(n_rows, n_columns, n_scores):
@@ -62,5 +63,6 @@ def make_plan(effort, n_rows):
         num_leaves=max(4, min(64, round(16.0 * (n_rows / 1000.0) ** 0.6))),
         min_child_samples=max(2, min(20, n_rows // 200)),
         reg_lambda=0.01,
+        path_smooth=1.0,
         extra_trees=True,
     )

@@ -13,7 +13,7 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-KEPT = {"HARNESS_MIRROR", "HARNESS_KERNEL_CACHE"}
+KEPT = {"HARNESS_MIRROR", "HARNESS_KERNEL_CACHE", "HARNESS_CHECKED_KERNELS"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -30,6 +30,11 @@ SELECTIONS = {
     "parity with LightGBM": [str(KERNELS / "test_kernel_lightgbm.py")],
     "histograms": [str(KERNELS / "test_kernel_hist_narrow.py")],
 }
+NEEDS_FOLDER = pytest.mark.skipif(
+    not os.environ.get("HARNESS_CHECKED_KERNELS"),
+    reason="compiles every kernel with checks, an hour on 2 cores: name a folder for the kernels "
+    "in HARNESS_CHECKED_KERNELS",
+)
 BEYOND = """
 import numpy as np
 from algorithms.runtime.jit import kernel
@@ -67,13 +72,17 @@ def test_out_of_bounds_index_is_an_error_in_checked_kernels(folder, tmp_path):
     assert "IndexError" in done.stderr
 
 
-@pytest.mark.skipif(
-    not os.environ.get("HARNESS_CHECKED_KERNELS"),
-    reason="compiles every kernel with checks, an hour on 2 cores: name a folder for the kernels "
-    "in HARNESS_CHECKED_KERNELS",
-)
+@NEEDS_FOLDER
 @pytest.mark.slow
 @pytest.mark.parametrize("tests", SELECTIONS.values(), ids=SELECTIONS)
 def test_no_kernel_reads_or_writes_out_of_bounds(tests, folder):
     done = run_checked(folder, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests)
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+@NEEDS_FOLDER
+@pytest.mark.slow
+def test_models_of_all_estimators_are_trained_and_used_within_bounds(folder):
+    done = run_checked(folder, "-m", "costs.model_hashes")
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert len(done.stdout.splitlines()) > 400  # configurations

@@ -184,7 +184,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_small = table.rows.size * objective.n_scores < FEW_CELLS
         grower = self._make_grower(params, table, ALONE if is_small else workers)
         seed = draw_seed(self.random_seed)
-        booster = self._booster_class(params)(params, table, grower, objective, y, weight, self._start, seed)
+        booster = self._booster_class(params)(
+            params, table, grower, objective, y, weight, self._start, seed
+        )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
         metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
         eval_sets = EvaluationSets(tables, None, None, every)

@@ -14,6 +14,7 @@ With the derivatives g, h of −loss at F_{m−1}, weights w, and the sums G, H,
 The sums of a score run over both sides of all leaves of a level, so one split is chosen for all of
 them. Each level adds the split with the best score until there are d; there is no minimum gain.
 Normal noise, which falls as the model grows, is added to each score (`random_strength`).
+`boosting_type="Ordered"` takes the derivatives of a row from models that have not seen its target.
 """
 
 import numpy as np
@@ -68,6 +69,17 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Whether a step is halved until the loss falls.
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
+    boosting_type : {"Plain", "Ordered"}, optional
+        "Ordered" takes gradients from models that have not seen a row's target; see
+        `symmetric/ordered_boosting.py`. The default is "Plain".
+    has_time : bool
+        Whether the order of the rows is that of time: "Ordered" then draws no permutations.
+    approx_on_full_history : bool
+        Whether "Ordered" estimates leaf values for each row from all rows before it.
+    fold_len_multiplier : float
+        Ratio of the lengths of successive segments of "Ordered", above 1.
+    fold_permutation_block : int
+        Rows that a permutation keeps together; 0 means n / 1000 + 1, at most 256.
     loss_function : str, optional
         "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
     eval_metric : str or callable, optional

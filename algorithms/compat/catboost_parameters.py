@@ -18,7 +18,8 @@ feature_border_type nan_mode random_strength bootstrap_type subsample bagging_te
 score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
-metric_period parity
+metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
+fold_permutation_block
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -31,16 +32,13 @@ NO_EFFECT = {
     " combinations_ctr per_feature_ctr ctr_description ctr_target_border_count counter_calc_method"
     " ctr_leaf_count_limit store_all_simple_ctr final_ctr_computation_mode ctr_history_unit"
     " ctr_border_count target_border",
-    "rows are not permuted": "has_time fold_permutation_block fold_len_multiplier",
 }
 REFUSED = [  # name, synonyms, harmless values, reason
-    ("boosting_type", "", ("Plain", None), "ordered boosting is not supported"),
     ("grow_policy", "", ("SymmetricTree", None), "all trees are symmetric"),
     ("task_type", "", ("CPU", None), "there is no GPU code here"),
     ("devices", "device_config", (None,), "there is no GPU code here"),
     ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
     ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
-    ("approx_on_full_history", "", (False, None), "ordered boosting is not supported"),
     ("cat_features", "", (None,), "encode the categories"),
     ("text_features", "", (None,), "encode the text"),
     ("embedding_features", "", (None,), "give their values as columns"),

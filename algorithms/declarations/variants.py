@@ -37,6 +37,7 @@ SYMMETRIC_BOOSTING = tuple(
     for params in (
         {"bootstrap_type": "Bernoulli", "rsm": 0.5, "score_function": "L2"},
         {"leaf_estimation_iterations": 3},
+        {"boosting_type": "Ordered"},
         {**CATBOOST, "leaf_estimation_backtracking": "No"},
     )
 )

@@ -24,6 +24,8 @@ from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
+from algorithms.symmetric.ordered_boosting import OrderedBooster
+from algorithms.symmetric.ordered_grower import OrderedGrower
 from algorithms.symmetric.params import CONSTRAINTS, resolve
 
 ALL_EQUAL = np.empty(0, np.float32)
@@ -56,6 +58,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         leaf_estimation_iterations=None,
         leaf_estimation_backtracking="AnyImprovement",
         boost_from_average=None,
+        boosting_type=None,
+        has_time=False,
+        approx_on_full_history=False,
+        fold_len_multiplier=2.0,
+        fold_permutation_block=0,
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -177,7 +184,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_small = table.rows.size * objective.n_scores < FEW_CELLS
         grower = self._make_grower(params, table, ALONE if is_small else workers)
         seed = draw_seed(self.random_seed)
-        booster = Booster(params, table, grower, objective, y, weight, self._start, seed)
+        booster = self._booster_class(params)(
+            params, table, grower, objective, y, weight, self._start, seed
+        )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
         metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
         eval_sets = EvaluationSets(tables, None, None, every)
@@ -192,12 +201,24 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _make_grower(self, params, table, workers):
         """Return the grower of this mode."""
-        n_scores = self._objective.n_scores
-        if self.parity is None:
-            return SymmetricGrower(params, table, n_scores, workers)
-        from algorithms.parity.catboost_grower import CatBoostGrower
+        is_ordered = params.boosting_type == "Ordered"
+        kind = OrderedGrower if is_ordered else SymmetricGrower
+        if self.parity is not None:
+            from algorithms.parity.catboost_grower import CatBoostGrower
+            from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
 
-        return CatBoostGrower(params, table, n_scores, workers)
+            kind = CatBoostOrderedGrower if is_ordered else CatBoostGrower
+        return kind(params, table, self._objective.n_scores, workers)
+
+    def _booster_class(self, params):
+        """Return the class of plain or ordered boosting of this mode."""
+        if params.boosting_type != "Ordered":
+            return Booster
+        if self.parity is None:
+            return OrderedBooster
+        from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
+
+        return CatBoostOrderedBooster
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.input_table import read_rows
 from algorithms.prediction.predictor import FastPredictor
@@ -16,6 +17,15 @@ from algorithms.runtime.threads import AllThreads
 from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
+
+
+def format_name(wanted):
+    """Return our name of a file format that may have CatBoost's name; raise if it is "cbm"."""
+    if wanted == "cbm":
+        raise ModelFileError(
+            "CatBoost's binary format (cbm) is neither read nor written: use format='json'"
+        )
+    return "catboost" if wanted == "json" else wanted
 
 
 class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
@@ -43,6 +53,43 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     @objective.setter
     def objective(self, value):
         self.__dict__["objective"] = value
+
+    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Write the fitted model to a file.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "json"}, optional
+            "json" or "catboost" is CatBoost's JSON format, "harness" this project's own, which is
+            the default for ".json" (docs/model-file.md).
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError, if the format cannot store the model.
+        """
+        super().save_model(path, format=format_name(format))
+
+    def load_model(self, path, *, format=None):  # noqa: A002 - as above
+        """Load a model from a file; the estimator is then fitted.
+
+        Parameters
+        ----------
+        path : str or path
+        format : str, optional
+            As in `save_model`; by default detected from the contents.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError with the reason, if the file is invalid or belongs to another task.
+        """
+        return super().load_model(path, format=format_name(format))
 
     def _join(self, trees, *, first=True):
         """Return trees as a `harness.TreeEnsemble`, with the initial scores or zeros."""

@@ -20,6 +20,7 @@ from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
+from algorithms.gbdt.phase_timer import GRADIENTS, PACKING, SCORES, timed_phase
 from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
     at_least_one,
@@ -175,6 +176,7 @@ class Booster:
         grower.add_to(self.score[k], tree)
         return tree
 
+    @timed_phase(PACKING)
     def pack(self, workspace, g, h, seed):
         """Write the packed gradients of all rows; return their `Scale`."""
         return pack_rows(g, h, seed, workspace.records, workspace.workers, self.order)
@@ -219,6 +221,7 @@ class Booster:
         """Threads for a pass over all scores; one thread if there are few scores."""
         return self.threads if self.score.size >= ROWS_TO_PACK else ALONE
 
+    @timed_phase(GRADIENTS)
     def differentiate(self):
         """Compute g and h at the current scores."""
         target, objective = self.target, self.target.objective
@@ -321,6 +324,7 @@ class Booster:
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""
         return [(0, self.score.shape[1], 0)]
 
+    @timed_phase(SCORES)
     def renew(self, grower, tree, k, quantile):
         """Set each leaf's value to the quantile of its rows' residuals."""
         y, weight, objective = self.target.y[k], self.target.weight, self.target.objective

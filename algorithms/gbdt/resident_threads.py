@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
+from algorithms.gbdt.phase_timer import GROWTH, timed_phase
 from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, post_job, wait_until_done
 from algorithms.runtime.threads import leave, make_team
 
@@ -62,6 +63,7 @@ class ResidentThreads:
         """Return whether these are the objects that it grows trees with."""
         return all(own is other for own, other in zip(self._given, given, strict=True))
 
+    @timed_phase(GROWTH)
     def grow(self, scale):
         """Grow a tree with packed gradients of the given `Scale`."""
         began = perf_counter()

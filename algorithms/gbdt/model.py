@@ -103,10 +103,11 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
 def thresholds(binner, feature, last_bin, numeric):
     """Return the upper edge of each node's last bin that goes left; 0 for other nodes."""
-    largest = np.array([LARGEST])
-    ends = np.concatenate([end for edges in binner.edges for end in (edges, largest)])
-    first = np.cumsum([0] + [len(edges) + 1 for edges in binner.edges[:-1]])
-    at = np.where(numeric, first[feature] + last_bin, 0)
+    used, place = np.unique(feature, return_inverse=True)
+    edges, largest = [binner.edges[f] for f in used.tolist()], np.array([LARGEST])
+    ends = np.concatenate([end for own in edges for end in (own, largest)])
+    first = np.cumsum([0] + [len(own) + 1 for own in edges[:-1]])
+    at = np.where(numeric, first[place] + last_bin, 0)
     return np.where(numeric, ends[at], 0.0)
 
 

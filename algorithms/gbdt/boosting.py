@@ -155,7 +155,7 @@ class Booster:
         """Grow the tree of one score, add its values to the score, and return it."""
         p, grower = self.params, workspace.grower
         tree_seed = seed_of(self.seed, number, k)
-        scale = self.pack(workspace, g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        scale = self.pack(workspace, g, h, self.rounding_seed(number, k))
         if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
@@ -175,6 +175,10 @@ class Booster:
             tree.nodes["value"] = self.target.constant[k]  # as in LightGBM
         grower.add_to(self.score[k], tree)
         return tree
+
+    def rounding_seed(self, number, k):
+        """Return the seed of the rounding of gradients for the tree of a round and a score."""
+        return np.uint32(seed_of(seed_of(self.seed, number, k), ROUNDING))
 
     @timed_phase(PACKING)
     def pack(self, workspace, g, h, seed):

@@ -246,8 +246,10 @@ def make_growers(binned, workers, n_trees):
 
 
 def codes_with_bins(binner):
-    """Return for each categorical feature its codes and their bins; None for numeric ones."""
-    return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
+    """Return for each categorical feature its codes, ascending, and their bins; else None."""
+    orders = [None if own is None else np.argsort(own) for own in binner.codes]
+    pairs = zip(binner.codes, orders, strict=True)
+    return [None if order is None else (own[order], order) for own, order in pairs]
 
 
 def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):

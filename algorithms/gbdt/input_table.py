@@ -137,7 +137,7 @@ def with_codes(X, places, dtype):
     places : dict, position of a column → its categories
     dtype : float dtype of that array
     """
-    columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    columns = [column for _, column in X.items()]  # `iloc` takes twice the time
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
         values_array = np.empty(X.shape, dtype)

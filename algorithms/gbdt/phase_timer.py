@@ -7,7 +7,8 @@ threads by phase. A phase does not include the phases that run inside it, so the
 those of the fit. The rest is Python between kernels. When the variable is not set, `timed_phase`
 and `timed_fit` return the function itself, so the timer costs nothing.
 
-Histograms, split search and partition are one phase, because one kernel does all three.
+Histograms, split search and partition are one phase, because one kernel does all three. On small
+tables one kernel adds many rounds; these are one phase.
 """
 
 import os
@@ -27,9 +28,10 @@ GRADIENTS = "gradients"
 PACKING = "packed gradients"
 GROWTH = "histograms, split search, partition"
 SCORES = "leaf values and scores"
+ROUNDS = "rounds added by one kernel"
 MODEL = "joining the trees"
 REST = "Python between kernels"
-PHASES = (INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, GROWTH, SCORES, MODEL, REST)
+PHASES = (INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, GROWTH, SCORES, ROUNDS, MODEL, REST)
 
 
 class PhaseTimer:

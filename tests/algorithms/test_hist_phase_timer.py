@@ -14,7 +14,7 @@ SCRIPT = """
 import numpy as np
 from algorithms import HistogramBoostingRegressor
 X = np.random.default_rng(0).normal(size=(200, 3))
-HistogramBoostingRegressor(n_estimators=7).fit(X, X[:, 0])
+HistogramBoostingRegressor(n_estimators=7, colsample_bytree=0.7).fit(X, X[:, 0])
 """
 
 

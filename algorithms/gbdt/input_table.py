@@ -159,7 +159,7 @@ def code_column(column, categories):
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = with_gaps(places_of_own(column, categories))
-        return column.cat.codes.to_numpy(), codes.__getitem__
+        return column.array.codes, codes.__getitem__  # without a series of the codes
     return place_among(column, categories), with_gaps
 
 
@@ -190,7 +190,7 @@ def place_among(column, categories):
                 "codes in an array of all columns"
             )
         return categories.get_indexer(column.astype(object))
-    return places_of_own(column, categories)[column.cat.codes]
+    return places_of_own(column, categories)[column.array.codes]
 
 
 def places_of_own(column, categories):
@@ -198,7 +198,7 @@ def places_of_own(column, categories):
 
     The code of a missing value, −1, selects the last entry.
     """
-    own = column.cat.categories
+    own = column.array.categories
     if own is categories:
         return np.append(np.arange(len(own)), -1)
     return np.append(categories.get_indexer(own.astype(object)), -1)

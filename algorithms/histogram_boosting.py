@@ -65,7 +65,9 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
     min_child_weight : float, default=1e-3
         Minimum Σh of a child.
     min_child_samples : int, default=20
-        Minimum number of rows of a child, estimated from Σh.
+        Minimum number of rows of a child, estimated from Σh. Without weights, a numeric column
+        without missing values is not used if every threshold has fewer rows on one side (if at
+        most `subsample_for_bin` rows are given).
     subsample : float, default=1.0
         Fraction of the rows in a bag, in (0, 1].
     subsample_freq : int, default=0

@@ -13,6 +13,8 @@ import inspect
 import warnings
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -171,8 +173,9 @@ class LibraryParameters:
             yield row, given[0]
 
 
+@lru_cache(maxsize=256)
 def constructor_defaults(cls):
-    """Return the constructor arguments of a class, name → default.
+    """Return the constructor arguments of a class, a read-only mapping name → default.
 
     If the constructor has ``**kwargs``, the arguments of the next base class are included.
     """
@@ -187,7 +190,7 @@ def constructor_defaults(cls):
         if not any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
             break
     defaults.pop("self", None)
-    return defaults
+    return MappingProxyType(defaults)
 
 
 def unknown_parameter(cls, name):

@@ -6,6 +6,7 @@ function, and sends them to the others.
 """
 
 import json
+from dataclasses import astuple, replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from algorithms.gbdt.binning import ALL, SAMPLE_SEED, Binner, find_bins, find_ga
 AT_ONCE = 1 << 26  # maximum number of sample bytes that are sent together
 
 
-def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, workers):
+def find_shared_bins(ranks, X, rows, categorical, limits, sample, workers):
     """Return the `Binner` of the whole table.
 
     Parameters
@@ -22,7 +23,8 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
     ranks : Ranks
     X : (n_rows, n_features) float32 or float64, the rank's own rows, NaN where missing
     rows : Rows
-    categorical, max_bin, sample, min_in_bin, workers : as in `gbdt.binning.find_bins`
+    categorical, sample, workers : as in `gbdt.binning.find_bins`
+    limits : EdgeLimits; its ``min_in_leaf`` is used only if the sample holds all rows
     """
     n_features = X.shape[1]
     own_gaps = find_gaps(X, workers) if len(X) else np.zeros(n_features, bool)
@@ -30,6 +32,7 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
     drawn = X
     if rows.total > sample:
         drawn = X[rows.draw(SAMPLE_SEED, ALL * sample // rows.total)]
+        limits = replace(limits, min_in_leaf=0)
     n_drawn = int(ranks.total([len(drawn)], "bins")[0])
     step = max(ranks.size, AT_ONCE // max(n_drawn * X.dtype.itemsize, 1))
     bins = []
@@ -39,9 +42,7 @@ def find_shared_bins(ranks, X, rows, categorical, max_bin, sample, min_in_bin, w
         columns = np.frombuffer(b"".join(parts), X.dtype).reshape(-1, chunk.stop - low)
         share = share_of(ranks.rank, ranks.size, columns.shape[1])
         at = slice(low + share.start, low + share.stop)
-        bins.append(
-            bins_of(columns[:, share], gaps[at], categorical[at], max_bin, min_in_bin, workers)
-        )
+        bins.append(bins_of(columns[:, share], gaps[at], categorical[at], limits, workers))
     return merge(ranks, bins, n_features, step)
 
 
@@ -57,7 +58,7 @@ def owners_of(counts, size):
     return owner.astype(np.int64)
 
 
-def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
+def bins_of(columns, gaps, categorical, limits, workers):
     """Return (edges, codes, missing, all codes) of each feature, as lists, from a sample.
 
     If a feature has missing values, a row of NaN is added, because the sample may have none.
@@ -71,7 +72,9 @@ def bins_of(columns, gaps, categorical, max_bin, min_in_bin, workers):
         table = np.ascontiguousarray(table)
         if not len(which):
             continue
-        binner = find_bins(table, categorical[which], max_bin, len(table) + 1, min_in_bin, workers)
+        max_bin, in_bin, in_leaf = astuple(limits)
+        sample = len(table) + 1  # all rows
+        binner = find_bins(table, categorical[which], max_bin, sample, in_bin, workers, in_leaf)
         for j, f in enumerate(which):
             codes = None if binner.codes[j] is None else binner.codes[j].tolist()
             all_codes = (

@@ -23,6 +23,7 @@ from algorithms.gbdt.kernels.distributed_rows import pack_run
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.params import make_rules, whole
 from algorithms.gbdt.sampling import ALL, seed_of
+from algorithms.gbdt.sparse_edges import EdgeLimits
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.exact_sum_kernels import add_sizes
 from algorithms.runtime.exact_sums import merge_sizes, size_table, sum_table, total_of
@@ -175,30 +176,24 @@ def train(ranks, training, table):
 def prepare(ranks, training, table, workers):
     """Return the booster before its next round, and the `EvaluationLoop` (at rank 0) or None."""
     p, rows = training.params, table.rows
-    binner = find_shared_bins(
-        ranks,
-        table.X,
-        rows,
-        training.categorical,
-        p.max_bin,
-        whole(p.subsample_for_bin),
-        whole(p.min_data_in_bin),
-        workers,
-    )
-    n_features = len(binner.missing)
-    known = n_features, list(getattr(p, "feature_names_in_", []))
-    monotone = read_signs(p.monotone_constraints, *known, every=True)
-    groups = read_interactions(p.interaction_constraints, *known, others_alone=False)
-    bins = bin_table(table.X, binner, monotone, groups, workers)
     objective = p._objective  # noqa: SLF001 - its own part
 
     def total(values):
         return total_of(np.sum(ranks.tables(sum_table(values), "start"), axis=0))
 
-    weight = split_shared_unit(ranks, p, table.weight)[1]
-    base = objective.first_scores(table.y, weight, total)
+    base_weight = split_shared_unit(ranks, p, table.weight)[1]
     weight = objective.weigh(table.y, table.weight, total)
     params, weight, unit = split_shared_unit(ranks, p, weight)
+    in_leaf = whole(p.min_child_samples) if weight is None else 0
+    limits = EdgeLimits(p.max_bin, whole(p.min_data_in_bin), in_leaf)
+    sample = whole(p.subsample_for_bin)
+    binner = find_shared_bins(ranks, table.X, rows, training.categorical, limits, sample, workers)
+    n_features = len(binner.missing)
+    known = n_features, list(getattr(p, "feature_names_in_", []))
+    monotone = read_signs(p.monotone_constraints, *known, every=True)
+    groups = read_interactions(p.interaction_constraints, *known, others_alone=False)
+    bins = bin_table(table.X, binner, monotone, groups, workers)
+    base = objective.first_scores(table.y, base_weight, total)
     p._binner = binner  # noqa: SLF001 - its own part
     p._base = base if p.boost_from_average else np.zeros(len(base))  # noqa: SLF001 - its own part
     score = first_scores(p, training.rounds, table.X)

@@ -27,6 +27,7 @@ from algorithms.gbdt.metrics import find_metric
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.objectives import default_objective, find_objective
 from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
+from algorithms.gbdt.phase_timer import INPUT, MODEL, timed_phase
 from algorithms.gbdt.random_forest import RandomForest, average
 from algorithms.gbdt.row_order import find_order, is_worth_it
 from algorithms.gbdt.split_table import split_columns
@@ -174,6 +175,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         self._keep(rounds, loop, start)
         return self
 
+    @timed_phase(INPUT)
     def _read_training(self, X, y, sample_weight, before):
         """Return validated X, y and weights; set the attributes derived from them.
 
@@ -202,7 +204,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         layout = read_layout(self)
         table = split_columns(X, workers, bundles=layout.bundles)
         limits = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
-        binner = find_bins(table, self._is_categorical, *limits, workers)
+        in_leaf = self.min_child_samples if self._split_unit(y, weight)[1] is None else 0
+        binner = find_bins(table, self._is_categorical, *limits, workers, whole(in_leaf))
         objective, order = self._objective, IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
@@ -251,6 +254,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         booster.weight_unit = unit
         return booster
 
+    @timed_phase(MODEL)
     def _keep(self, rounds, loop, start):
         """Store the trained rounds as the fitted model."""
         self.best_iteration_ = start.n_rounds + loop.best_round if loop.best_round else 0

@@ -5,17 +5,20 @@ machines.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from algorithms.gbdt.bundles import NO_BUNDLES, Entries, lay_out, no_lists
 from algorithms.gbdt.category_bins import bins_of_codes
 from algorithms.gbdt.gradient_quantization import IN_ORDER
-from algorithms.gbdt.kernels.bin_edges import LINE, count_runs, find_edges, turn_rows
+from algorithms.gbdt.kernels.bin_edges import LINE, count_runs, divides_rows, find_edges, turn_rows
 from algorithms.gbdt.kernels.binning import ROWS_AT_ONCE, bin_rows
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, Bins, FeatureLayout
 from algorithms.gbdt.kernels.row_sampling import draw_rows
+from algorithms.gbdt.phase_timer import BINNING, EDGES, timed_phase
 from algorithms.gbdt.sparse_columns import Edges
+from algorithms.gbdt.sparse_edges import EdgeLimits, choose_column_edges
 from algorithms.gbdt.split_table import split_columns
 from algorithms.trees.kernels.presort import BUCKETS
 from algorithms.trees.kernels.radix_sort import PASSES, sort_values
@@ -44,12 +47,19 @@ class Binner:
     missing: np.ndarray  # int64 (n_features,)
     high_cardinality: dict = field(default_factory=dict)  # feature → int64 array
 
-    @property
+    @cached_property
     def counts(self):
         """Number of bins of each feature, including the missing bin: int64 (n_features,)."""
-        pairs = zip(self.edges, self.codes, strict=True)
-        own = [len(e) + 1 if c is None else len(c) for e, c in pairs]
-        return np.array(own, np.int64) + (self.missing >= 0)
+        own = count_each(self.edges) + 1
+        for f, codes in enumerate(self.codes):
+            if codes is not None:
+                own[f] = len(codes)
+        return own + (self.missing >= 0)
+
+
+def count_each(arrays):
+    """Return the length of each array, int64."""
+    return np.fromiter(map(len, arrays), np.int64, len(arrays))
 
 
 def sample_rows(n_rows, wanted):
@@ -61,7 +71,8 @@ def sample_rows(n_rows, wanted):
     return out[:count]
 
 
-def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
+@timed_phase(EDGES)
+def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=0):
     """Return the `Binner` of a table.
 
     Parameters
@@ -72,6 +83,10 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     sample : approximate number of rows on which edges are chosen
     min_in_bin : minimum number of sampled rows in a bin
     workers : Workers
+    min_in_leaf : minimum number of rows on both sides of an edge
+        A numeric feature of which no edge has them gets no edges, as in LightGBM
+        (``feature_pre_filter``): no split of it leaves enough rows in both leaves. It is used only
+        if edges are chosen on all rows, and for features without missing values.
     """
     table = split_columns(X, bundles=False)
     n_rows, n_features = table.shape
@@ -79,45 +94,76 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
     gaps[table.listed_columns] = listed_gaps(table)
     drawn = sample_rows(n_rows, sample)
-    values_of = table.listed.sample(drawn, workers)
+    limits = EdgeLimits(max_bin, min_in_bin, min_in_leaf if n_rows <= sample else 0)
+    edges_or_codes = [None] * n_features
+    find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
+    find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
+    room, nothing = max_bin - 1, np.empty(0)
+    high_cardinality, codes = {}, [None] * n_features
+    for f in np.flatnonzero(categorical).tolist():
+        if len(edges_or_codes[f]) > room:
+            high_cardinality[f] = edges_or_codes[f]
+        codes[f], edges_or_codes[f] = edges_or_codes[f][:room], nothing
+    own = count_each(edges_or_codes) + 1
+    for f in np.flatnonzero(categorical).tolist():
+        own[f] = len(codes[f])
+    missing = np.where(gaps | categorical, own, -1)
+    return Binner(tuple(edges_or_codes), tuple(codes), missing, high_cardinality)
 
-    def choose(f, values, counts):
-        if categorical[f]:
-            return frequent_codes(values, counts)
-        room = max_bin - 1 if gaps[f] else max_bin
-        room = max(1, min(room, int(counts.sum()) // min_in_bin))
-        edges = np.empty(room)
-        values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
-        return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
 
-    def find_listed(j):
-        own = values_of(j).astype(table.read_as, copy=False)
-        n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(own)
-        return choose(table.listed_columns[j], *runs_of(own, n_zeros))
+def choose_bins(values, counts, is_categorical, has_gaps, limits):
+    """Return the edges of a numeric feature, or the codes of a categorical one.
 
-    def find_dense(feature_and_values):
-        feature, values = feature_and_values
-        return choose(feature, *runs_of(values))
+    Parameters
+    ----------
+    values, counts : from `runs_of`
+    """
+    if is_categorical:
+        return frequent_codes(values, counts)
+    room = limits.max_bin - 1 if has_gaps else limits.max_bin
+    room = max(1, min(room, int(counts.sum()) // limits.min_in_bin))
+    edges = np.empty(room)
+    values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
+    edges = edges[: find_edges(values, counts, room, limits.min_in_bin, edges)].copy()
+    must_divide = limits.min_in_leaf > 1 and not has_gaps and len(edges)
+    if must_divide and not divides_rows(values, counts, edges, limits.min_in_leaf):
+        return edges[:0]
+    return edges
 
-    listed = list(range(len(table.listed_columns)))
-    edges_or_codes = dict(zip(table.listed_columns, workers.each(find_listed, listed), strict=True))
+
+def find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes):
+    """Write the edges or codes of a table's sparse columns."""
+    features = table.listed_columns
+    is_categorical, has_gaps = categorical[features], gaps[features]
+    chosen = choose_column_edges(table, drawn, is_categorical, has_gaps, limits, workers)
+    for f, edges in zip(features.tolist(), chosen.as_list(), strict=True):
+        edges_or_codes[f] = edges
+
+    def find(j):
+        values = chosen.entries_of(j).astype(table.read_as, copy=False)
+        n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(values)
+        return choose_bins(*runs_of(values, n_zeros), is_categorical[j], has_gaps[j], limits)
+
+    others = chosen.left_out
+    for j, bins in zip(others, workers.each(find, others), strict=True):
+        edges_or_codes[features[j]] = bins
+
+
+def find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes):
+    """Write the edges or codes of a table's dense columns."""
+
+    def find(feature_and_values):
+        f, values = feature_and_values
+        return choose_bins(*runs_of(values), categorical[f], gaps[f], limits)
+
     fewest = LINE * -(-2 * workers.threads // LINE)
     step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
     for first in range(0, len(table.dense_columns), step):
         features = table.dense_columns[first : first + step]
         columns = take_columns(table, features, drawn, workers)
         pairs = list(zip(features, columns, strict=True))
-        edges_or_codes.update(zip(features, workers.each(find_dense, pairs), strict=True))
-    room, all_codes = max_bin - 1, np.flatnonzero(categorical).tolist()
-    high_cardinality = {f: edges_or_codes[f] for f in all_codes if len(edges_or_codes[f]) > room}
-    edges_or_codes = [
-        edges_or_codes[f][:room] if categorical[f] else edges_or_codes[f] for f in range(n_features)
-    ]
-    edges = tuple(np.empty(0) if c else e for e, c in zip(edges_or_codes, categorical, strict=True))
-    codes = tuple(e if c else None for e, c in zip(edges_or_codes, categorical, strict=True))
-    own = [len(e) if c else len(e) + 1 for e, c in zip(edges_or_codes, categorical, strict=True)]
-    missing = np.where(gaps | categorical, own, -1).astype(np.int64)
-    return Binner(edges, codes, missing, high_cardinality)
+        for f, bins in zip(features, workers.each(find, pairs), strict=True):
+            edges_or_codes[f] = bins
 
 
 def take_columns(table, columns, rows, workers):
@@ -192,6 +238,7 @@ def frequent_codes(values, counts):
     return codes[np.lexsort((codes, -counts))].astype(np.int64)
 
 
+@timed_phase(BINNING)
 def bin_table(X, binner, monotone, groups, workers, layout=NO_BUNDLES, number=IN_ORDER[0]):
     """Return the `Bins` of a table; other parameters are those of `find_bins`.
 
@@ -255,15 +302,23 @@ def bin_listed(table, binner, workers):
     codes = [binner.codes[f] for f in features]
     missing = binner.missing[features]
     default = missing.copy()
+    own_edges = [binner.edges[f] for f in features]
+    if not np.isnan(table.absent):
+        default = count_negative(own_edges)
     for j, own in enumerate(codes):
         if own is not None:
             default[j] = bins_of_codes(np.array([table.absent]), own)[0]
-        elif not np.isnan(table.absent):
-            default[j] = np.searchsorted(binner.edges[features[j]], 0.0)
-    edges, begin = pad_edges([binner.edges[f] for f in features], table)
+    edges, begin = pad_edges(own_edges, table)
     ways = Edges(edges, begin, codes, missing, default)
     start, counts, kept, bins = table.listed.bin(ways, workers)
     return Entries(start, start + counts, kept, bins, default).of(features, table.shape[1])
+
+
+def count_negative(edges):
+    """Return how many of each feature's edges are below zero, int64 (n_features,)."""
+    column = np.repeat(np.arange(len(edges)), count_each(edges))
+    is_negative = np.concatenate([*edges, np.empty(0)]) < 0.0
+    return np.bincount(column[is_negative], minlength=len(edges))
 
 
 def pad_edges(edges, table):
@@ -273,8 +328,8 @@ def pad_edges(edges, table):
     float32: a float32 x ≤ t if and only if x ≤ the largest float32 that is not above t.
     """
     dtype = table.read_as
-    counts = np.array([len(e) for e in edges], np.int64)
-    room = [(1 << int(count).bit_length()) - 1 for count in counts]
+    counts = count_each(edges)
+    room = (1 << np.frexp(counts)[1].astype(np.int64)) - 1
     indptr = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     padded = np.full(max(indptr[-1], 1), np.inf, table.dtype)
     every = np.concatenate([*edges, np.empty(0)])

@@ -20,6 +20,7 @@ from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
+from algorithms.gbdt.phase_timer import GRADIENTS, PACKING, SCORES, timed_phase
 from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
     at_least_one,
@@ -154,7 +155,7 @@ class Booster:
         """Grow the tree of one score, add its values to the score, and return it."""
         p, grower = self.params, workspace.grower
         tree_seed = seed_of(self.seed, number, k)
-        scale = self.pack(workspace, g, h, np.uint32(seed_of(tree_seed, ROUNDING)))
+        scale = self.pack(workspace, g, h, self.rounding_seed(number, k))
         if not self.rounds and not LEAST_STEP <= scale.g != ANY_STEP:
             self.check_sizes(k, scale.g)
         features = None
@@ -175,6 +176,11 @@ class Booster:
         grower.add_to(self.score[k], tree)
         return tree
 
+    def rounding_seed(self, number, k):
+        """Return the seed of the rounding of gradients for the tree of a round and a score."""
+        return np.uint32(seed_of(seed_of(self.seed, number, k), ROUNDING))
+
+    @timed_phase(PACKING)
     def pack(self, workspace, g, h, seed):
         """Write the packed gradients of all rows; return their `Scale`."""
         return pack_rows(g, h, seed, workspace.records, workspace.workers, self.order)
@@ -219,6 +225,7 @@ class Booster:
         """Threads for a pass over all scores; one thread if there are few scores."""
         return self.threads if self.score.size >= ROWS_TO_PACK else ALONE
 
+    @timed_phase(GRADIENTS)
     def differentiate(self):
         """Compute g and h at the current scores."""
         target, objective = self.target, self.target.objective
@@ -321,6 +328,7 @@ class Booster:
         """Return the runs of rows: (first, last + 1, number of the first in the whole table)."""
         return [(0, self.score.shape[1], 0)]
 
+    @timed_phase(SCORES)
     def renew(self, grower, tree, k, quantile):
         """Set each leaf's value to the quantile of its rows' residuals."""
         y, weight, objective = self.target.y[k], self.target.weight, self.target.objective

@@ -23,10 +23,11 @@ from algorithms.gbdt.kernels.booster_arrays import (
 )
 from algorithms.gbdt.kernels.bundling import count_entries, fill_bundle, find_bundles, list_entries
 from algorithms.gbdt.kernels.weighted_sketch import lay_rows
+from algorithms.gbdt.phase_timer import BUNDLING, timed_phase
 
 BLOCK = 1 << 12  # rows
 OFTEN = 0.5  # a feature stays alone if more than this fraction of rows is not in the default bin
-SELDOM = 8  # a column may be sparse if it has more than this many rows per entry
+SELDOM = 4  # a column may be sparse if it has more than this many rows per entry
 MOST_BUNDLES = 512  # maximum number of bundles that a feature is compared with
 GRAPH_ROWS = 1 << 13
 GRAPH_PAIRS = 1 << 24
@@ -79,6 +80,7 @@ def no_lists(n_features):
     )
 
 
+@timed_phase(BUNDLING)
 def lay_out(table, columns, entries, binner, layout, workers):
     """Return (rows, columns, Places, Lists) of a table of which some columns are listed.
 

@@ -14,9 +14,11 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from algorithms.estimator.eval_sets import count_arguments, kind_of, read_tables, read_weights
 from algorithms.estimator.verbose import say
+from algorithms.gbdt.boosting import Booster
 from algorithms.gbdt.input_table import read_table
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.query_groups import read_group
+from algorithms.gbdt.round_batches import RoundBatches, can_batch
 from algorithms.prediction.predictor import FastPredictor
 
 
@@ -260,7 +262,18 @@ class EvaluationLoop:
             grower.boost()
             if self.is_over(rounds):
                 break
+            if number == 0 and self._is_unobserved(grower, booster) and can_batch(booster):
+                batches = RoundBatches(booster)
+                while len(rounds) < self.params.n_estimators:
+                    if not batches.add(self.params.n_estimators - len(rounds)):
+                        break
+                break
         return rounds
+
+    def _is_unobserved(self, trainer, booster):
+        """Return whether plain rounds are added, and nothing happens between two of them."""
+        is_plain = trainer is booster and type(booster) is Booster
+        return is_plain and not (self.before or self.after or self.tables)
 
     def _call(self, callbacks, number, results):
         """Call callbacks; return the exception that ends training, or None."""

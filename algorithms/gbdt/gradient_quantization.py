@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MOST_G, MOST_H, Scale
-from algorithms.gbdt.kernels.gradient_packing import step_of_sizes, write_records
+from algorithms.gbdt.kernels.gradient_packing import LEAST_ROOM, step_of_sizes, write_records
 from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
 from algorithms.runtime.threads import make_team
 
@@ -13,7 +13,6 @@ STRIDE = 8  # every STRIDE-th row of a large table enters the mean |g| and h
 FEW_ROWS = 1 << 14
 ROWS_TO_PACK = 1 << 15  # rows from which on several threads share such a pass
 IN_ORDER = (np.empty(0, np.uint32), np.empty(0, np.uint32))
-LEAST_ROOM = 1 << 12  # rows that a histogram entry must be able to sum between two flushes
 
 
 def stride_of_sizes(n_rows):

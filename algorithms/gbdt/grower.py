@@ -14,6 +14,7 @@ from algorithms.gbdt.kernels.score_update import (
     walk_listed,
 )
 from algorithms.gbdt.model import copy_tree
+from algorithms.gbdt.phase_timer import GROWTH, SCORES, timed_phase
 from algorithms.gbdt.resident_threads import ResidentThreads, grow
 from algorithms.runtime.interrupt_flag import check_interrupt
 from algorithms.runtime.threads import ALONE, count_processors, make_team
@@ -119,6 +120,7 @@ class Grower:
         self._mark()
         return self._take()
 
+    @timed_phase(GROWTH)
     def _share_growing(self, given, records, own, scale, seed):
         """Grow a tree with all threads of the team, each of which copies a part of the rows."""
         rules, n_rows = self.rules._replace(seed=int(seed)), len(own.rows)
@@ -152,6 +154,7 @@ class Grower:
             columns = np.zeros(1, np.int64)
         return {"columns": columns, "allowed": allowed}
 
+    @timed_phase(SCORES)
     def _mark(self):
         """Write every row's leaf."""
         growth, leaf_of, columns = self._own, self.leaf_of, self.bins.columns
@@ -204,6 +207,7 @@ class Grower:
         spans = zip(leaves["start"].tolist(), leaves["end"].tolist(), strict=True)
         return [self._own.rows[start:end] for start, end in spans]
 
+    @timed_phase(SCORES)
     def add_to(self, score, tree):
         """Add the last tree's values to the score of every row, float64 (n_rows,)."""
         values = tree.nodes["value"][self.leaves["node"][: self.n_leaves]]
@@ -242,8 +246,10 @@ def make_growers(binned, workers, n_trees):
 
 
 def codes_with_bins(binner):
-    """Return for each categorical feature its codes and their bins; None for numeric ones."""
-    return [None if own is None else (own, np.arange(len(own))) for own in binner.codes]
+    """Return for each categorical feature its codes, ascending, and their bins; else None."""
+    orders = [None if own is None else np.argsort(own) for own in binner.codes]
+    pairs = zip(binner.codes, orders, strict=True)
+    return [None if order is None else (own[order], order) for own, order in pairs]
 
 
 def mark_rows(share, grown, n_leaves, leaf_of, spare, of_others):

@@ -137,7 +137,7 @@ def with_codes(X, places, dtype):
     places : dict, position of a column → its categories
     dtype : float dtype of that array
     """
-    columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    columns = [column for _, column in X.items()]  # `iloc` takes twice the time
     coded = {j: code_column(columns[j], categories) for j, categories in places.items()}
     if all(is_plain(one.dtype) for j, one in enumerate(columns) if j not in coded):
         values_array = np.empty(X.shape, dtype)
@@ -159,7 +159,7 @@ def code_column(column, categories):
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = with_gaps(places_of_own(column, categories))
-        return column.cat.codes.to_numpy(), codes.__getitem__
+        return column.array.codes, codes.__getitem__  # without a series of the codes
     return place_among(column, categories), with_gaps
 
 
@@ -190,7 +190,7 @@ def place_among(column, categories):
                 "codes in an array of all columns"
             )
         return categories.get_indexer(column.astype(object))
-    return places_of_own(column, categories)[column.cat.codes]
+    return places_of_own(column, categories)[column.array.codes]
 
 
 def places_of_own(column, categories):
@@ -198,7 +198,7 @@ def places_of_own(column, categories):
 
     The code of a missing value, −1, selects the last entry.
     """
-    own = column.cat.categories
+    own = column.array.categories
     if own is categories:
         return np.append(np.arange(len(own)), -1)
     return np.append(categories.get_indexer(own.astype(object)), -1)

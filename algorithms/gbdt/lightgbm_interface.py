@@ -17,6 +17,7 @@ from algorithms.gbdt.early_stopping import Evaluation
 from algorithms.gbdt.input_table import trim
 from algorithms.gbdt.lightgbm_booster import HistogramBooster
 from algorithms.gbdt.objectives import to_values
+from algorithms.gbdt.phase_timer import timed_fit
 from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import threads_of
 
@@ -147,6 +148,7 @@ class LightGBMInterface:
         start = {"init_score": init_score, "init_model": init_model}
         return self._fit((X, y, sample_weight), tables, evaluation, names, start)
 
+    @timed_fit
     def _fit(self, rows, tables, evaluation, names, start, ranking=None):
         """Train the model; the arguments are those of `fit` by their subject.
 

@@ -30,7 +30,7 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
     ----------
     nodes : NODE (n_nodes,); the tree has the first 2 n_leaves − 1
     goes_left : uint8 (n_nodes, MAX_BINS)
-    codes : list, for each categorical feature its codes and their bins
+    codes : list, for each categorical feature its codes, ascending, and their bins
     n_leaves : int
     """
     kind = nodes.dtype
@@ -40,7 +40,7 @@ def copy_tree(nodes, goes_left, codes, n_leaves):
         return GrownTree(nodes, sets)
     for node in np.flatnonzero(nodes["is_set"]).tolist():
         feature_codes, bins = codes[nodes["feature"][node]]
-        sets[node] = np.sort(feature_codes[goes_left[node, bins] == 1])
+        sets[node] = feature_codes[goes_left[node, bins] == 1]
     return GrownTree(nodes, sets)
 
 
@@ -103,10 +103,13 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
 
 def thresholds(binner, feature, last_bin, numeric):
     """Return the upper edge of each node's last bin that goes left; 0 for other nodes."""
-    largest = np.array([LARGEST])
-    ends = np.concatenate([end for edges in binner.edges for end in (edges, largest)])
-    first = np.cumsum([0] + [len(edges) + 1 for edges in binner.edges[:-1]])
-    at = np.where(numeric, first[feature] + last_bin, 0)
+    used = np.flatnonzero(np.bincount(feature))
+    place = np.empty(used[-1] + 1, np.int64)
+    place[used] = np.arange(len(used))
+    edges, largest = [binner.edges[f] for f in used.tolist()], np.array([LARGEST])
+    ends = np.concatenate([end for own in edges for end in (own, largest)])
+    first = np.cumsum([0] + [len(own) + 1 for own in edges[:-1]])
+    at = np.where(numeric, first[place[feature]] + last_bin, 0)
     return np.where(numeric, ends[at], 0.0)
 
 

@@ -13,7 +13,10 @@ from time import perf_counter
 
 import numpy as np
 
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
+from algorithms.gbdt.phase_timer import GROWTH, timed_phase
+from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
 from algorithms.runtime.thread_team import CALLED, CALLS, SIGNS, post_job, wait_until_done
 from algorithms.runtime.threads import leave, make_team
 
@@ -24,15 +27,38 @@ PATIENCE = 4  # factor of a helper's polling time, because a round has other ste
 NO_SIGNS = np.zeros(SIGNS, np.int64)
 
 
-def grow(scale, *given):
-    """Grow one tree with packed gradients of the given `Scale`.
+def empty_rounds(n_rounds, n_nodes, n_set_nodes):
+    """Return the arrays of `Rounds` that the kernel writes, by name."""
+    return {
+        "nodes": np.empty((n_rounds, n_nodes), NODE),
+        "goes_left": np.empty((n_rounds, n_set_nodes, MAX_BINS), np.uint8),
+        "n_leaves": np.empty(n_rounds, np.int64),
+        "done": np.zeros(1, np.int64),
+    }
+
+
+def no_rounds():
+    """Return the `Rounds` of a call that grows one tree."""
+    numbers, singles, integers = np.empty(0), np.empty(0, np.float32), np.empty(0, np.int64)
+    rows = np.empty(0, np.uint32)
+    given = rows, numbers, numbers, numbers, singles, singles
+    tables = np.empty((1, 2, SINGLE_EXPONENTS + 1), np.int64)
+    written = empty_rounds(0, 0, 0)
+    return Rounds(0, 0.0, 0.0, 0.0, 1, *given, tables, numbers, integers, rows, **written)
+
+
+NO_ROUNDS = no_rounds()
+
+
+def grow(scale, *given, rounds=NO_ROUNDS):
+    """Grow one tree with packed gradients of the given `Scale`, or add rounds.
 
     ``given`` are arguments of `grow_when_called`. This uses the same kernel as the helper threads,
     because compiling another one would take five seconds.
     """
     call = np.zeros(CALLS, np.int64)
     call[CALLED] = 1
-    grow_when_called(NO_SIGNS, 0, 1, 0, call, np.array(scale, np.float64), *given)
+    grow_when_called(NO_SIGNS, 0, 1, 0, call, np.array(scale, np.float64), *given, rounds)
 
 
 class ResidentThreads:
@@ -53,7 +79,7 @@ class ResidentThreads:
         steps, calls = self._steps, self._calls
 
         def watch(i):
-            own = calls[i], steps, team, i + 1, *rest
+            own = calls[i], steps, team, i + 1, *rest, NO_ROUNDS
             return lambda *signs, looks: grow_when_called(*signs, PATIENCE * looks, *own)
 
         self._watches = [watch(i) for i in range(len(calls))]
@@ -62,6 +88,7 @@ class ResidentThreads:
         """Return whether these are the objects that it grows trees with."""
         return all(own is other for own, other in zip(self._given, given, strict=True))
 
+    @timed_phase(GROWTH)
     def grow(self, scale):
         """Grow a tree with packed gradients of the given `Scale`."""
         began = perf_counter()

@@ -53,17 +53,13 @@ class ByColumn:
         return has_nan
 
     def sample(self, rows, workers):  # noqa: ARG002 - same signature as `ByRow.sample`
-        """Return a function: column → the values of its entries in these rows."""
-        data, indices, indptr = self.matrix.data, self.matrix.indices, self.matrix.indptr
+        """Return the values of the entries in some rows, and each column's start and end."""
+        data, indptr = self.matrix.data, self.matrix.indptr.astype(np.int64)
         n_rows = self.shape[0]
-        some = len(rows) < n_rows and len(data) > 0
-        is_drawn = np.bincount(rows, minlength=n_rows) > 0 if some else None
-
-        def values(j):
-            own = slice(indptr[j], indptr[j + 1])
-            return data[own] if is_drawn is None else data[own][is_drawn[indices[own]]]
-
-        return values
+        if len(rows) < n_rows and len(data) > 0:
+            is_drawn = np.bincount(rows, minlength=n_rows)[self.matrix.indices] > 0
+            data, indptr = data[is_drawn], np.append(0, np.cumsum(is_drawn))[indptr]
+        return data, indptr[:-1], indptr[1:]
 
     def bin(self, edges, workers):
         """Return the bins of all entries that are not in the default bin.
@@ -138,7 +134,7 @@ class ByRow:
         return counts, gaps.any(axis=0)
 
     def sample(self, rows, workers):
-        """Return a function: column → the values of its entries in these rows."""
+        """Return the values of the entries in some rows, and each column's start and end."""
         ends = self._ends(len(rows), workers)
         counts, _ = self._count(rows, ends, workers)
         starts = starts_of(counts)
@@ -151,8 +147,7 @@ class ByRow:
                 )
 
         workers.share(take, len(counts))
-        own = counts.sum(axis=0)
-        return lambda j: out[starts[0, j] : starts[0, j] + own[j]]
+        return out, starts[0], starts[0] + counts.sum(axis=0)
 
     def bin(self, edges, workers):
         """Return the bins of all entries that are not in the default bin, as `ByColumn.bin`."""

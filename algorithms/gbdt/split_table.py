@@ -11,6 +11,7 @@ from scipy import sparse
 
 from algorithms.gbdt.kernels.bundling import find_exclusive
 from algorithms.gbdt.kernels.nonzero_entries import count_entries, write_entries
+from algorithms.gbdt.phase_timer import BUNDLING, timed_phase
 from algorithms.gbdt.sparse_columns import ByColumn, ByRow
 from algorithms.runtime.threads import ALONE
 
@@ -52,6 +53,7 @@ class SplitTable:
         return np.dtype(np.float32) if self.rounds else self.dtype
 
 
+@timed_phase(BUNDLING)
 def split_columns(X, workers=ALONE, *, absent=0.0, bundles=True, rounds=False):
     """Return the `SplitTable` of X.
 

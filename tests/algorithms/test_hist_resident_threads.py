@@ -8,7 +8,7 @@ import pytest
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.estimator.constraints import all_free
-from algorithms.gbdt import boosting, resident_threads
+from algorithms.gbdt import boosting, early_stopping, resident_threads
 from algorithms.gbdt import gradient_quantization as hist_records
 from algorithms.gbdt import grower as growing
 from algorithms.gbdt.binned import Binned
@@ -22,6 +22,12 @@ from algorithms.runtime.threads import Workers
 
 STEP = Scale(1.0, 1.0, 1 << 14)
 SPIN, SLEEP = 10**6, 0  # spin counts of the resident threads
+
+
+@pytest.fixture(autouse=True)
+def add_rounds_one_by_one(monkeypatch):
+    """Disable batches of rounds, which one thread adds."""
+    monkeypatch.setattr(early_stopping, "can_batch", lambda _: False)
 
 
 def small_table(n_rows=3000, n_columns=12, seed=0):

@@ -285,7 +285,8 @@ def test_conflicts_reduce_columns_and_keep_accuracy():
         with Workers(1) as workers:
             none, binner = np.zeros(X.shape[1], np.int64), exact._binner
             facts = none, all_free(len(none)), workers
-            bins = bin_table(split_columns(X), binner, *facts, Layout(max_conflict_rate=rate))
+            layout = Layout(max_conflict_rate=rate, lists=False)
+            bins = bin_table(split_columns(X), binner, *facts, layout)
         widths.append(len(bins.layout.length))
     assert widths[1] < widths[0]
     assert log_loss(y, lossy.predict_proba(X)) < 1.02 * log_loss(y, exact.predict_proba(X))

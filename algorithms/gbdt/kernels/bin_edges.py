@@ -142,3 +142,90 @@ def turn_rows(X, columns, rows, out, first, last):
             row = np.uint64(rows[i])
             for j in range(np.uint64(left), np.uint64(right)):
                 out[j, i] = X[row, np.uint64(columns[j])]
+
+
+@kernel
+def find_column_edges(values, start, end, n_drawn, gaps, limits, work, counts, edges, found, span):
+    """Choose the edges of sparse columns; those with ``found[j]`` below 0 are left out.
+
+    Parameters
+    ----------
+    values : (n_entries,) float64, the entries of all columns
+    start, end : int64 (n_columns,), start and end of each column's entries
+    n_drawn : number of rows if absent entries are zero, else −1
+    gaps : bool (n_columns,), whether a column has missing values
+    limits : int64 (3,), maximum number of bins, minimum number of rows in a bin, and minimum number
+        of rows on both sides of an edge (see `divides_rows`)
+    work : (n + 1,) float64, scratch space for columns of at most n entries
+    counts : int64 (n + 1,), scratch space
+    edges : (n_entries,) float64, written from each column's start on
+    found : int64 (n_columns,), written: number of edges of each column
+    span : (first, last + 1), range of columns
+    """
+    max_bin, in_bin, in_leaf = limits[0], limits[1], limits[2]
+    for j in range(span[0], span[1]):
+        n_entries = end[j] - start[j]
+        must_divide = in_leaf > 1 and not gaps[j]
+        if found[j] < 0:
+            continue
+        if must_divide and n_drawn >= 0 and n_entries < in_leaf:
+            found[j] = 0  # the zeros are on one side of every edge
+            continue
+        n_values = sort_entries(values[start[j] : end[j]], work)
+        n_zeros = n_drawn - n_entries if n_drawn >= 0 else np.int64(0)
+        n_runs = count_runs(work[: n_values + 1], n_values, counts, n_zeros)
+        n_rows = n_values + n_zeros
+        room = max(1, min(max_bin - np.int64(gaps[j]), n_rows // in_bin))
+        own = edges[start[j] : end[j]]
+        n_edges = find_edges(work[:n_runs], counts[:n_runs], room, in_bin, own)
+        if must_divide and not divides_rows(work[:n_runs], counts, own[:n_edges], in_leaf):
+            n_edges = np.int64(0)
+        found[j] = n_edges
+
+
+@inner_kernel
+def sort_entries(entries, out):
+    """Write the entries that are not NaN to ``out``, ascending; return their number (Shell sort).
+
+    −0.0 becomes 0.0.
+    """
+    n = np.int64(0)
+    for i in range(len(entries)):
+        if not np.isnan(entries[i]):
+            out[n] = entries[i] + 0.0
+            n += 1
+    gap = np.int64(1)
+    while 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value, at = out[i], i
+            while at >= gap and out[at - gap] > value:
+                out[at] = out[at - gap]
+                at -= gap
+            out[at] = value
+        gap //= 3
+    return n
+
+
+@kernel
+def divides_rows(values, counts, edges, fewest):
+    """Return whether an edge has at least ``fewest`` rows on both sides.
+
+    Parameters
+    ----------
+    values : (n,) float64, ascending and distinct
+    counts : int64 (at least n,), number of rows with each value
+    edges : float64, ascending
+    """
+    n_rows = np.int64(0)
+    for i in range(len(values)):
+        n_rows += counts[i]
+    below, edge = np.int64(0), np.int64(0)
+    for i in range(len(values)):
+        while edge < len(edges) and edges[edge] < values[i]:
+            if below >= fewest and n_rows - below >= fewest:
+                return True
+            edge += 1
+        below += counts[i]
+    return False

@@ -176,6 +176,33 @@ class Growth(NamedTuple):
     state: np.ndarray  # int64: see below
 
 
+class Rounds(NamedTuple):
+    """Boosting rounds that one call of the growing kernel adds; see `boosting_rounds`.
+
+    Without seeds, the kernel grows one tree on given packed gradients.
+    """
+
+    kind: int  # loss, as of `gradients.differentiate`
+    constant: float
+    rate: float  # learning rate
+    weight_unit: float  # factor of gains
+    stride: int  # every stride-th row enters the mean |g|
+    seeds: np.ndarray  # uint32 (n_rounds,), of the rounding of gradients
+    score: np.ndarray  # float64 (n_rows,), updated
+    y: np.ndarray  # float64 (n_rows,)
+    weight: np.ndarray  # float64 (n_rows,), or (0,) if all are 1
+    g: np.ndarray  # float32 (n_rows,), written
+    h: np.ndarray  # float32 (n_rows,), written; or (0,) if all are 1
+    tables: np.ndarray  # int64, as of `gradient_packing.write_records`
+    steps: np.ndarray  # float64 (2,)
+    bounds: np.ndarray  # int64 (2,)
+    no_rows: np.ndarray  # uint32 (0,)
+    nodes: np.ndarray  # NODE (n_rounds, 2 num_leaves − 1), written
+    goes_left: np.ndarray  # uint8 (n_rounds, 2 num_leaves − 1, MAX_BINS), written for categories
+    n_leaves: np.ndarray  # int64 (n_rounds,), written
+    done: np.ndarray  # int64 (1,), written: number of finished rounds
+
+
 class Scratch(NamedTuple):
     """Scratch space of each thread of a team, by rank."""
 

@@ -29,6 +29,7 @@ MEAN_BITS = 15  # the mean |g| is about 2¹⁵ steps
 MOST_BITS = 30  # and the largest at most 2³⁰
 INFINITE = 0x7F800000  # bits of float32's infinity; those of NaN are above
 BLOCK = 1 << 13  # minimum number of rows that a thread packs
+LEAST_ROOM = 1 << 12  # rows that a histogram entry must be able to sum between two flushes
 
 
 @linked_kernel

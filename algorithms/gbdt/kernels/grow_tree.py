@@ -16,19 +16,36 @@ import numpy as np
 
 from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
+from algorithms.gbdt.kernels.boosting_rounds import begin_round, end_round
 from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
 from algorithms.gbdt.kernels.sparse_columns import clear_column, spread_column
+from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.thread_team import barrier_wait, wait_for_job
 
 
 @kernel
 def grow_when_called(
-    signs, place, until, looks, call, steps, team, rank, bins, records, growth, scratch, rules
+    signs,
+    place,
+    until,
+    looks,
+    call,
+    steps,
+    team,
+    rank,
+    bins,
+    records,
+    growth,
+    scratch,
+    rules,
+    rounds,
 ):
     """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
+
+    If there are rounds, each job adds all of them; the team then has one thread.
 
     Parameters
     ----------
@@ -36,10 +53,17 @@ def grow_when_called(
     call : int64 (CALLS,), as in `wait_for_job`
     steps : float64 (3,), the `Scale` of the tree
     team, rank, bins, records, growth, scratch, rules : as in `grow`
+    rounds : Rounds
     """
+    n_rounds = len(rounds.seeds)
     while wait_for_job(call, signs, place, until, looks):
-        scale = Scale(steps[0], steps[1], np.int64(steps[2]))
-        grow(team, rank, bins, records, growth, scratch, rules, scale)
+        for at in range(max(n_rounds, 1)):
+            if n_rounds and not begin_round(team, rounds, at, growth, records, steps):
+                break
+            scale = Scale(steps[0], steps[1], np.int64(steps[2]))
+            grow(team, rank, bins, records, growth, scratch, rules, scale)
+            if is_interrupted(team.flag) or (n_rounds and not end_round(rounds, at, growth)):
+                break
 
 
 @inner_kernel

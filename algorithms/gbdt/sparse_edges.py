@@ -1,0 +1,82 @@
+"""Bin edges of sparse columns: one kernel chooses those of all numeric columns.
+
+A call of a kernel per column took most of the time on text, which has tens of thousands of columns
+with few entries each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.gbdt.kernels.bin_edges import find_column_edges
+
+MOST_ENTRIES = 4096  # maximum entries of a column in the kernel; a radix sort is faster for more
+LEFT_OUT = -1
+
+
+@dataclass(frozen=True)
+class EdgeLimits:
+    """Limits on the bins of a feature."""
+
+    max_bin: int  # maximum number of bins, including that of missing values; 2 to 256
+    min_in_bin: int  # minimum number of sampled rows in a bin
+    min_in_leaf: int = 0  # a column needs an edge with so many rows on both sides; 0: it does not
+
+
+@dataclass(frozen=True)
+class ColumnEdges:
+    """Sampled entries of sparse columns, and the edges that the kernel has chosen."""
+
+    values: np.ndarray  # float64 (n_entries,)
+    start: np.ndarray  # int64 (n_columns,)
+    end: np.ndarray
+    edges: np.ndarray  # float64 (n_entries,): those of a column begin at its start
+    found: np.ndarray  # int64 (n_columns,): number of edges; LEFT_OUT
+
+    def entries_of(self, j):
+        """Return the entries of a column."""
+        return self.values[self.start[j] : self.end[j]]
+
+    def as_list(self):
+        """Return the edges of each column; those of columns left out are empty."""
+        counts = np.maximum(self.found, 0)
+        ends = np.cumsum(counts)
+        at = np.arange(counts.sum()) + np.repeat(self.start - (ends - counts), counts)
+        compact = self.edges[at]
+        firsts = (ends - counts).tolist()
+        return [compact[a:b] for a, b in zip(firsts, ends.tolist(), strict=True)]
+
+    @property
+    def left_out(self):
+        """Numbers of the columns whose edges the kernel has not chosen, int64."""
+        return np.flatnonzero(self.found == LEFT_OUT)
+
+
+def choose_column_edges(table, drawn, categorical, gaps, limits, workers):
+    """Return the `ColumnEdges` of a table's sparse columns, without categorical and long ones.
+
+    Parameters
+    ----------
+    table : SplitTable
+    drawn : uint32, rows of the sample
+    categorical, gaps : bool (n_listed,)
+    limits : EdgeLimits
+    workers : Workers
+    """
+    values, start, end = table.listed.sample(drawn, workers)
+    values = values.astype(table.read_as, copy=False).astype(np.float64, copy=False).view()
+    values.flags.writeable = False  # one type, whether X may be written or not
+    counts, n_columns = end - start, len(start)
+    edges = np.empty(len(values))
+    found = np.where(categorical | (counts > MOST_ENTRIES), LEFT_OUT, 0)
+    room = int(counts[found == 0].max(initial=0)) + 1
+    n_drawn = -1 if np.isnan(table.absent) else len(drawn)
+    numbers = np.array([limits.max_bin, limits.min_in_bin, limits.min_in_leaf], np.int64)
+
+    def choose(first, last):
+        scratch = np.empty(room), np.empty(room, np.int64)
+        given = values, start, end, n_drawn, gaps, numbers
+        find_column_edges(*given, *scratch, edges, found, (first, last))
+
+    workers.share(choose, n_columns)
+    return ColumnEdges(values, start, end, edges, found)

@@ -1,0 +1,119 @@
+"""Tests that batches of rounds give bitwise the models of rounds that are added one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms.gbdt import early_stopping
+from algorithms.gbdt.round_batches import MOST_ROUNDS, RoundBatches
+
+FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
+FIELDS += ["set_indptr", "set_codes", "categories", "offsets"]
+N_ROUNDS = MOST_ROUNDS + 9  # more than one batch
+
+
+def make_frame(n_rows=120):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
+    X.loc[::7, "a"] = np.nan
+    X["d"] = pd.Categorical(rng.choice(list("klmnop"), n_rows))
+    X["e"] = (rng.random(n_rows) < 0.1).astype(float)
+    return X, X["b"] + X["d"].cat.codes + 0.3 * rng.normal(size=n_rows)
+
+
+def fit_both(monkeypatch, model, *table):
+    """Return the model fitted in batches, and one by one."""
+    models = []
+    for is_batched in (True, False):
+        with monkeypatch.context() as patch:
+            if not is_batched:
+                patch.setattr(early_stopping, "can_batch", lambda _: False)
+            models.append(type(model)(**model.get_params()).fit(*table))
+    return models
+
+
+def assert_equal_models(models):
+    for name in FIELDS:
+        batched, single = (getattr(model.ensemble_, name) for model in models)
+        assert np.array_equal(batched, single, equal_nan=True), name
+    assert models[0].n_iter_ == models[1].n_iter_
+
+
+@pytest.fixture
+def count_batches(monkeypatch):
+    """Return a list with the number of rounds asked for in each batch."""
+    counts, add = [], RoundBatches.add
+
+    def counted(self, count):
+        counts.append(count)
+        return add(self, count)
+
+    monkeypatch.setattr(RoundBatches, "add", counted)
+    return counts
+
+
+OPTIONS = {"n_estimators": N_ROUNDS, "num_leaves": 7, "min_child_samples": 5, "random_state": 3}
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("objective", ["regression", "huber", "poisson", "fair"])
+def test_regression_is_the_same(monkeypatch, count_batches, objective, is_weighted):
+    X, y = make_frame()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if is_weighted else None
+    model = HistogramBoostingRegressor(objective=objective, **OPTIONS)
+    assert_equal_models(fit_both(monkeypatch, model, X, np.abs(y), weight))
+    assert count_batches == [N_ROUNDS - 1, N_ROUNDS - 1 - MOST_ROUNDS]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_classification_is_the_same(monkeypatch, count_batches, n_jobs):
+    X, y = make_frame()
+    model = HistogramBoostingClassifier(n_jobs=n_jobs, **OPTIONS)
+    assert_equal_models(fit_both(monkeypatch, model, X, y > 1.0))
+    assert len(count_batches) == 2
+
+
+def test_training_ends_when_no_score_changes(monkeypatch):
+    X, y = make_frame()
+    model = HistogramBoostingRegressor(**OPTIONS, min_split_gain=4.0)
+    models = fit_both(monkeypatch, model, X, y)
+    assert_equal_models(models)
+    assert 2 < models[0].n_iter_ < N_ROUNDS
+
+
+def test_gradients_that_are_not_finite_raise_the_same_error(monkeypatch):
+    X, y = make_frame()
+    options = {**OPTIONS, "learning_rate": 300.0, "objective": "poisson"}
+    for can_batch in (early_stopping.can_batch, lambda _: False):
+        monkeypatch.setattr(early_stopping, "can_batch", can_batch)
+        with pytest.raises(ValueError, match="of the loss are not finite"):
+            HistogramBoostingRegressor(**options).fit(X, np.abs(y))
+
+
+SINGLE = [
+    {"subsample": 0.5, "subsample_freq": 1},
+    {"colsample_bytree": 0.5},
+    {"extra_trees": True},
+    {"boosting_type": "dart"},
+    {"objective": "quantile"},
+    {"data_sample_strategy": "goss"},
+]
+
+
+@pytest.mark.parametrize("params", SINGLE, ids=str)
+def test_other_rounds_are_added_one_by_one(count_batches, params):
+    X, y = make_frame()
+    HistogramBoostingRegressor(**{**OPTIONS, "n_estimators": 3, **params}).fit(X, y)
+    assert count_batches == []
+
+
+def test_callbacks_and_evaluation_see_every_round(count_batches):
+    X, y = make_frame()
+    seen = []
+    model = HistogramBoostingRegressor(**{**OPTIONS, "n_estimators": 4})
+    model.fit(X, y, callbacks=[lambda env: seen.append(env.iteration)])
+    model.fit(X, y, eval_set=[(X, y)])
+    assert seen == [0, 1, 2, 3]
+    assert len(model.evals_result_["training"]["l2"]) == 4
+    assert count_batches == []

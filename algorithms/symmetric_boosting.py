@@ -25,7 +25,7 @@ from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting
 from algorithms.symmetric.class_weights import weigh_classes
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
 
 class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
@@ -239,11 +239,29 @@ def build_watched(spec, rounds):
     return build(spec).set_params(early_stopping_rounds=rounds)
 
 
+class NumericExport:
+    """Mixin of adapters that export trees of numeric columns only."""
+
+    def export_trees(self):
+        """Return the trees; raise TypeError if they read target statistics or levels."""
+        if self.model.get_cat_feature_indices():
+            raise TypeError("trees that read categorical columns cannot be exported")
+        return super().export_trees()
+
+
+class SymmetricAdapter(NumericExport, EstimatorAdapter):
+    """Adapter of the estimators."""
+
+
+class WatchedSymmetricAdapter(NumericExport, WatchedAdapter):
+    """Adapter of the estimators with early stopping."""
+
+
 def drive(spec):
     """Return the adapter of a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
-        return WatchedAdapter(build_watched, spec)
-    return estimator_adapter(build)(spec)
+        return WatchedSymmetricAdapter(build_watched, spec)
+    return SymmetricAdapter(build, spec)
 
 
 @hookimpl
@@ -254,7 +272,7 @@ def register_algorithms(register):
             "symmetric_boosting",
             drive,
             ALL_TASKS,
-            accepts=Accepts(missing=True, sparse=True),
+            accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
             defaults={"n_estimators": 1000},
             early_stopping=stops_early,
@@ -280,6 +298,6 @@ def register_algorithms(register):
             rungs={"default": "L0"},  # parity="catboost" needs a reference without random numbers
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://arxiv.org/abs/1706.09516",
-            summary="boosting of symmetric trees, numeric columns",
+            summary="boosting of symmetric trees, ordered target statistics of categories",
         )
     )

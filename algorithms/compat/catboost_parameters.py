@@ -18,7 +18,8 @@ feature_border_type nan_mode random_strength bootstrap_type subsample bagging_te
 score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
-metric_period parity
+metric_period parity has_time cat_features one_hot_max_size max_ctr_complexity simple_ctr
+combinations_ctr ctr_target_border_count model_size_reg
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -27,11 +28,11 @@ NO_EFFECT = {
     " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
     "the number of classes is that of y": "classes_count class_names",
     "constant targets are allowed": "allow_const_label",
-    "it is for categories": "one_hot_max_size max_ctr_complexity model_size_reg simple_ctr"
-    " combinations_ctr per_feature_ctr ctr_description ctr_target_border_count counter_calc_method"
-    " ctr_leaf_count_limit store_all_simple_ctr final_ctr_computation_mode ctr_history_unit"
-    " ctr_border_count target_border",
-    "rows are not permuted": "has_time fold_permutation_block fold_len_multiplier",
+    "all levels are kept": "store_all_simple_ctr",
+    "it is about the library's files": "final_ctr_computation_mode",
+    "labels decide the classes": "target_border",
+    "rows are permuted one by one": "fold_permutation_block",
+    "it is about ordered boosting": "fold_len_multiplier",
 }
 REFUSED = [  # name, synonyms, harmless values, reason
     ("boosting_type", "", ("Plain", None), "ordered boosting is not supported"),
@@ -41,7 +42,12 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
     ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
     ("approx_on_full_history", "", (False, None), "ordered boosting is not supported"),
-    ("cat_features", "", (None,), "encode the categories"),
+    ("per_feature_ctr", "", (None,), "all columns have the statistics of simple_ctr"),
+    ("ctr_description", "", (None,), "give simple_ctr and combinations_ctr"),
+    ("ctr_border_count", "", (15, None), "give CtrBorderCount in simple_ctr"),
+    ("counter_calc_method", "", ("SkipTest", None), "Counter counts the training rows"),
+    ("ctr_leaf_count_limit", "", (None,), "all levels are kept"),
+    ("ctr_history_unit", "", ("Sample", None), "each row counts"),
     ("text_features", "", (None,), "encode the text"),
     ("embedding_features", "", (None,), "give their values as columns"),
     ("tokenizers", "", (None,), "encode the text"),

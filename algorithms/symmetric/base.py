@@ -19,9 +19,14 @@ from algorithms.newton.input_table import read_rows
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
+from algorithms.symmetric.categorical_table import CategoricalTable
+from algorithms.symmetric.categories import fit_categories
+from algorithms.symmetric.category_grower import CategoryGrower
+from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.params import CONSTRAINTS, resolve
@@ -56,6 +61,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         leaf_estimation_iterations=None,
         leaf_estimation_backtracking="AnyImprovement",
         boost_from_average=None,
+        has_time=False,
+        cat_features=None,
+        one_hot_max_size=None,
+        max_ctr_complexity=None,
+        simple_ctr=None,
+        combinations_ctr=None,
+        ctr_target_border_count=None,
+        model_size_reg=0.5,
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -82,6 +95,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         y,
         sample_weight=None,
         *,
+        cat_features=None,
         eval_set=None,
         use_best_model=None,
         early_stopping_rounds=None,
@@ -96,6 +110,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
+        cat_features : sequence of int or str, optional
+            Replaces the parameter of this name.
         eval_set : (X, y) or list of (X, y), optional
             Evaluation sets; the last one decides the best iteration.
         use_best_model, early_stopping_rounds, verbose : optional
@@ -112,6 +128,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """
         core = self._resolved()
         given = {
+            "cat_features": cat_features,
             "use_best_model": use_best_model,
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
@@ -130,16 +147,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _train(self, X, y, sample_weight, tables):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
+        categories, X, codes = fit_categories(X, self.cat_features)
         X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
-        if self.categories_:
-            raise ValueError(
-                f"columns {list(self.categories_)} are categorical, which is not supported: encode "
-                "the categories"
-            )
         X = np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
         y = self._read_y(y)
         weight = self._weights(X, y, sample_weight)
         if len(weight) and self.parity is None:
+            kept = np.flatnonzero(weight)
+            codes = codes if codes is None else codes[:, kept]
             weight, X, y = drop_unweighted(weight, X, y)
         self._objective = find_objective(self, getattr(self, "n_classes_", 0))
         self._check_y(y, weight)
@@ -147,8 +162,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
+        y = y.astype(np.float32)
         with Workers(self._threads()) as workers:
-            stopping = self._boost(params, X, y.astype(np.float32), weight, tables, workers)
+            table = bin_rows(X, params, workers)
+            if categories is not None:
+                n_classes = self._objective.n_scores if self._objective.kind == SOFTMAX else 0
+                classes = TargetClasses(y, n_classes, self.ctr_target_border_count)
+                table = CategoricalTable(params, table, X, (categories, codes), classes)
+            stopping = self._boost(params, table, y, weight, tables, workers)
         self._keep(stopping, params, uses_best=uses_best)
         return self
 
@@ -169,14 +190,16 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             raise ValueError(f"sample_weight is {what}")
         return ALL_EQUAL if (weight == 1.0).all() else weight
 
-    def _boost(self, params, X, y, weight, tables, workers):
+    def _boost(self, params, table, y, weight, tables, workers):
         """Grow the trees; return the `SymmetricEarlyStopping`."""
-        objective = self._objective
-        table = bin_rows(X, params, workers)
+        objective, self._derived = self._objective, table.derived
+        tables, watched = self._read_watched(tables)
         self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
-        is_small = table.rows.size * objective.n_scores < FEW_CELLS
-        grower = self._make_grower(params, table, ALONE if is_small else workers)
+        is_small = table.size * objective.n_scores < FEW_CELLS
         seed = draw_seed(self.random_seed)
+        if table.derived is not None:
+            table.permute(seed)
+        grower = self._make_grower(params, table, ALONE if is_small else workers)
         booster = Booster(params, table, grower, objective, y, weight, self._start, seed)
         every = self.metric_period or 1 if self.verbose is True else self.verbose
         metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
@@ -184,20 +207,44 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         stopping = SymmetricEarlyStopping(self, eval_sets, metric, self._start)
         for _ in range(params.iterations):
             tree = booster.boost()
+            for one, codes in zip(stopping.eval_sets, watched, strict=False):
+                one.X = self._derived.append(one.X, codes)
             if tables and stopping.is_over(self._join([tree], first=False)):
                 break
         stopping.end()
         self._trees = booster.done
+        if self._derived is not None:
+            self._derived.finish()
         return stopping
+
+    def _read_watched(self, tables):
+        """Return evaluation sets with zeros in categorical columns, and the codes of these."""
+        if self._derived is None:
+            return tables, []
+        pairs = [self._derived.categories.read(X) for X, _ in tables]
+        numeric = [(X, y) for (X, _), (_, y) in zip(pairs, tables, strict=True)]
+        return numeric, [codes for _, codes in pairs]
 
     def _make_grower(self, params, table, workers):
         """Return the grower of this mode."""
         n_scores = self._objective.n_scores
+        if table.derived is not None:
+            return self._make_category_grower(params, table, workers)
         if self.parity is None:
             return SymmetricGrower(params, table, n_scores, workers)
         from algorithms.parity.catboost_grower import CatBoostGrower
 
         return CatBoostGrower(params, table, n_scores, workers)
+
+    def _make_category_grower(self, params, table, workers):
+        """Return the grower of this mode for a `CategoricalTable`."""
+        if getattr(params, "boosting_type", None) == "Ordered":
+            raise ValueError("boosting_type='Ordered' does not support categorical columns")
+        if self.parity is None:
+            return CategoryGrower(params, table, self._objective.n_scores, workers)
+        from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+
+        return CatBoostCategoryGrower(params, table, self._objective.n_scores, workers)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

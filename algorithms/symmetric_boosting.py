@@ -14,6 +14,13 @@ With the derivatives g, h of −loss at F_{m−1}, weights w, and the sums G, H,
 The sums of a score run over both sides of all leaves of a level, so one split is chosen for all of
 them. Each level adds the split with the best score until there are d; there is no minimum gain.
 Normal noise, which falls as the model grows, is added to each score (`random_strength`).
+
+A categorical column with more than `one_hot_max_size` levels becomes ordered target statistics: in
+a permutation of the rows, with the n earlier rows of the same level, of which k have y = 1,
+
+    (k + P) / (n + 1)        P: a prior
+
+so a row's own target does not enter its statistic. Prediction counts all training rows.
 """
 
 import numpy as np
@@ -68,6 +75,22 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Whether a step is halved until the loss falls.
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
+    has_time : bool
+        Whether target statistics follow the order of the rows instead of random permutations.
+    cat_features : sequence of int or str, optional
+        Categorical columns by position or name; by default those of a frame with categories or
+        text. Categories are integers or text; a missing value is the category "nan".
+    one_hot_max_size : int, optional
+        Largest number of levels that get one-hot splits, at most 255; the default is 2.
+    max_ctr_complexity : int, optional
+        Largest number of columns of a combination; 4, or 1 with fewer than 200 iterations.
+    simple_ctr, combinations_ctr : str or list of str, optional
+        Target statistics, such as "Borders:TargetBorderCount=2:CtrBorderCount=15:Prior=0.5". The
+        kinds are "Borders", "Buckets", "BinarizedTargetMeanValue" and "Counter".
+    ctr_target_border_count : int, optional
+        Number of borders of the target for statistics: 1, or one less than the classes.
+    model_size_reg : float
+        Penalty of statistics with many levels that no tree uses yet.
     loss_function : str, optional
         "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
     eval_metric : str or callable, optional

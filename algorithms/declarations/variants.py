@@ -37,6 +37,7 @@ SYMMETRIC_BOOSTING = tuple(
     for params in (
         {"bootstrap_type": "Bernoulli", "rsm": 0.5, "score_function": "L2"},
         {"leaf_estimation_iterations": 3},
-        {**CATBOOST, "leaf_estimation_backtracking": "No"},
+        {"max_ctr_complexity": 2, "simple_ctr": ("Borders", "BinarizedTargetMeanValue")},
+        {**CATBOOST, "leaf_estimation_backtracking": "No", "has_time": True},
     )
 )

@@ -242,6 +242,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             raise ValueError("boosting_type='Ordered' does not support categorical columns")
         if self.parity is None:
             return CategoryGrower(params, table, self._objective.n_scores, workers)
+        if table.counted and not params.has_time:
+            raise ValueError(
+                "parity='catboost' needs has_time=True with target statistics: it does not follow "
+                "CatBoost's permutations"
+            )
         from algorithms.parity.catboost_categories import CatBoostCategoryGrower
 
         return CatBoostCategoryGrower(params, table, self._objective.n_scores, workers)

@@ -200,6 +200,13 @@ def test_invalid_categories_are_named(X, cat_features, match):
         SymmetricBoostingRegressor(iterations=1).fit(X, [0.0, 1.0], cat_features=cat_features)
 
 
+def test_parity_needs_the_order_of_the_rows():
+    X, y = table(50)
+    fixed = {"parity": "catboost", "bootstrap_type": "No", "random_strength": 0, "iterations": 1}
+    with pytest.raises(ValueError, match="needs has_time=True with target statistics"):
+        SymmetricBoostingRegressor(**fixed, cat_features=["b", "c", "d"]).fit(X, y)
+
+
 def test_files_refuse_categories(tmp_path):
     X, y = table(50)
     model = SymmetricBoostingRegressor(iterations=2, cat_features=["b", "c", "d"]).fit(X, y)
@@ -217,7 +224,8 @@ def test_one_level_two_levels_and_unique_levels(levels, has_number, parity):
         X["a"] = rng.normal(size=60)
     y = np.arange(60) % 2 + 0.1 * rng.normal(size=60)
     fixed = {"iterations": 20, "bootstrap_type": "No", "random_strength": 0, "parity": parity}
-    model = SymmetricBoostingRegressor(**fixed, max_ctr_complexity=2).fit(X, y)
+    fixed = {**fixed, "has_time": parity is not None, "max_ctr_complexity": 2}
+    model = SymmetricBoostingRegressor(**fixed).fit(X, y)
     predicted = model.predict(X)
     assert np.isfinite(predicted).all()
     if levels == 2:

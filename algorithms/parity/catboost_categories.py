@@ -106,7 +106,8 @@ class CatBoostCategoryGrower(CatBoostGrower):
             self._scan_static(given, side, leaves)
         table = self.original
         combined = table.combinations(self.splits, table.counted)
-        self.level_bins = [table.bins(one) for one in (*table.single_projections(), *combined)]
+        projections = [*table.single_projections(), *combined]
+        self.level_bins = table.bins_of(projections, 0, self.workers)
         kept = {}
         self.level_best = []
         for number, own in enumerate(self.level_bins):

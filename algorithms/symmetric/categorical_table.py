@@ -84,7 +84,8 @@ class CategoricalTable:
         """Return the `Combiner` of a projection on the training rows."""
         if projection not in self._combiners:
             self._combiners[projection] = self._make_combiner(projection)
-        return keep_recent(self._combiners, projection)
+        self._combiners.move_to_end(projection)
+        return self._combiners[projection]
 
     def _make_combiner(self, projection):
         """Return the `Combiner` of a projection."""
@@ -104,7 +105,8 @@ class CategoricalTable:
         key = number, projection
         if key not in self._bins:
             self._bins[key] = self._make_bins(projection, number, self.combiner(projection))
-        return keep_recent(self._bins, key)
+        self._bins.move_to_end(key)
+        return self._bins[key]
 
     def bins_of(self, projections, number, workers):
         """Return the `StatisticBins` of several projections; threads share the new ones."""
@@ -115,14 +117,11 @@ class CategoricalTable:
             return combiner, self._make_bins(projection, number, combiner)
 
         made = dict(zip(missing, workers.each(make, missing), strict=True))
-        found = []
-        for one in projections:
-            if one in made:
-                self._combiners[one], self._bins[number, one] = made[one]
-            found.append(self._bins[number, one])
-        for one in projections:
-            keep_recent(self._combiners, one)
-            keep_recent(self._bins, (number, one))
+        for one, (combiner, bins) in made.items():
+            self._combiners[one], self._bins[number, one] = combiner, bins
+        found = [self.bins(one, number) for one in projections]
+        for cache in (self._combiners, self._bins):
+            trim(cache, KEPT + len(projections))
         return found
 
     def _make_bins(self, projection, number, combiner):
@@ -130,7 +129,7 @@ class CategoricalTable:
         ctrs, order = self.ctrs(projection), self.orders[number]
         bins = ordered_bins(combiner.codes, combiner.size, ctrs, self.classes, order)
         statistics = statistics_of(projection, ctrs, self.classes)
-        return StatisticBins(statistics, combiner.n_levels, np.ascontiguousarray(bins.T))
+        return StatisticBins(statistics, combiner.n_levels, bins)
 
     def single_projections(self):
         """Return the projections of one categorical column."""
@@ -161,11 +160,8 @@ def find_bases(splits):
     return list(dict.fromkeys(bases + used))
 
 
-def keep_recent(cache, key):
-    """Return the entry of a key; drop the oldest combinations beyond `KEPT`."""
-    cache.move_to_end(key)
-    if len(cache) > 2 * KEPT:
-        extra = [k for k in cache if not (k[1] if isinstance(k, tuple) else k).is_single]
-        for old in extra[:-KEPT]:
-            del cache[old]
-    return cache[key]
+def trim(cache, count):
+    """Drop the oldest entries of combinations beyond a number; keys end with their projection."""
+    extra = [key for key in cache if not (key[-1] if isinstance(key, tuple) else key).is_single]
+    for old in extra[: max(len(extra) - count, 0)]:
+        del cache[old]

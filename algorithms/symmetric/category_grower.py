@@ -74,6 +74,7 @@ class CategoryGrower(SymmetricGrower):
     def __init__(self, params, data, n_outputs, workers):
         self.data, self.used_groups = data, set()
         self.sources = self._list_sources()
+        self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
         self.tables = [self._static_table(k) for k in range(len(data.orders))]
         super().__init__(params, self.tables[0], n_outputs, workers)
 
@@ -87,6 +88,11 @@ class CategoryGrower(SymmetricGrower):
         for projection in data.single_projections():
             sources += data.bins(projection).statistics
         return sources
+
+    def _count_levels(self, source):
+        """Return the number of levels of a statistic, 0 of another column."""
+        is_numeric = isinstance(source, (int, Indicator))
+        return 0 if is_numeric else self.data.bins(source.projection).n_levels
 
     def _static_table(self, number):
         """Return the `StaticTable` of a permutation."""
@@ -132,30 +138,26 @@ class CategoryGrower(SymmetricGrower):
 
     def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
-        rivals = [(self.best_score[f], self.sources[f], self.best_bin[f], f) for f in usable]
+        rivals = [(self.sources[f], self.best_bin[f], f) for f in usable]
+        scores, levels = [self.best_score[usable]], [self.levels[usable]]
         for one in self.combinations.values():
-            own = one.own.statistics
-            rivals += zip(one.best_score, own, one.best_bin, one.features, strict=True)
-        scores = np.array([rival[0] for rival in rivals])
+            rivals += zip(one.own.statistics, one.best_bin, one.features, strict=True)
+            scores.append(one.best_score)
+            levels.append(np.full(len(one.features), one.own.n_levels))
+        scores, levels = np.concatenate(scores), np.concatenate(levels)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        chosen = int((scores * self._penalties([rival[1] for rival in rivals])).argmax())
-        _, source, split_bin, f = rivals[chosen]
+        factors = self._penalties([rival[0] for rival in rivals], levels)
+        source, split_bin, f = rivals[int((scores * factors).argmax())]
         self.splits.append(self._split(source, int(split_bin), int(f)))
         return len(self.splits) - 1, int(split_bin)
 
-    def _penalties(self, sources):
+    def _penalties(self, sources, levels):
         """Return the factor of each score: below 1 for statistics that no tree has used."""
-        levels = [0 if isinstance(s, (int, Indicator)) else self._levels(s) for s in sources]
-        levels = np.array(levels, np.float64)
         factors = (1.0 + levels / max(levels.max(initial=0.0), 1.0)) ** -self.params.model_size_reg
         is_free = [isinstance(s, (int, Indicator)) or s.group in self.used_groups for s in sources]
         return np.where(is_free, 1.0, factors)
-
-    def _levels(self, statistic):
-        """Return the number of levels of a statistic."""
-        return self.data.combiner(statistic.projection).n_levels
 
     def _split(self, source, split_bin, f):
         """Return the `TreeSplit` of a column of the searched permutation."""

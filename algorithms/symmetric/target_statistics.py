@@ -127,7 +127,7 @@ def target_count(options, classes):
 
 
 def ordered_bins(codes, n_levels, ctrs, classes, order):
-    """Return the bins of all statistics of a projection, uint8 (n_statistics, n_rows).
+    """Return the bins of all statistics of a projection, uint8 (n_rows, n_statistics).
 
     Parameters
     ----------
@@ -137,32 +137,29 @@ def ordered_bins(codes, n_levels, ctrs, classes, order):
     classes : TargetClasses
     order : uint32 (n_rows,), the permutation; (0,) means ascending
     """
-    n_rows, parts = len(codes), []
-    for options in ctrs:
+    widths = [target_count(options, classes) * len(options.priors) for options in ctrs]
+    out, last = np.empty((len(codes), sum(widths)), np.uint8), 0
+    for options, width in zip(ctrs, widths, strict=True):
+        first, last = last, last + width
         priors = np.array(options.priors, np.float32)
         scale = priors, options.shifts, options.norms, options.n_borders
         if options.kind == COUNTER:
-            parts.append(counter_bins(codes, n_levels, *scale))
+            out[:, first:last] = counter_bins(codes, n_levels, *scale)[codes]
             continue
         own, n_classes = classes.of(options)
-        out = np.empty((target_count(options, classes) * len(priors), n_rows), np.uint8)
-        totals = np.zeros(n_levels, np.int32)
         if options.kind == MEAN:
-            sums = np.zeros(n_levels, np.float32)
+            sums, totals = np.zeros(n_levels, np.float32), np.zeros(n_levels, np.int32)
             borders = np.float32(n_classes - 1)
-            write_mean_statistics(codes, order, own, borders, sums, totals, *scale, out)
+            write_mean_statistics(codes, order, own, borders, sums, totals, *scale, first, out)
         else:
-            counts = np.zeros((n_levels, n_classes), np.int32)
-            kind = KINDS[options.kind]
-            write_class_statistics(codes, order, own, kind, counts, totals, *scale, out)
-        parts.append(out)
-    return np.concatenate(parts)
+            counts, kind = np.zeros((n_levels, n_classes + 1), np.int32), KINDS[options.kind]
+            write_class_statistics(codes, order, own, kind, counts, *scale, first, last, out)
+    return out
 
 
 def counter_bins(codes, n_levels, priors, shifts, norms, n_borders):
-    """Return the bins of Counter, uint8 (n_priors, n_rows); it counts all rows."""
+    """Return the bins of Counter, uint8 (n_levels, n_priors); it counts all rows."""
     totals = np.bincount(codes, minlength=n_levels)
     below = np.float32(totals.max(initial=0) + 1)
-    values = (totals.astype(np.float32) + priors[:, None]) / below
-    bins = (values + shifts[:, None]) / norms[:, None] * np.float32(n_borders)
-    return bins.astype(np.uint8)[:, codes]
+    values = (totals.astype(np.float32)[:, None] + priors) / below
+    return ((values + shifts) / norms * np.float32(n_borders)).astype(np.uint8)

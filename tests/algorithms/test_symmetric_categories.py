@@ -66,9 +66,9 @@ def test_statistics_count_earlier_rows_of_a_permutation(is_shuffled):
     given = order.astype(np.uint32) if is_shuffled else np.empty(0, np.uint32)
     classes = TargetClasses(Y, 0, None)
     bins = ordered_bins(CODES, 3, read_ctrs(None, "simple_ctr"), classes, given)
-    for row, prior in zip(bins, (0.0, 0.5, 1.0), strict=False):
+    for row, prior in zip(bins.T, (0.0, 0.5, 1.0), strict=False):
         np.testing.assert_array_equal(row, by_hand(CODES, Y, prior, order))
-    np.testing.assert_array_equal(bins[3], [np.array([5, 3, 2])[c] / 6 * 15 // 1 for c in CODES])
+    np.testing.assert_array_equal(bins[:, 3], [np.array([5, 3, 2])[c] / 6 * 15 // 1 for c in CODES])
 
 
 def test_prediction_counts_all_rows_and_gives_an_unseen_level_the_prior():

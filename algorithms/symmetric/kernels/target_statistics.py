@@ -21,7 +21,7 @@ def bin_of(good, total, prior, shift, norm, n_borders):
 
 @kernel
 def write_class_statistics(
-    codes, order, classes, kind, counts, totals, priors, shifts, norms, n_borders, out
+    codes, order, classes, kind, counts, priors, shifts, norms, n_borders, first, last, out
 ):
     """Write the bins of statistics that count classes.
 
@@ -31,19 +31,18 @@ def write_class_statistics(
     order : uint32 (n_rows,), the order in which rows are read; (0,) means ascending
     classes : int32 (n_rows,), class of the target
     kind : BORDERS (good: classes above a border) or BUCKETS (good: one class)
-    counts : int32 (n_levels, n_classes), zeros; scratch space
-    totals : int32 (n_levels,), zeros; scratch space
+    counts : int32 (n_levels, n_classes + 1), zeros; scratch space, the total comes last
     priors, shifts, norms : float32 (n_priors,)
     n_borders : int
-    out : uint8 (n_targets · n_priors, n_rows), written; n_targets is the number of borders or
-        classes
+    first, last : columns of ``out``, for each border or class and then each prior
+    out : uint8 (n_rows, n_statistics), written
     """
-    n_priors = len(priors)
-    n_targets = len(out) // n_priors
+    n_priors, n_classes = len(priors), counts.shape[1] - 1
+    n_targets = (last - first) // n_priors
     for i in range(len(codes)):
         row = np.int64(order[i]) if len(order) else i
         level = codes[row]
-        total = totals[level]
+        total = counts[level, n_classes]
         good = total
         for target in range(n_targets):
             if kind == BUCKETS:
@@ -51,16 +50,16 @@ def write_class_statistics(
             else:
                 good -= counts[level, target]
             for j in range(n_priors):
-                out[target * n_priors + j, row] = bin_of(
+                out[row, first + target * n_priors + j] = bin_of(
                     np.float32(good), total, priors[j], shifts[j], norms[j], n_borders
                 )
         counts[level, classes[row]] += 1
-        totals[level] += 1
+        counts[level, n_classes] += 1
 
 
 @kernel
 def write_mean_statistics(
-    codes, order, classes, scale, sums, totals, priors, shifts, norms, n_borders, out
+    codes, order, classes, scale, sums, totals, priors, shifts, norms, n_borders, first, out
 ):
     """Write the bins of means of the target class, class / ``scale`` in float32.
 
@@ -68,14 +67,15 @@ def write_mean_statistics(
     ----------
     scale : float32, the number of target borders
     sums : float32 (n_levels,), zeros; scratch space
-    out : uint8 (n_priors, n_rows), written
-    codes, order, classes, totals, priors, shifts, norms, n_borders : as in `write_class_statistics`
+    totals : int32 (n_levels,), zeros; scratch space
+    first : first column of ``out``, one for each prior
+    codes, order, classes, priors, shifts, norms, n_borders, out : as in `write_class_statistics`
     """
     for i in range(len(codes)):
         row = np.int64(order[i]) if len(order) else i
         level = codes[row]
         for j in range(len(priors)):
-            out[j, row] = bin_of(
+            out[row, first + j] = bin_of(
                 sums[level], totals[level], priors[j], shifts[j], norms[j], n_borders
             )
         sums[level] += np.float32(classes[row]) / scale

@@ -2,11 +2,11 @@
 
 The identity of a category is its text, as in CatBoost: 1 and "1" are one category. A missing value
 is the category "nan". Real numbers are refused. Levels are numbered in order of appearance, except
-that the most frequent one has the code 0.
+that the most frequent one has the code 0 in columns that may be one-hot.
 """
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,12 @@ from pandas.api.types import infer_dtype
 from scipy import sparse
 
 from algorithms.estimator.frames import as_pandas, is_polars
+from algorithms.symmetric.city_hash import city_hash
 
 UNSEEN = -1  # code of a level that is absent from training
 MISSING = "nan"
+MOST_ORDERED = 255  # levels whose order matters: those of one-hot columns
+HASH_BITS = 0xFFFFFFFF
 TEXT = ("string", "mixed", "mixed-integer", "bytes")  # kinds of object columns with categories
 
 
@@ -182,8 +185,16 @@ def factorize(column, name):
 
 
 def most_frequent_first(codes, keys):
-    """Return codes and texts with those of level 0 and the most frequent level exchanged."""
-    most = int(np.bincount(codes, minlength=1).argmax())
+    """Return codes and texts with those of level 0 and the most frequent level exchanged.
+
+    Among equally frequent levels it is the one with the lowest hash, as in CatBoost.
+    """
+    if not 1 < len(keys) <= MOST_ORDERED:
+        return codes, keys
+    counts = np.bincount(codes)
+    tied = np.flatnonzero(counts == counts.max())
+    hashes = [city_hash(keys[level]) & HASH_BITS for level in tied]
+    most = int(tied[np.argmin(hashes)])
     places = np.arange(len(keys))
     places[[0, most]] = most, 0
     return places[codes], keys[places]
@@ -197,9 +208,10 @@ def key_of(value, name, *, may_be_missing=True):
         return value.decode()
     if may_be_missing and pd.isna(value):
         return MISSING
-    if isinstance(value, (float, np.floating)) or int(value) != value:
-        raise ValueError(
-            f"column {name!r} is categorical, but has the real number {value}: categories are "
-            "integers or text; convert real numbers and missing values to text"
-        )
-    return str(int(value))
+    if isinstance(value, (Integral, np.bool_)):
+        return str(int(value))
+    kind = "real number" if isinstance(value, Real) else "value"
+    raise ValueError(
+        f"column {name!r} is categorical, but has the {kind} {value}: categories are integers or "
+        "text; convert real numbers and missing values to text"
+    )

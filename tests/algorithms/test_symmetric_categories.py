@@ -1,15 +1,17 @@
 """Categorical columns of symmetric-tree boosting: statistics, one-hot splits, errors."""
 
+import json
 import pickle
 
 import catboost
 import numpy as np
 import pandas as pd
 import pytest
-from catboost_categories import QUIET, first_difference, fit_both, random_categories
+from catboost_categories import FIXED, QUIET, first_difference, fit_both, random_categories
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.symmetric.categories import fit_categories
+from algorithms.symmetric.city_hash import city_hash
 from algorithms.symmetric.ctr_options import TargetClasses, read_ctrs
 from algorithms.symmetric.projections import Projection
 from algorithms.symmetric.target_statistics import StatisticTables, ordered_bins, statistics_of
@@ -189,6 +191,7 @@ def test_the_identity_of_a_category_is_its_text():
     [
         (pd.DataFrame({"a": [0.5, 1.5]}), ["a"], "has the real number 0.5"),
         (pd.DataFrame({"a": [1.0, np.nan]}), [0], "has the real number 1.0"),
+        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"] * 2)}), [0], "has the value 2020"),
         (pd.DataFrame({"a": [1, 2]}), ["b"], "'b', which is no column"),
         (pd.DataFrame({"a": [1, 2]}), [1], "has 1, but X has 1 columns"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), ["a"], r"columns \['b'\] hold categories"),
@@ -212,6 +215,20 @@ def test_files_refuse_categories(tmp_path):
     model = SymmetricBoostingRegressor(iterations=2, cat_features=["b", "c", "d"]).fit(X, y)
     with pytest.raises(ValueError, match="use pickle"):
         model.save_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 128, 200])
+def test_level_hashes_are_catboosts(length, tmp_path):
+    text = "".join(chr(97 + 7 * i % 26) for i in range(length))
+    X = pd.DataFrame({"c": [text, "z"] * 10})
+    fixed = {"iterations": 1, "depth": 1, "cat_features": [0], **FIXED}
+    catboost.CatBoostRegressor(**fixed, **QUIET).fit(X, np.arange(20) % 2).save_model(
+        str(tmp_path / "model.json"), format="json"
+    )
+    info = json.loads((tmp_path / "model.json").read_text())["features_info"]
+    (value,) = info["categorical_features"][0]["values"]
+    hashes = sorted(city_hash(one) & 0xFFFFFFFF for one in (text, "z"))
+    assert value % 2**32 == hashes[1]  # the lower one is level 0, the split asks for level 1
 
 
 @pytest.mark.parametrize("parity", [None, "catboost"])

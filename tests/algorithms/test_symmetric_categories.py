@@ -15,6 +15,8 @@ from algorithms.symmetric.city_hash import city_hash
 from algorithms.symmetric.ctr_options import TargetClasses, read_ctrs
 from algorithms.symmetric.projections import Projection
 from algorithms.symmetric.target_statistics import StatisticTables, ordered_bins, statistics_of
+from harness import Spec, Task
+from harness.plugins.registry import load_registry
 
 LOSSES = ["RMSE", "Logloss", "MultiClass", "Poisson", "MAE", "Quantile:alpha=0.3"]
 LEVELS = {2: {}, 3: {"one_hot_max_size": 5, "max_ctr_complexity": 4}}  # parity levels
@@ -201,6 +203,24 @@ def test_the_identity_of_a_category_is_its_text():
 def test_invalid_categories_are_named(X, cat_features, match):
     with pytest.raises(ValueError, match=match):
         SymmetricBoostingRegressor(iterations=1).fit(X, [0.0, 1.0], cat_features=cat_features)
+
+
+@pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 5}])
+def test_the_harness_hands_over_categories_and_exports_no_trees(stopping):
+    X, y = table()
+    X = X.astype({"b": "category", "c": "category", "d": "category"})
+    X.loc[:9, "b"] = np.nan
+    spec = Spec(Task.REGRESSION, {"n_estimators": 20, **stopping}, 1, 1, 0, categorical=(1, 2, 3))
+    algorithm = load_registry(modules=["algorithms.symmetric_boosting"]).algorithm(
+        "symmetric_boosting"
+    )
+    assert algorithm.accepts.categorical
+    adapter = algorithm.adapter(spec)
+    adapter.fit(adapter.prepare(X, y, None))
+    assert adapter.model.get_cat_feature_indices() == [1, 2, 3]
+    assert np.square(y - adapter.predict(X)).mean() < 0.5 * y.var()
+    with pytest.raises(TypeError, match="cannot be exported"):
+        adapter.export_trees()
 
 
 def test_parity_needs_the_order_of_the_rows():

@@ -21,6 +21,8 @@ a permutation of the rows, with the n earlier rows of the same level, of which k
     (k + P) / (n + 1)        P: a prior
 
 so a row's own target does not enter its statistic. Prediction counts all training rows.
+
+`boosting_type="Ordered"` takes the derivatives of a row from models that have not seen its target.
 """
 
 import numpy as np
@@ -76,7 +78,8 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
     has_time : bool
-        Whether target statistics follow the order of the rows instead of random permutations.
+        Whether the order of the rows is that of time: target statistics and "Ordered" follow it
+        instead of random permutations.
     cat_features : sequence of int or str, optional
         Categorical columns by position or name; by default those of a frame with categories or
         text. Categories are integers or text; a missing value is the category "nan".
@@ -91,6 +94,15 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Number of borders of the target for statistics: 1, or one less than the classes.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
+    boosting_type : {"Plain", "Ordered"}, optional
+        "Ordered" takes gradients from models that have not seen a row's target; see
+        `symmetric/ordered_boosting.py`. The default is "Plain".
+    approx_on_full_history : bool
+        Whether "Ordered" estimates leaf values for each row from all rows before it.
+    fold_len_multiplier : float
+        Ratio of the lengths of successive segments of "Ordered", above 1.
+    fold_permutation_block : int
+        Rows that a permutation keeps together; 0 means n / 1000 + 1, at most 256.
     loss_function : str, optional
         "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
     eval_metric : str or callable, optional

@@ -18,7 +18,8 @@ feature_border_type nan_mode random_strength bootstrap_type subsample bagging_te
 score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation_backtracking
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
-metric_period parity has_time cat_features one_hot_max_size max_ctr_complexity simple_ctr
+metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
+fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
 combinations_ctr ctr_target_border_count model_size_reg
 """
 NO_EFFECT = {
@@ -31,17 +32,13 @@ NO_EFFECT = {
     "all levels are kept": "store_all_simple_ctr",
     "it is about the library's files": "final_ctr_computation_mode",
     "labels decide the classes": "target_border",
-    "rows are permuted one by one": "fold_permutation_block",
-    "it is about ordered boosting": "fold_len_multiplier",
 }
 REFUSED = [  # name, synonyms, harmless values, reason
-    ("boosting_type", "", ("Plain", None), "ordered boosting is not supported"),
     ("grow_policy", "", ("SymmetricTree", None), "all trees are symmetric"),
     ("task_type", "", ("CPU", None), "there is no GPU code here"),
     ("devices", "device_config", (None,), "there is no GPU code here"),
     ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
     ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
-    ("approx_on_full_history", "", (False, None), "ordered boosting is not supported"),
     ("per_feature_ctr", "", (None,), "all columns have the statistics of simple_ctr"),
     ("ctr_description", "", (None,), "give simple_ctr and combinations_ctr"),
     ("ctr_border_count", "", (15, None), "give CtrBorderCount in simple_ctr"),

@@ -44,7 +44,7 @@ def read(document):
         If it has another format, or a newer version.
     """
     if document.get("format") != FORMAT:
-        raise ModelFileError("it is neither XGBoost's JSON nor this project's")
+        raise ModelFileError("it is neither XGBoost's JSON, nor CatBoost's, nor this project's")
     if type(document["version"]) is not int or document["version"] < 1:
         raise ModelFileError("its version is not a positive integer")
     if document["version"] > VERSION:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from algorithms.model_io import (
+    catboost_reader,
+    catboost_writer,
     json_format,
     lightgbm_reader,
     lightgbm_writer,
@@ -18,9 +20,10 @@ from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.summed_trees import first_rounds
 from harness import HarnessError, TreeEnsemble
 
-FORMATS = ("harness", "xgboost", "lightgbm")
+FORMATS = ("harness", "xgboost", "lightgbm", "catboost")
 ATTRIBUTE = "tree-harness"  # attribute of XGBoost's file with our estimators' data
 KINDS = "biufUO"  # numpy dtype kinds that class labels may have
+CBM = b"CBM1"  # start of CatBoost's binary files
 UBJSON = b"{L"  # start of XGBoost's UBJSON files: an object, and a 64-bit key length
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 MALFORMED += (RecursionError, MemoryError)
@@ -48,9 +51,9 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
     Parameters
     ----------
     path : str or path
-    format : {"harness", "xgboost", "lightgbm"}, optional
-        By default detected from the contents: XGBoost's JSON, LightGBM's text, or the project's
-        own JSON (docs/model-file.md).
+    format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
+        By default detected from the contents: XGBoost's or CatBoost's JSON, LightGBM's text, or
+        the project's own JSON (docs/model-file.md).
     missing : float, optional
         Value that is read as missing, in addition to NaN: the ``missing`` of the XGBoost estimator
         or ``DMatrix`` used in training. XGBoost's own files do not store it. By default the value
@@ -82,10 +85,10 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
     ----------
     ensemble : harness.TreeEnsemble
     path : str or path
-    format : {"harness", "xgboost", "lightgbm"}, optional
+    format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
         By default LightGBM's for ".txt", and the project's own for ".json".
     objective : str, optional
-        Name in XGBoost or LightGBM; by default the usual objective of the ensemble's link.
+        Name in the library; by default the usual objective of the ensemble's link.
     names : list of str, optional
         Column names.
 
@@ -114,6 +117,8 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
         attributes = {ATTRIBUTE: json.dumps(about)} if about else {}
         options = {"objective": objective, "names": names, "attributes": attributes}
         text = xgboost_writer.write(ensemble, **options)
+    elif kind == "catboost":
+        text = catboost_writer.write(ensemble, objective=objective, names=names)
     else:
         text = lightgbm_writer.write(ensemble, objective=objective, names=names)
     write_text(path, text)
@@ -166,6 +171,11 @@ def read_file(path, wanted=None):
             f"{path} cannot be read as a model: it is XGBoost's binary format (UBJSON); let "
             "XGBoost save it under a name that ends with .json"
         )
+    if data.startswith(CBM):
+        raise ModelFileError(
+            f"{path} cannot be read as a model: it is CatBoost's binary format; let CatBoost save "
+            'it with format="json"'
+        )
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are checked later
             return read_text(data.decode("utf-8"), wanted)
@@ -200,7 +210,22 @@ def read_text(text, wanted):
             categories=merge_categories(named, own_data.categories),
             objective=xgboost_reader.objective_of(document),
         )
+    if wanted == "catboost" or (wanted is None and catboost_reader.is_catboost(document)):
+        return read_catboost(document)
     return with_estimator_data(*json_format.read(document))
+
+
+def read_catboost(document):
+    """Return the `ModelFile` of CatBoost's JSON."""
+    ensemble, names = catboost_reader.read(document)
+    attribute, labels = (
+        catboost_reader.attribute_of(document, ATTRIBUTE),
+        catboost_reader.labels_of(document),
+    )
+    about = json.loads(attribute) if attribute else {"labels": labels} if labels else {}
+    own_data = with_estimator_data(ensemble, about)
+    loss = catboost_reader.loss_of(document)
+    return replace(own_data, names=names or own_data.names, objective=loss)
 
 
 def merge_categories(named, kept):

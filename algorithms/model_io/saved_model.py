@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.estimator.fit_context import undo_on_failure
-from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
+from algorithms.model_io import catboost_writer, json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.lightgbm_reader import default_name
 from algorithms.model_io.model_files import (
@@ -50,7 +50,7 @@ class SavedModel:
         Parameters
         ----------
         path : str or path
-        format : {"harness", "xgboost", "lightgbm"}, optional
+        format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
             By default from the suffix: ".txt" is LightGBM's text, ".json" the JSON format of the
             class (docs/model-file.md). LightGBM's text stores neither labels nor parameters.
 
@@ -74,6 +74,14 @@ class SavedModel:
                 names=names,
                 attributes=attributes,
                 categories=placed_categories(self),
+            )
+        elif kind == "catboost":
+            text = catboost_writer.write(
+                self.ensemble_,
+                objective=objective,
+                names=names,
+                attributes={ATTRIBUTE: json.dumps(self._describe(names))},
+                labels=getattr(self, "classes_", None),
             )
         else:
             text = lightgbm_writer.write(
@@ -103,7 +111,7 @@ class SavedModel:
         Parameters
         ----------
         path : str or path
-        format : {"harness", "xgboost", "lightgbm"}, optional
+        format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
             By default detected from the contents.
 
         Returns

@@ -29,6 +29,8 @@ from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
+from algorithms.symmetric.ordered_boosting import OrderedBooster
+from algorithms.symmetric.ordered_grower import OrderedGrower
 from algorithms.symmetric.params import CONSTRAINTS, resolve
 
 ALL_EQUAL = np.empty(0, np.float32)
@@ -61,7 +63,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         leaf_estimation_iterations=None,
         leaf_estimation_backtracking="AnyImprovement",
         boost_from_average=None,
+        boosting_type=None,
         has_time=False,
+        approx_on_full_history=False,
+        fold_len_multiplier=2.0,
+        fold_permutation_block=0,
         cat_features=None,
         one_hot_max_size=None,
         max_ctr_complexity=None,
@@ -200,7 +206,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if table.derived is not None:
             table.permute(seed)
         grower = self._make_grower(params, table, ALONE if is_small else workers)
-        booster = Booster(params, table, grower, objective, y, weight, self._start, seed)
+        booster = self._booster_class(params)(
+            params, table, grower, objective, y, weight, self._start, seed
+        )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
         metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
         eval_sets = EvaluationSets(tables, None, None, every)
@@ -227,18 +235,30 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _make_grower(self, params, table, workers):
         """Return the grower of this mode."""
-        n_scores = self._objective.n_scores
         if table.derived is not None:
             return self._make_category_grower(params, table, workers)
-        if self.parity is None:
-            return SymmetricGrower(params, table, n_scores, workers)
-        from algorithms.parity.catboost_grower import CatBoostGrower
+        is_ordered = params.boosting_type == "Ordered"
+        kind = OrderedGrower if is_ordered else SymmetricGrower
+        if self.parity is not None:
+            from algorithms.parity.catboost_grower import CatBoostGrower
+            from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
 
-        return CatBoostGrower(params, table, n_scores, workers)
+            kind = CatBoostOrderedGrower if is_ordered else CatBoostGrower
+        return kind(params, table, self._objective.n_scores, workers)
+
+    def _booster_class(self, params):
+        """Return the class of plain or ordered boosting of this mode."""
+        if params.boosting_type != "Ordered":
+            return Booster
+        if self.parity is None:
+            return OrderedBooster
+        from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
+
+        return CatBoostOrderedBooster
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""
-        if getattr(params, "boosting_type", None) == "Ordered":
+        if params.boosting_type == "Ordered":
             raise ValueError("boosting_type='Ordered' does not support categorical columns")
         if self.parity is None:
             return CategoryGrower(params, table, self._objective.n_scores, workers)

@@ -47,30 +47,45 @@ class Booster:
         """Grow one tree; return it."""
         self.workers.check()
         number = len(self.done)
-        self._differentiate()
-        g, weight = self._sample(seed_of(self.seed, number, SAMPLE))
-        noise = self._noise(number)
-        seed = seed_of(self.seed, number, GROWTH)
-        grown = self.grower.grow(g, weight, self.leaves.l2, noise, seed)
+        grown = self._grow(number)
         values, weights = self.leaves.estimate(self.score, grown)
         values = values * self.rate
         self._check(values)
         self.leaves.add(self.score, values, grown)
+        self._update(grown)
         tree = SymmetricTree(*grown.describe(self.table), values, weights)
         self.done.append(tree)
         return tree
 
-    def _differentiate(self):
-        """Write the derivatives of −loss at the current scores."""
-        objective, n_rows = self.objective, len(self.y)
+    def _grow(self, number):
+        """Return the splits of the next tree, and the leaf of each row."""
+        self._differentiate(self.score, self.y, self.weight, self.g)
+        g, weight = self._sample(seed_of(self.seed, number, SAMPLE))
+        noise = self._noise(self.g, number)
+        seed = seed_of(self.seed, number, GROWTH)
+        return self.grower.grow(g, weight, self.leaves.l2, noise, seed)
+
+    def _update(self, grown):
+        """Add a tree to other scores; plain boosting has none."""
+
+    def _differentiate(self, score, y, weight, g):
+        """Write the derivatives of −loss at some scores.
+
+        Parameters
+        ----------
+        score : float64 (n_scores, n_rows), as stored by the objective
+        y, weight : float32 (n_rows,); weight is (0,) if all are 1
+        g : float64 (n_scores, n_rows), written
+        """
+        objective, n_rows = self.objective, len(y)
 
         def share(first, last):
             rows = first * ROWS, min(last * ROWS, n_rows)
             if objective.kind == kinds.SOFTMAX:
-                work = np.empty(len(self.score))
-                differentiate_classes(self.score, self.y, self.weight, work, self.g, *rows)
+                work = np.empty(len(score))
+                differentiate_classes(score, y, weight, work, g, *rows)
             else:
-                given = self.score[0], self.y, self.weight, self.g[0]
+                given = score[0], y, weight, g[0]
                 differentiate(objective.kind, objective.slope, *given, *rows)
 
         self.workers.share(share, -(-n_rows // ROWS))
@@ -84,13 +99,19 @@ class Booster:
         weight = drawn * self.weight if len(self.weight) else drawn
         return self.g * drawn, weight
 
-    def _noise(self, number):
-        """Return the standard deviation of the noise of split scores."""
+    def _noise(self, g, number):
+        """Return the standard deviation of the noise of split scores.
+
+        Parameters
+        ----------
+        g : float64 (n_scores, n_rows), derivatives
+        number : int, trees so far
+        """
         strength, n_rows = self.params.random_strength, len(self.y)
         if strength == 0.0:
             return 0.0
         left = math.exp(math.log(n_rows) - number * self.rate)
-        deviation = math.sqrt(float(np.einsum("ij,ij->", self.g, self.g)) / n_rows)
+        deviation = math.sqrt(float(np.einsum("ij,ij->", g, g)) / max(g.shape[1], 1))
         return strength * deviation * left / (1.0 + left)
 
     def _check(self, values):

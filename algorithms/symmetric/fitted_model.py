@@ -20,6 +20,15 @@ from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
 
 
+def format_name(wanted):
+    """Return our name of a file format that may have CatBoost's name; raise if it is "cbm"."""
+    if wanted == "cbm":
+        raise ModelFileError(
+            "CatBoost's binary format (cbm) is neither read nor written: use format='json'"
+        )
+    return "catboost" if wanted == "json" else wanted
+
+
 class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     """A fitted model: ``_trees``, the initial scores ``_start``, and ``ensemble_``."""
 
@@ -46,6 +55,48 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     @objective.setter
     def objective(self, value):
         self.__dict__["objective"] = value
+
+    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Write the fitted model to a file.
+
+        Parameters
+        ----------
+        path : str or path
+        format : {"harness", "json"}, optional
+            "json" or "catboost" is CatBoost's JSON format, "harness" this project's own, which is
+            the default for ".json" (docs/model-file.md).
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError, if the model has categorical columns, or the format cannot store it.
+        """
+        if self._derived is not None:
+            raise ModelFileError(
+                "a model with categorical columns has tables of target statistics, which the file "
+                "formats do not have: use pickle"
+            )
+        super().save_model(path, format=format_name(format))
+
+    def load_model(self, path, *, format=None):  # noqa: A002 - as above
+        """Load a model from a file; the estimator is then fitted.
+
+        Parameters
+        ----------
+        path : str or path
+        format : str, optional
+            As in `save_model`; by default detected from the contents.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError with the reason, if the file is invalid or belongs to another task.
+        """
+        return super().load_model(path, format=format_name(format))
 
     def _join(self, trees, *, first=True):
         """Return trees as a `harness.TreeEnsemble`, with the initial scores or zeros."""
@@ -169,21 +220,6 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             return found
         own = self._derived.share_back(found[..., :-1])
         return np.concatenate([own, found[..., -1:]], axis=-1)
-
-    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
-        """Write the fitted model to a file, as `SavedModel` does.
-
-        Raises
-        ------
-        ModelFileError
-            If the model has categorical columns, or the format cannot store it.
-        """
-        if self._derived is not None:
-            raise ModelFileError(
-                "a model with categorical columns has tables of target statistics, which the file "
-                "formats do not have: use pickle"
-            )
-        super().save_model(path, format=format)
 
     def get_cat_feature_indices(self):
         """Return the positions of the categorical columns."""

@@ -101,7 +101,7 @@ class LeafEstimator:
 
     def add(self, score, values, grown):
         """Add leaf values to the scores of all rows."""
-        n_rows, leaf_of = len(self.y), grown.leaf_of
+        n_rows, leaf_of = score.shape[1], grown.leaf_of
         for k in range(len(score)):
             own = np.ascontiguousarray(values[:, k])
             if self.objective.is_exp:
@@ -182,18 +182,20 @@ class LeafEstimator:
         return solve_positive(matrix, sums[:, :k].T.copy()).T
 
     def _quantiles(self, score, grown):
-        """Return the quantile of the residuals of each leaf, (n_leaves, 1).
-
-        CatBoost ignores the sample weights here, and so does ``parity``.
-        """
+        """Return the quantile of the residuals of each leaf, (n_leaves, 1)."""
+        weights = self._quantile_weights()
         residual = (self.y.astype(np.float64) - score[0]).astype(np.float32)
         values = np.zeros((grown.n_leaves, 1))
         order = np.argsort(grown.leaf_of, kind="stable")
         ends = np.cumsum(np.bincount(grown.leaf_of, minlength=grown.n_leaves))
         for leaf, rows in enumerate(np.split(order, ends[:-1])):
-            weight = NO_WEIGHT if self.params.parity or not len(self.weight) else self.weight[rows]
+            weight = weights[rows] if len(weights) else weights
             values[leaf] = weighted_quantile(residual[rows], weight, self.objective.alpha)
         return values
+
+    def _quantile_weights(self):
+        """Return the weights of the residuals: CatBoost ignores them, and so does ``parity``."""
+        return NO_WEIGHT if self.params.parity else self.weight
 
     def _weights(self, grown):
         """Return the sum of the weights of each leaf."""

@@ -3,6 +3,7 @@
 from copy import copy
 from numbers import Integral, Real
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from algorithms.estimator.library_versions import AS_CATBOOST
@@ -38,7 +39,11 @@ CONSTRAINTS = {
     "leaf_estimation_iterations": [COUNT, None],
     "leaf_estimation_backtracking": [StrOptions({"AnyImprovement", "No"})],
     "boost_from_average": ["boolean", None],
+    "boosting_type": [StrOptions({"Plain", "Ordered"}), None],
     "has_time": ["boolean"],
+    "approx_on_full_history": ["boolean"],
+    "fold_len_multiplier": [Interval(Real, 1.0, None, closed="neither")],
+    "fold_permutation_block": [Interval(Integral, 0, None, closed="left")],
     "cat_features": ["array-like", str, Integral, None],
     "one_hot_max_size": [Interval(Integral, 0, MOST_LEVELS, closed="both"), None],
     "max_ctr_complexity": [Interval(Integral, 1, MOST_DEPTH - 1, closed="both"), None],
@@ -82,6 +87,7 @@ def resolve(params, objective, shape, *, uses_best):
     """
     found = copy(params)
     n_rows, n_features = shape
+    check_boosting(params, objective)
     found.learning_rate = find_learning_rate(params, objective.name, n_rows, uses_best=uses_best)
     found.l2_leaf_reg = LEAST_L2 if params.l2_leaf_reg == 0 else params.l2_leaf_reg
     if params.l2_leaf_reg is None:
@@ -121,7 +127,12 @@ def resolve_ctrs(found):
 
 def read_method(params, objective):
     """Return the leaf estimation method; raise ValueError if the loss does not allow it."""
-    method = params.leaf_estimation_method or objective.default_method
+    usual = objective.default_method
+    if usual == "Exact" and params.approx_on_full_history:
+        usual = "Gradient"
+    method = params.leaf_estimation_method or usual
+    if method == "Exact" and params.approx_on_full_history:
+        raise ValueError("approx_on_full_history needs leaf_estimation_method='Gradient'")
     if method == "Exact" and objective.kind != QUANTILE:
         raise ValueError("leaf_estimation_method='Exact' is for the losses MAE and Quantile")
     if method == "Newton" and objective.kind == QUANTILE:
@@ -131,11 +142,28 @@ def read_method(params, objective):
     return method
 
 
+def check_boosting(params, objective):
+    """Raise ValueError if the parameters of ordered boosting do not fit together."""
+    is_ordered = params.boosting_type == "Ordered"
+    if params.approx_on_full_history and not is_ordered:
+        raise ValueError("approx_on_full_history needs boosting_type='Ordered'")
+    has_classes = objective.kind == SOFTMAX
+    if is_ordered and has_classes and (params.approx_on_full_history or params.parity is not None):
+        name = "parity" if params.parity is not None else "approx_on_full_history"
+        raise ValueError(
+            f"boosting_type='Ordered' with {name} is not supported for loss {objective.name}"
+        )
+    if is_ordered and np.float32(params.fold_len_multiplier) <= 1.0:
+        raise ValueError("fold_len_multiplier must be above 1 as a float32 number")
+
+
 def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
     wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
     if params.leaf_estimation_iterations > 1:
         wanted["leaf_estimation_backtracking"] = "No"
+    if params.boosting_type == "Ordered":
+        wanted["has_time"] = True
     off = [name for name, value in wanted.items() if getattr(params, name) != value]
     if off:
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)

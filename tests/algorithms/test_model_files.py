@@ -347,7 +347,7 @@ def refused(text, tmp_path, message):
         ("", "malformed"),
         ("tree", "malformed"),
         ("tree\n", "have no end"),
-        ("{}", "neither XGBoost's JSON nor this project's"),
+        ("{}", "neither XGBoost's JSON, nor CatBoost's, nor this project's"),
         ("[]", "malformed"),
         ("null", "malformed"),
         (b"\xff\xfe\x00", "malformed"),

@@ -105,7 +105,6 @@ def test_synonyms_mean_the_same():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"boosting_type": "Ordered"}, "ordered boosting is not supported"),
         ({"grow_policy": "Lossguide"}, "all trees are symmetric"),
         ({"monotone_constraints": [1, 0]}, "constraints are not supported"),
         ({"cat_features": [0]}, "X is an array of real numbers"),

@@ -10,6 +10,7 @@ import pytest
 from catboost_categories import FIXED, QUIET, first_difference, fit_both, random_categories
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
+from algorithms.compat.catboost import CatBoostRegressor, Pool
 from algorithms.symmetric.categories import fit_categories
 from algorithms.symmetric.city_hash import city_hash
 from algorithms.symmetric.ctr_options import TargetClasses, read_ctrs
@@ -203,6 +204,16 @@ def test_the_identity_of_a_category_is_its_text():
 def test_invalid_categories_are_named(X, cat_features, match):
     with pytest.raises(ValueError, match=match):
         SymmetricBoostingRegressor(iterations=1).fit(X, [0.0, 1.0], cat_features=cat_features)
+
+
+def test_pools_have_categories_and_ordered_boosting_refuses_them():
+    X, y = table(100)
+    pool = Pool(X, y, cat_features=["b", "c", "d"])
+    model = CatBoostRegressor(iterations=5).fit(pool)
+    same = SymmetricBoostingRegressor(iterations=5, cat_features=[1, 2, 3]).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    with pytest.raises(ValueError, match="'Ordered' does not support categorical columns"):
+        same.set_params(boosting_type="Ordered").fit(X, y)
 
 
 @pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 5}])

@@ -12,7 +12,7 @@ import re
 import shutil
 
 import numpy as np
-from ensembles import random_ensemble
+from ensembles import random_ensemble, random_symmetric_ensemble
 from hypothesis import strategies as st
 from openml_kit import DENSE, SPARSE, dataset_of, responses_of
 
@@ -21,10 +21,12 @@ from algorithms import (
     HistogramBoostingRegressor,
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
+    SymmetricBoostingClassifier,
+    SymmetricBoostingRegressor,
     read_model,
     serve,
 )
-from algorithms.model_io import json_format, lightgbm_writer, xgboost_writer
+from algorithms.model_io import catboost_writer, json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError
 from harness import Missing
 from harness.core.errors import HarnessError
@@ -135,12 +137,21 @@ XGBOOST = _models(
 )
 LIGHTGBM = _models(lightgbm_writer.write, tree={"sets": False})
 
+CATBOOST = [
+    catboost_writer.write(random_symmetric_ensemble(np.random.default_rng(seed), **form))
+    for seed, form in enumerate(
+        ({}, {"link": "sigmoid"}, {"n_scores": 3, "link": "softmax"}), start=5
+    )
+]
+
 
 ESTIMATORS = (
     HistogramBoostingClassifier,
     HistogramBoostingRegressor,
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
+    SymmetricBoostingClassifier,
+    SymmetricBoostingRegressor,
 )
 
 
@@ -262,6 +273,7 @@ def asv_results(drawn, folder):
 KINDS = {
     "models of ours": (model_file, damaged(OWN) | with_large_integers(OWN)),
     "models of XGBoost": (model_file, damaged(XGBOOST) | with_large_integers(XGBOOST)),
+    "models of CatBoost": (model_file, damaged(CATBOOST) | with_large_integers(CATBOOST)),
     "models of LightGBM": (model_file, text_with_changes(LIGHTGBM) | with_large_integers(LIGHTGBM)),
     "answers of OpenML": (openml_answers, openml_responses()),
     "pins": (pins, damaged([json.dumps(PINS)])),

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from algorithms.symmetric.model import join_trees
+from algorithms.symmetric.tree import SymmetricTree
 from harness import Missing, Tree, TreeEnsemble
 
 WIDTH = 4  # columns
@@ -97,3 +99,19 @@ def rounding_end(t, rng):
         other = np.nextafter(near, np.float32(rng.choice([-np.inf, np.inf])))
     middle = np.float64(near) / 2 + np.float64(other) / 2
     return rng.choice([middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)])
+
+
+def random_symmetric_ensemble(rng, *, n_scores=1, link="identity", n_features=4, n_trees=3):
+    """Return an ensemble of random symmetric trees, as boosting of symmetric trees makes them."""
+    trees = []
+    nan_right = rng.random(n_features) < 0.5
+    for _ in range(n_trees):
+        depth = int(rng.integers(0, 4))
+        features = rng.integers(0, n_features, depth)
+        borders = rng.normal(size=depth).astype(np.float32)
+        values = rng.normal(size=(1 << depth, n_scores))
+        weights = rng.integers(0, 9, 1 << depth).astype(float)
+        trees.append(SymmetricTree(features, borders, nan_right[features], values, weights))
+    classes = {"sigmoid": 2, "softmax": n_scores}.get(link, 0)
+    labels = np.arange(classes) if classes else None
+    return join_trees(trees, rng.normal(size=n_scores), link, labels, n_features)

@@ -1,0 +1,18 @@
+"""CatBoost's Python interface on our engine: ``import algorithms.compat.catboost as catboost``.
+
+It does not import CatBoost. docs/moving.md says what differs.
+"""
+
+from algorithms.compat.catboost.estimators import CatBoostClassifier, CatBoostRegressor
+from algorithms.compat.catboost.pool import CatBoostError, Pool
+from algorithms.compat.catboost.training import CatBoost, cv, train
+
+__all__ = [
+    "CatBoost",
+    "CatBoostClassifier",
+    "CatBoostError",
+    "CatBoostRegressor",
+    "Pool",
+    "cv",
+    "train",
+]

@@ -1,0 +1,268 @@
+"""The estimators under CatBoost's names, with its methods."""
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from algorithms.compat.catboost.pool import CatBoostError, Pool, eval_tables, parts_of, rows_of
+from algorithms.symmetric_boosting import SymmetricBoostingClassifier, SymmetricBoostingRegressor
+
+HARMLESS_ARGUMENTS = """
+logging_level silent verbose_eval plot plot_file metric_period save_snapshot snapshot_file
+snapshot_interval thread_count verbose log_cout log_cerr task_type
+"""
+OTHER_ARGUMENTS = """
+text_features embedding_features graph baseline column_description init_model callbacks pairs
+export_parameters fstr_type shap_mode model_output interaction_indices shap_calc_type
+reference_data
+"""
+NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
+UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
+HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2")
+
+
+class CatBoostMethods:
+    """Methods of CatBoost's estimators that ours lack, and Pools instead of X and y."""
+
+    def __init__(self, iterations=1000, learning_rate=None, depth=6, l2_leaf_reg=None, **kwargs):
+        super().__init__(
+            iterations=iterations,
+            learning_rate=learning_rate,
+            depth=depth,
+            l2_leaf_reg=l2_leaf_reg,
+            **kwargs,
+        )
+
+    def fit(
+        self,
+        X,
+        y=None,
+        cat_features=None,
+        sample_weight=None,
+        use_best_model=None,
+        eval_set=None,
+        verbose=None,
+        early_stopping_rounds=None,
+        **others,
+    ):
+        """Train the model.
+
+        Parameters
+        ----------
+        X : Pool, array-like, frame or sparse matrix
+        y : array-like (n_rows,), optional
+            Missing if X is a Pool.
+        cat_features : list of int or str, optional
+        sample_weight : array-like (n_rows,), optional
+        use_best_model, verbose, early_stopping_rounds : optional
+            Replace the parameters of these names.
+        eval_set : Pool or (X, y), or a list of these, optional
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        CatBoostError, ValueError, TypeError
+            If parameters or data are invalid.
+        """
+        check_others(others)
+        if cat_features is None and isinstance(X, Pool):
+            cat_features = X.cat_features
+        if cat_features is not None and len(cat_features):
+            self.set_params(cat_features=list(cat_features))
+        return super().fit(
+            *parts_of(X, y, sample_weight),
+            eval_set=eval_tables(eval_set),
+            use_best_model=use_best_model,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+        )
+
+    def score(self, X, y=None):
+        """Return the mean accuracy of a classifier, or R² of a regressor.
+
+        Parameters
+        ----------
+        X : Pool, or as in `fit`
+        y : array-like (n_rows,), optional
+            Missing if X is a Pool.
+        """
+        X, y, weight = parts_of(X, y, None)
+        return super().score(X, y, sample_weight=weight)
+
+    def get_feature_importance(
+        self,
+        data=None,
+        type="FeatureImportance",  # noqa: A002 - CatBoost's name
+        prettified=False,
+        **others,
+    ):
+        """Return importances of the columns, or their SHAP values.
+
+        Parameters
+        ----------
+        data : Pool, optional
+            Needed for "ShapValues".
+        type : {"FeatureImportance", "PredictionValuesChange", "ShapValues"}
+        prettified : bool
+            Whether to return a frame, the most important column first.
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+        """
+        check_others(others)
+        name = getattr(type, "name", type)
+        if name == "ShapValues":
+            if data is None:
+                raise CatBoostError("ShapValues need data")
+            return self.predict_contributions(rows_of(data))
+        if name not in ("FeatureImportance", "PredictionValuesChange"):
+            raise CatBoostError(f"importances of type {name!r} are not supported")
+        values = self.feature_importances_
+        if not prettified:
+            return values
+        order = np.argsort(-values, kind="stable")
+        names = np.array(self.feature_names_, object)
+        return pd.DataFrame({"Feature Id": names[order], "Importances": values[order]})
+
+    def is_fitted(self):
+        """Return whether the model is trained."""
+        return hasattr(self, "ensemble_")
+
+    def get_param(self, key):
+        """Return a parameter that was given, or None."""
+        return self.get_params().get(key)
+
+    def get_tree_leaf_counts(self):
+        """Return the number of leaves of each tree."""
+        check_is_fitted(self, "ensemble_")
+        return np.array([len(tree.values) for tree in self._trees], np.uint32)
+
+    def get_best_score(self):
+        """Return `best_score_`."""
+        return self.best_score_
+
+    @property
+    def best_score_(self):
+        """Best value of each metric of each evaluation set."""
+        return {
+            name: {
+                metric: (max if metric in HIGHER_IS_BETTER else min)(values)
+                for metric, values in metrics.items()
+            }
+            for name, metrics in self.get_evals_result().items()
+        }
+
+    @property
+    def feature_names_(self):
+        """Names of the columns; their indices as text if there are none."""
+        check_is_fitted(self, "ensemble_")
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return [str(name) for name in names]
+
+    def save_model(self, fname, format="cbm", export_parameters=None, pool=None):  # noqa: A002
+        """Write the model to a file in CatBoost's JSON format.
+
+        Parameters
+        ----------
+        fname : str or path
+        format : {"json"}
+            CatBoost's default "cbm" is not supported.
+        export_parameters, pool : None
+        """
+        check_others({"export_parameters": export_parameters})
+        del pool
+        super().save_model(fname, format=format)
+
+    def load_model(self, fname, format="json"):  # noqa: A002
+        """Load a model from a file.
+
+        Parameters
+        ----------
+        fname : str or path
+        format : {"json"}
+
+        Returns
+        -------
+        The estimator.
+        """
+        return super().load_model(fname, format=format)
+
+    def _raw_scores(self, data, first, last):
+        """Return raw scores as CatBoost does: (n_rows,), or (n_rows, n_scores) of several."""
+        raw = self._raw(rows_of(data), first, last)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
+    """`SymmetricBoostingClassifier` under CatBoost's name."""
+
+    def predict(self, data, prediction_type="Class", ntree_start=0, ntree_end=0, **others):
+        """Return labels, probabilities or raw scores.
+
+        Parameters
+        ----------
+        data : Pool, or as in `fit`
+        prediction_type : {"Class", "Probability", "LogProbability", "RawFormulaVal"}
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+        """
+        check_others(others)
+        if prediction_type == "RawFormulaVal":
+            return self._raw_scores(data, ntree_start, ntree_end)
+        if prediction_type in ("Probability", "LogProbability"):
+            proba = self.predict_proba(data, ntree_start, ntree_end)
+            return np.log(proba) if prediction_type == "LogProbability" else proba
+        if prediction_type != "Class":
+            raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
+        labels = super().predict(rows_of(data), ntree_start, ntree_end)
+        return labels[:, None] if len(self._start) > 1 else labels
+
+    def predict_proba(self, X, ntree_start=0, ntree_end=0, **others):
+        """Return the probabilities of the classes, float64 (n_rows, n_classes)."""
+        check_others(others)
+        return super().predict_proba(rows_of(X), ntree_start, ntree_end)
+
+    def predict_log_proba(self, data, ntree_start=0, ntree_end=0, **others):
+        """Return the logarithms of the probabilities."""
+        return self.predict(data, "LogProbability", ntree_start, ntree_end, **others)
+
+
+class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
+    """`SymmetricBoostingRegressor` under CatBoost's name."""
+
+    def predict(self, data, prediction_type=None, ntree_start=0, ntree_end=0, **others):
+        """Return predicted values or raw scores.
+
+        Parameters
+        ----------
+        data : Pool, or as in `fit`
+        prediction_type : {"RawFormulaVal", "Exponent"}, optional
+            By default values on the scale of y.
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+        """
+        check_others(others)
+        if prediction_type is None:
+            return super().predict(rows_of(data), ntree_start, ntree_end)
+        if prediction_type not in ("RawFormulaVal", "Exponent"):
+            raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
+        raw = self._raw_scores(data, ntree_start, ntree_end)
+        return np.exp(raw) if prediction_type == "Exponent" else raw
+
+
+def check_others(given):
+    """Raise if an argument of a method is unknown, or not supported and not None."""
+    for name, value in given.items():
+        if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
+            continue
+        if name in UNSUPPORTED:
+            raise CatBoostError(f"the argument {name} is not supported")
+        raise TypeError(f"there is no argument {name!r}")

@@ -1,0 +1,229 @@
+"""CatBoost, train and cv under CatBoost's names."""
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from algorithms.compat.catboost.estimators import (
+    HIGHER_IS_BETTER,
+    CatBoostClassifier,
+    CatBoostRegressor,
+    check_others,
+)
+from algorithms.compat.catboost.pool import CatBoostError, Pool
+
+FOR_CLASSES = ("Logloss", "CrossEntropy", "MultiClass")
+RATE_NAMES = ("learning_rate", "eta")
+USUAL_RATE = 0.03  # of `cv`, which does not choose it by the number of rows
+LOSS_NAMES = ("loss_function", "objective")
+ROUND_NAMES = ("iterations", "num_boost_round", "n_estimators", "num_trees")
+
+
+class CatBoost:
+    """Model of any loss; predictions are raw scores by default.
+
+    Parameters
+    ----------
+    params : dict, optional
+        Parameters under any of CatBoost's names.
+    """
+
+    def __init__(self, params=None):
+        self._model = make_estimator(dict(params or {}))
+
+    def fit(self, X, y=None, **others):
+        """Train the model; the arguments are those of `CatBoostClassifier.fit`."""
+        self._model.fit(X, y, **others)
+        return self
+
+    def predict(self, data, prediction_type="RawFormulaVal", ntree_start=0, ntree_end=0, **others):
+        """Return predictions; the arguments are those of `CatBoostClassifier.predict`."""
+        return self._model.predict(data, prediction_type, ntree_start, ntree_end, **others)
+
+    def load_model(self, fname, format="json"):  # noqa: A002 - CatBoost's name
+        """Load a model from a file; return this object."""
+        try:
+            self._model = CatBoostClassifier().load_model(fname, format)
+        except ValueError:
+            self._model = CatBoostRegressor().load_model(fname, format)
+        return self
+
+    def __getattr__(self, name):
+        """Return an attribute of the estimator: `save_model`, `tree_count_` and others."""
+        if name.startswith("__") or name == "_model":
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+
+def make_estimator(params):
+    """Return the estimator of the loss among the parameters; RMSE by default."""
+    names = [params[name] for name in LOSS_NAMES if name in params]
+    loss = str(names[0]) if names else "RMSE"
+    kind = CatBoostClassifier if loss.partition(":")[0] in FOR_CLASSES else CatBoostRegressor
+    return kind(**params)
+
+
+def with_rounds(params, iterations, num_boost_round):
+    """Return parameters with the number of iterations that was given apart from them."""
+    params = dict(params or {})
+    if iterations is not None and num_boost_round is not None:
+        raise CatBoostError("give one of iterations and num_boost_round")
+    given = iterations if num_boost_round is None else num_boost_round
+    if given is None:
+        return params
+    kept = {name: value for name, value in params.items() if name not in ROUND_NAMES}
+    return {**kept, "iterations": given}
+
+
+def find_pool(pool, dtrain):
+    """Return the one of two arguments that is given, as a Pool."""
+    if (pool is None) == (dtrain is None):
+        raise CatBoostError("give one of pool and dtrain")
+    found = dtrain if pool is None else pool
+    return found if isinstance(found, Pool) else Pool(*found)
+
+
+def train(
+    pool=None,
+    params=None,
+    dtrain=None,
+    iterations=None,
+    num_boost_round=None,
+    eval_set=None,
+    evals=None,
+    early_stopping_rounds=None,
+    **others,
+):
+    """Train a model.
+
+    Parameters
+    ----------
+    pool, dtrain : Pool
+        One of them.
+    params : dict, optional
+    iterations, num_boost_round : int, optional
+        Replace the parameter.
+    eval_set, evals : Pool or (X, y), or a list of these, optional
+    early_stopping_rounds : int, optional
+    **others
+        CatBoost's other arguments; they must be None or have no effect.
+
+    Returns
+    -------
+    CatBoost
+    """
+    check_others(others)
+    if eval_set is not None and evals is not None:
+        raise CatBoostError("give one of eval_set and evals")
+    model = CatBoost(with_rounds(params, iterations, num_boost_round))
+    tables = evals if eval_set is None else eval_set
+    return model.fit(
+        find_pool(pool, dtrain), eval_set=tables, early_stopping_rounds=early_stopping_rounds
+    )
+
+
+def cv(
+    pool=None,
+    params=None,
+    dtrain=None,
+    iterations=None,
+    num_boost_round=None,
+    fold_count=3,
+    nfold=None,
+    partition_random_seed=0,
+    seed=None,
+    shuffle=True,
+    stratified=None,
+    as_pandas=True,
+    early_stopping_rounds=None,
+    folds=None,
+    return_models=False,
+    **others,
+):
+    """Train a model on all but one of several folds, for each of them.
+
+    Parameters
+    ----------
+    pool, dtrain : Pool
+        One of them.
+    params : dict, optional
+    iterations, num_boost_round : int, optional
+        Replace the parameter.
+    fold_count, nfold : int
+    partition_random_seed, seed : int
+        Seed of the folds.
+    shuffle : bool
+    stratified : bool, optional
+        By default for losses of classes.
+    as_pandas : bool
+        Whether to return a frame instead of a dict.
+    early_stopping_rounds : int, optional
+        End the table where the mean metric has not improved for so many iterations.
+    folds : list of (training rows, test rows), or a splitter of scikit-learn, optional
+    return_models : bool
+        Whether to return the models, too.
+    **others
+        CatBoost's other arguments; they must be None or have no effect.
+
+    Returns
+    -------
+    table : frame or dict
+        The columns "iterations", and for each metric "test-…-mean", "test-…-std", "train-…-mean"
+        and "train-…-std".
+    models : list, if wanted
+    """
+    check_others(others)
+    params, whole = with_rounds(params, iterations, num_boost_round), find_pool(pool, dtrain)
+    if whole.label is None:
+        raise CatBoostError("the Pool has no label")
+    if not any(name in params for name in RATE_NAMES):
+        params["learning_rate"] = USUAL_RATE
+    if folds is None:
+        by_class = isinstance(make_estimator(params), CatBoostClassifier)
+        kind = StratifiedKFold if (by_class if stratified is None else stratified) else KFold
+        state = (partition_random_seed if seed is None else seed) if shuffle else None
+        folds = kind(nfold or fold_count, shuffle=shuffle, random_state=state)
+    if hasattr(folds, "split"):
+        folds = folds.split(np.zeros((whole.num_row(), 1)), whole.label)
+    models, curves = [], []
+    for train_rows, test_rows in folds:
+        part, test = whole.slice(train_rows), whole.slice(test_rows)
+        tables = [Pool(one.data, one.label) for one in (part, test)]
+        model = CatBoost({**params, "use_best_model": False})
+        models.append(model.fit(part, eval_set=tables))
+        curves.append([*model.get_evals_result().values()])
+    table = summarize(curves, early_stopping_rounds)
+    table = table if as_pandas else {name: table[name].tolist() for name in table}
+    return (table, models) if return_models else table
+
+
+def summarize(curves, patience):
+    """Return the frame of `cv`.
+
+    Parameters
+    ----------
+    curves : list of [metrics of the training rows, metrics of the test rows], one a fold
+    patience : int, iterations without improvement after which the frame ends; or None
+    """
+    columns, count = {}, None
+    for metric in curves[0][1]:
+        for number, name in ((1, "test"), (0, "train")):
+            values = np.array([fold[number][metric] for fold in curves])
+            columns[f"{name}-{metric}-mean"] = values.mean(axis=0)
+            spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
+            columns[f"{name}-{metric}-std"] = spread
+        count = stop_at(columns[f"test-{metric}-mean"], metric in HIGHER_IS_BETTER, patience)
+    table = pd.DataFrame(columns)
+    table.insert(0, "iterations", np.arange(len(table)))
+    return table.iloc[:count]
+
+
+def stop_at(values, higher, patience):
+    """Return the number of iterations until the metric has not improved for ``patience``."""
+    values = -values if higher else values
+    best = 0
+    for i in range(len(values)):
+        best = i if values[i] < values[best] else best
+        if patience is not None and i - best >= patience:
+            return i + 1
+    return len(values)

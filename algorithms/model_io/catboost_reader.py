@@ -1,0 +1,219 @@
+"""Reader of CatBoost's JSON model format, for symmetric trees of numeric columns.
+
+X is rounded to float32; a value above a border answers yes. The first split of a tree is the lowest
+bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the bias is added
+last. CatBoost reads a split by its number among all borders (`split_index`), and so does this
+reader.
+"""
+
+import numpy as np
+
+from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.limits import MOST_FEATURES, MOST_OUTPUTS, check_features, integers
+from harness import Missing, Tree, TreeEnsemble
+
+TREES, FEATURES = "oblivious_trees", "features_info"
+MOST_DEPTH = 16  # CatBoost's limit
+LINKS = {
+    "RMSE": "identity",
+    "MAE": "identity",
+    "MAPE": "identity",
+    "Quantile": "identity",
+    "Huber": "identity",
+    "Expectile": "identity",
+    "LogCosh": "identity",
+    "Poisson": "exp",
+    "Tweedie": "exp",
+    "Logloss": "sigmoid",
+    "CrossEntropy": "sigmoid",
+    "MultiClass": "softmax",
+}
+LABEL_TYPES = {"Integer": (int, "<i8"), "Float": (float, "<f8"), "String": (str, "U")}
+OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
+
+
+def is_catboost(document):
+    """Return whether a JSON document looks like a model of CatBoost."""
+    return FEATURES in document or TREES in document
+
+
+def read(document):
+    """Return the `harness.TreeEnsemble` of a model, and its column names or None.
+
+    Parameters
+    ----------
+    document : dict
+
+    Raises
+    ------
+    ModelFileError
+        If the model has other columns than numeric ones, other trees than symmetric ones, or an
+        unknown loss. Malformed data raises KeyError, TypeError, ValueError or IndexError.
+    """
+    info = document[FEATURES]
+    for name in OTHER_FEATURES:
+        if info.get(name):
+            raise ModelFileError(f"it has {name}; only numeric columns can be read")
+    if TREES not in document:
+        raise ModelFileError("its trees are not symmetric (grow_policy), which cannot be read")
+    name = loss_of(document)
+    if name not in LINKS:
+        raise ModelFileError(f"the loss_function {name!r} is not supported")
+    scale, bias = document.get("scale_and_bias", (1.0, [0.0]))
+    bias = np.array(bias, np.float64, ndmin=1)
+    if bias.ndim != 1 or not 1 <= len(bias) <= MOST_OUTPUTS:
+        raise ModelFileError("its bias is not a list of numbers")
+    features = NumericFeatures(info.get("float_features") or [])
+    saved = document[TREES] or []
+    trees = [one_tree(tree, features, len(bias), float(scale)) for tree in saved]
+    labels = labels_of(document)
+    n_classes = len(labels["values"]) if labels else 2 if name == "Logloss" else 0
+    if n_classes and n_classes != max(len(bias), 2):
+        raise ModelFileError(f"it has {n_classes} classes but {len(bias)} scores per row")
+    if LINKS[name] == "softmax" and not n_classes:
+        n_classes = len(bias)
+    ensemble = TreeEnsemble.join(
+        trees,
+        n_features=features.count,
+        base=bias,
+        base_first=False,
+        link=LINKS[name],
+        input_dtype="float32",
+        classes=tuple(range(n_classes)),
+        library="catboost",
+        version="",
+        cover_kind="weight",
+    )
+    return ensemble, features.names
+
+
+def loss_of(document):
+    """Return the name of the loss; raise ModelFileError if it is not stored."""
+    try:
+        name = document["model_info"]["params"]["loss_function"]["type"]
+    except (KeyError, TypeError):
+        raise ModelFileError("its loss_function is not stored") from None
+    if not isinstance(name, str):
+        raise ModelFileError("the name of its loss_function is not text")
+    return name
+
+
+def labels_of(document):
+    """Return the class labels as our formats store them: dtype and values; or None."""
+    about = document["model_info"].get("class_params") or {}
+    values = about.get("class_names")
+    if not values:
+        return None
+    kind, dtype = LABEL_TYPES.get(about.get("class_label_type"), (None, None))
+    if kind is None:
+        raise ModelFileError(f"class labels of type {about.get('class_label_type')!r:.40}")
+    values = [float(value) if kind is float else value for value in values]
+    if any(type(value) is not kind for value in values):
+        raise ModelFileError("the class labels do not have the type that the file declares")
+    if kind is int:
+        integers(values, -(2**63), 2**63 - 1, "class_names")
+    return {"dtype": dtype, "values": values}
+
+
+def attribute_of(document, name):
+    """Return an attribute of the model, or None."""
+    return document.get("model_info", {}).get(name)
+
+
+class NumericFeatures:
+    """Columns and borders of a model.
+
+    Parameters
+    ----------
+    saved : list of dict, `float_features` of a file
+    """
+
+    def __init__(self, saved):
+        columns = [one["flat_feature_index"] for one in saved]
+        self.columns = integers(columns, 0, MOST_FEATURES - 1, "flat_feature_index")
+        if len(set(columns)) < len(columns):
+            raise ModelFileError("two features have the same flat_feature_index")
+        self.count = check_features(int(self.columns.max(initial=-1)) + 1, None)
+        borders = [np.array(one["borders"] or [], np.float32) for one in saved]
+        if any(own.ndim != 1 or np.isnan(own).any() for own in borders):
+            raise ModelFileError("the borders of a feature are not a list of numbers")
+        self.borders = np.concatenate([np.empty(0, np.float32), *borders])
+        self.feature_of = np.repeat(np.arange(len(saved)), [len(own) for own in borders])
+        self.nan_right = np.array(
+            [bool(one["has_nans"]) and one["nan_value_treatment"] == "AsTrue" for one in saved],
+            bool,
+        )
+        self.names = self._find_names([one.get("feature_id") for one in saved])
+
+    def _find_names(self, ids):
+        """Return the column names in order, or None if not all columns have one."""
+        if len(ids) < self.count or not all(isinstance(one, str) and one for one in ids):
+            return None
+        return [ids[place] for place in np.argsort(self.columns).tolist()] or None
+
+
+def one_tree(saved, features, n_scores, scale):
+    """Return a symmetric tree as a full tree: the children of node i are 2i + 1 and 2i + 2.
+
+    Parameters
+    ----------
+    saved : dict, a tree of the file
+    features : NumericFeatures
+    n_scores : int
+    scale : float, factor of the leaf values
+    """
+    splits = saved.get("splits") or []
+    depth = len(splits)
+    if depth > MOST_DEPTH:
+        raise ModelFileError(f"a tree has {depth} splits; at most {MOST_DEPTH} are possible")
+    if any(split.get("split_type", "FloatFeature") != "FloatFeature" for split in splits):
+        raise ModelFileError("a split is not on a numeric column")
+    numbers = [split["split_index"] for split in splits]
+    numbers = integers(numbers, 0, len(features.borders) - 1, "split_index")
+    n_leaves = 1 << depth
+    order = leaf_order(depth)
+    values = np.array(saved["leaf_values"], np.float64)
+    if values.shape != (n_leaves * n_scores,):
+        raise ModelFileError(f"a tree of {n_leaves} leaves has {values.size} leaf values")
+    value = np.full((2 * n_leaves - 1, n_scores), np.nan)
+    value[n_leaves - 1 :] = values.reshape(n_leaves, n_scores)[order] * scale
+    level = np.repeat(np.arange(depth), 1 << np.arange(depth))
+    feature = features.feature_of[numbers][level]
+    inner, leaf = np.arange(n_leaves - 1), np.full(n_leaves, -1)
+    return Tree(
+        feature=np.append(features.columns[feature], leaf).astype(np.int32),
+        threshold=np.append(features.borders[numbers][level], np.zeros(n_leaves)),
+        left=np.append(2 * inner + 1, leaf).astype(np.int32),
+        right=np.append(2 * inner + 2, leaf).astype(np.int32),
+        value=value,
+        default_left=np.append(~features.nan_right[feature], np.zeros(n_leaves, bool)),
+        missing=np.full(len(value), Missing.NAN, np.uint8),
+        cover=covers(saved.get("leaf_weights"), order),
+    )
+
+
+def covers(weights, order):
+    """Return the weight of each node, or None if the file has none.
+
+    Parameters
+    ----------
+    weights : list of numbers, in the order of the leaves' indices; or None
+    order : int64 (n_leaves,), index of each leaf from left to right
+    """
+    if not weights:
+        return None
+    level = np.array(weights, np.float64)
+    if level.shape != order.shape:
+        raise ModelFileError(f"a tree of {len(order)} leaves has {level.size} leaf weights")
+    levels = [level[order]]
+    while len(levels[0]) > 1:
+        levels.insert(0, levels[0][0::2] + levels[0][1::2])
+    return np.concatenate(levels)
+
+
+def leaf_order(depth):
+    """Return the index of each leaf from left to right, with the first split as lowest bit."""
+    order = np.zeros(1 << depth, np.int64)
+    for level in range(depth):
+        order |= ((np.arange(1 << depth) >> (depth - 1 - level)) & 1) << level
+    return order

@@ -1,0 +1,79 @@
+"""Ordered boosting by CatBoost's arithmetic."""
+
+import math
+
+import numpy as np
+
+from algorithms.parity.catboost_grower import CatBoostGrower
+from algorithms.symmetric.ordered_boosting import OrderedBooster
+from algorithms.symmetric.ordered_grower import SegmentHistograms
+from algorithms.symmetric.segment_leaves import SegmentLeaves
+
+KEPT_BITS = np.uint64(0xFFFF000000000000)  # sign, exponent and four bits of the mantissa
+PARTS = 4  # of the argument of the exponential function
+MANTISSA, HALF = np.uint32(0x007FFFFF), np.uint32(0x3F000000)
+UNIT = np.float32(2.0**-23)
+LOG_2 = np.float32(0.69314718)
+LOG_TERMS = np.array([124.22551499, 1.498030302, 1.72587999, 0.3520887068], np.float32)
+
+
+class CatBoostOrderedGrower(SegmentHistograms, CatBoostGrower):
+    """Grower of the trees that CatBoost grows with ``boosting_type="Ordered"``."""
+
+    most_kept = np.inf
+
+    def _candidates(self):
+        """Return the columns, their numbers of splits, and whether they are packs."""
+        return self.table.columns, self.n_splits, self.is_pack
+
+    def grow(self, g, weight, l2, noise, seed):
+        """Return the `GrownTree`; parameters are those of `SegmentHistograms.grow`."""
+        self.before = 0.0
+        return SegmentHistograms.grow(self, g, weight, l2, noise, seed)
+
+
+class CatBoostSegmentLeaves(SegmentLeaves):
+    """Segments whose factors are scaled by CatBoost's fast logarithm and exponential function."""
+
+    def _scaled_factor(self, factor, rate):
+        """Return factorʳᵃᵗᵉ, approximately."""
+        distinct, place = np.unique(factor, return_inverse=True)
+        scaled = fast_exp(fast_log(distinct.astype(np.float32)).astype(np.float64) * rate)
+        return scaled[place].reshape(factor.shape)
+
+    def _quantile_weights(self):
+        """Return the weights of the residuals, which CatBoost uses in segments."""
+        return self.weight
+
+
+class CatBoostOrderedBooster(OrderedBooster):
+    """Ordered boosting that builds CatBoost's trees."""
+
+    segment_leaves = CatBoostSegmentLeaves
+
+
+def fast_log(x):
+    """Return the natural logarithm of positive float32 numbers with an error of some 1e-5."""
+    bits = x.view(np.uint32)
+    mantissa = ((bits & MANTISSA) | HALF).view(np.float32)
+    a, b, c, d = LOG_TERMS
+    log = bits.astype(np.float32) * UNIT - a - b * mantissa - c / (d + mantissa)
+    return LOG_2 * log
+
+
+def fast_exp(x):
+    """Return the exponentials of float64 numbers as products of exponentials of short numbers."""
+    rest, result = x.copy(), np.ones_like(x)
+    for _ in range(PARTS):
+        short = (rest.view(np.uint64) & KEPT_BITS).view(np.float64)
+        result *= np.array([exponential(value) for value in short.tolist()])
+        rest -= short
+    return result * (1.0 + rest)
+
+
+def exponential(value):
+    """Return the C library's eˣ, infinite where it overflows."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf

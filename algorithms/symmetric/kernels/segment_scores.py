@@ -1,0 +1,219 @@
+"""Histograms and split scores of ordered boosting.
+
+A segment is a prefix of a permutation: its body, and a tail of the rows that follow. A side of a
+split has the sums of g and w over body rows (G, W) and over tail rows (G′, W′). The average comes
+from the body, so no row of a tail rates its own value:
+
+    a = G / (W + λ′)      L2  Σ a G′      Cosine  Σ a G′ / √(Σ a² W′)
+
+The sums run over both sides of all leaves and over all segments.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms.runtime.jit import inner_kernel, kernel
+from algorithms.runtime.math_functions import hash_of
+from algorithms.symmetric.kernels.split_scores import COSINE, L2, LEAST, NOISE_BITS
+
+BODY, TAIL, START = range(3)  # columns of the segments
+BODY_G, BODY_W, TAIL_G, TAIL_W = range(4)
+
+
+class SegmentRows(NamedTuple):
+    """Gradients and weights of all segments of a fold, one entry a segment and row."""
+
+    position: np.ndarray  # uint32 (n_rows,), place of each row in the permutation
+    segments: np.ndarray  # int64 (n_segments, 3): end of the body, end of the tail, first entry
+    l2: np.ndarray  # float64 (n_segments,), λ′ of each body
+    g: np.ndarray  # float64 (n_scores, n_entries), derivatives of −loss times the weight
+    weight: np.ndarray  # float32 (n_entries,), or (0,) if all are 1
+
+
+class LeafRows(NamedTuple):
+    """Rows grouped by leaf, in the order of the permutation within a leaf."""
+
+    rows: np.ndarray  # uint32 (n_rows,)
+    starts: np.ndarray  # int64 (n_leaves,)
+    ends: np.ndarray  # int64 (n_leaves,)
+
+
+class Candidates(NamedTuple):
+    """Columns of which the splits are rated; a pack has one bit for each of its columns."""
+
+    columns: np.ndarray  # uint8 (n_candidates, n_rows), bins
+    n_splits: np.ndarray  # int64 (n_candidates,), borders of a column, or bits of a pack
+    is_pack: np.ndarray  # bool (n_candidates,)
+
+
+class Scoring(NamedTuple):
+    """How splits are rated."""
+
+    kind: int  # L2 or COSINE
+    noise: np.ndarray  # float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
+    seed: np.uint32  # of the noise
+    stride: int  # entries of a candidate in a histogram
+
+
+@inner_kernel
+def add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums):
+    """Write the histogram of a leaf's rows in segment ``s``, for score ``k``.
+
+    Parameters
+    ----------
+    column : uint8 (n_rows,), bins
+    leaf_rows : LeafRows
+    segment_rows : SegmentRows
+    sums : float64 (4, n_bins or more), written: ΣG, ΣW, ΣG′ and ΣW′
+    """
+    for part in range(4):
+        for b in range(sums.shape[1]):
+            sums[part, b] = 0.0
+    body, tail = segment_rows.segments[s, BODY], segment_rows.segments[s, TAIL]
+    first = segment_rows.segments[s, START]
+    for i in range(leaf_rows.starts[leaf], leaf_rows.ends[leaf]):
+        row = np.uint64(leaf_rows.rows[i])
+        place = np.int64(segment_rows.position[row])
+        if place >= tail:
+            break
+        entry = np.uint64(first + place)
+        w = np.float64(segment_rows.weight[entry]) if len(segment_rows.weight) else 1.0
+        part = BODY_G if place < body else TAIL_G
+        b = np.uint64(column[row])
+        sums[part, b] += segment_rows.g[k, entry]
+        sums[part + 1, b] += w
+
+
+@inner_kernel
+def subtract(parent, child, is_true):
+    """Replace a parent's sums and one child's by those of the false and true child."""
+    for part in range(4):
+        for b in range(parent.shape[1]):
+            summed = child[part, b]
+            rest = parent[part, b] - summed
+            parent[part, b] = rest if is_true else summed
+            child[part, b] = summed if is_true else rest
+
+
+@inner_kernel
+def average(g, w, l2):
+    """Return G · (1 / (W + λ′)), or 0 if W is not positive."""
+    return g * (1.0 / (w + l2)) if w > 0.0 else 0.0
+
+
+@inner_kernel
+def add_sides(kind, false, true, l2, scores, b):
+    """Add the false and the true side of split ``b`` of a leaf to the sums of its score."""
+    a, c = average(false[0], false[1], l2), average(true[0], true[1], l2)
+    if kind == L2:
+        scores[0, b] += c * true[2]
+        scores[0, b] += a * false[2]
+    else:
+        scores[0, b] += a * false[2] + c * true[2]
+        scores[1, b] += (a * a) * false[3] + (c * c) * true[3]
+
+
+@inner_kernel
+def add_leaf(sums, n_splits, kind, l2, scores):
+    """Add all splits of a leaf by a column with borders."""
+    f0 = f1 = f2 = f3 = t0 = t1 = t2 = t3 = 0.0
+    for b in range(n_splits + 1):
+        t0 += sums[0, b]
+        t1 += sums[1, b]
+        t2 += sums[2, b]
+        t3 += sums[3, b]
+    for b in range(n_splits):
+        f0 += sums[0, b]
+        f1 += sums[1, b]
+        f2 += sums[2, b]
+        f3 += sums[3, b]
+        t0 -= sums[0, b]
+        t1 -= sums[1, b]
+        t2 -= sums[2, b]
+        t3 -= sums[3, b]
+        add_sides(kind, (f0, f1, f2, f3), (t0, t1, t2, t3), l2, scores, b)
+
+
+@inner_kernel
+def add_pack(sums, n_bits, kind, l2, scores):
+    """Add all splits of a leaf by the columns of a pack."""
+    for bit in range(n_bits):
+        f0 = f1 = f2 = f3 = t0 = t1 = t2 = t3 = 0.0
+        for bucket in range(1 << n_bits):
+            if (bucket >> bit) & 1:
+                t0 += sums[0, bucket]
+                t1 += sums[1, bucket]
+                t2 += sums[2, bucket]
+                t3 += sums[3, bucket]
+            else:
+                f0 += sums[0, bucket]
+                f1 += sums[1, bucket]
+                f2 += sums[2, bucket]
+                f3 += sums[3, bucket]
+        add_sides(kind, (f0, f1, f2, f3), (t0, t1, t2, t3), l2, scores, bit)
+
+
+@inner_kernel
+def find_best(scores, count, scoring, candidate, best_score, best_split):
+    """Write the best split of a candidate, the first one in a tie."""
+    best = -np.inf
+    best_score[candidate], best_split[candidate] = -np.inf, 0
+    for b in range(count):
+        score = scores[0, b] / math.sqrt(scores[1, b]) if scoring.kind == COSINE else scores[0, b]
+        noisy = score
+        if len(scoring.noise):
+            entry = candidate * scoring.stride + b
+            index = hash_of(scoring.seed, entry) >> np.uint32(32 - NOISE_BITS)
+            noisy += scoring.noise[np.int64(index)]
+        if noisy > best:
+            best = noisy
+            best_score[candidate], best_split[candidate] = score, b
+
+
+@kernel
+def scan_segments(
+    candidates, leaf_rows, segment_rows, scoring, n_leaves, side, planes, first, last, scores,
+    best_score, best_split,
+):  # fmt: skip
+    """Write the best split of the candidates first … last − 1.
+
+    Parameters
+    ----------
+    candidates, leaf_rows, segment_rows, scoring : as their classes say
+    n_leaves : int, leaves of this level
+    side : 1 or 0: the true or false children of the last split are summed, and their siblings
+        are the differences to the kept parents; −1: all leaves are summed
+    planes : float64 (n_kept, n_segments, n_scores, n_candidates, 4, stride): the kept histograms;
+        or (1, 1, 1, n_candidates, 4, stride) as scratch space if ``side`` is −1 at every level
+    scores : float64 (2, stride), scratch space
+    best_score : float64 (n_candidates,), written, without noise
+    best_split : int64 (n_candidates,), written
+    """
+    keeps = len(planes) > 1 or planes.shape[1] > 1 or planes.shape[2] > 1
+    half = n_leaves // 2
+    for f in range(first, last):
+        count = candidates.n_splits[f]
+        column = candidates.columns[f]
+        for b in range(count):
+            scores[0, b] = 0.0
+            scores[1, b] = LEAST
+        for s in range(len(segment_rows.segments)):
+            l2 = segment_rows.l2[s]
+            for k in range(len(segment_rows.g)):
+                if side >= 0:
+                    for leaf in range(half):
+                        child = planes[leaf + half, s, k, f]
+                        small = leaf + half if side == 1 else leaf
+                        add_rows(column, leaf_rows, small, segment_rows, s, k, child)
+                        subtract(planes[leaf, s, k, f], child, side == 1)
+                for leaf in range(n_leaves):
+                    sums = planes[leaf, s, k, f] if keeps else planes[0, 0, 0, f]
+                    if side < 0:
+                        add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums)
+                    if candidates.is_pack[f]:
+                        add_pack(sums, count, scoring.kind, l2, scores)
+                    else:
+                        add_leaf(sums, count, scoring.kind, l2, scores)
+        find_best(scores, count, scoring, f, best_score, best_split)

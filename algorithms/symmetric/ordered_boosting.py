@@ -1,0 +1,108 @@
+"""Ordered boosting: the gradient of a row comes from a model that has not seen its target.
+
+Prokhorenkova et al. 2018, Algorithm 2. There are several permutations of the rows; each is cut
+into segments (`symmetric/segments.py`) with their own scores. For each tree:
+
+    1. choose a permutation; g = the derivatives of −loss at the scores of its segments
+    2. grow the tree: leaf averages come from a segment's body, its tail rates them
+    3. in every segment of every permutation: v = leaf values of its body, scores += η v[leaf]
+    4. the leaf values of the model come from all rows, as in plain boosting
+"""
+
+import numpy as np
+
+from algorithms.gbdt.sampling import seed_of
+from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
+from algorithms.symmetric.grower import GrownTree
+from algorithms.symmetric.sampling import draw_weights
+from algorithms.symmetric.segment_leaves import SegmentLeaves
+from algorithms.symmetric.segments import draw_order, make_fold
+
+LEARNING_FOLDS = 3  # permutations, as in CatBoost; the first one is the order of the rows
+FOLD, ORDER = 100, 101  # salts of seeds, beside those of `Booster`
+
+
+class FoldScores:
+    """Scores of the segments of a fold.
+
+    Parameters
+    ----------
+    booster : OrderedBooster
+    fold : Fold
+    start : float64 (n_scores,), initial scores as stored by the objective
+    """
+
+    def __init__(self, booster, fold, start):
+        self.fold, self.rows = fold, fold.rows
+        self.y = booster.y[self.rows]
+        self.weight = booster.weight[self.rows] if len(booster.weight) else booster.weight
+        self.score = np.empty((len(start), len(self.rows)))
+        self.score[:] = start[:, None]
+        self.tails = np.concatenate([np.arange(t.start, t.stop) for t in fold.tails])
+        first_body = int(fold.segments[0, 0])
+        self.placed = np.concatenate([np.arange(first_body), self.tails])
+        self.first_body = first_body
+        given = booster.params, booster.objective
+        self.leaves = [
+            booster.segment_leaves(
+                *given, self.y[span], self.weight[span], int(body), booster.workers
+            )
+            for span, body in zip(fold.spans, fold.segments[:, 0], strict=True)
+        ]
+        self.l2 = np.array([leaves.l2 for leaves in self.leaves])
+
+    def update(self, grown, rate):
+        """Add a tree to the scores of all segments."""
+        leaf_of = grown.leaf_of[self.rows]
+        for span, leaves in zip(self.fold.spans, self.leaves, strict=True):
+            own = GrownTree(grown.features, grown.bins, leaf_of[span])
+            score = self.score[:, span]
+            leaves.update(score, own, rate)
+
+
+class OrderedBooster(Booster):
+    """Ordered boosting on one table; the parameters are those of `Booster`."""
+
+    segment_leaves = SegmentLeaves
+
+    def __init__(self, params, table, grower, objective, y, weight, start, seed):
+        super().__init__(params, table, grower, objective, y, weight, start, seed)
+        n_rows, block = len(y), params.fold_permutation_block
+        orders = [np.arange(n_rows, dtype=np.uint32)]
+        if not params.has_time:
+            seeds = [seed_of(seed, ORDER, number) for number in range(1, LEARNING_FOLDS)]
+            orders += [draw_order(n_rows, block, one) for one in seeds]
+        multiplier = float(np.float32(params.fold_len_multiplier))
+        stored = self.score[:, 0]
+        self.models = [FoldScores(self, make_fold(order, multiplier), stored) for order in orders]
+
+    def _grow(self, number):
+        """Return the splits of the next tree, and the leaf of each row."""
+        model = self.models[seed_of(self.seed, number, FOLD) % len(self.models)]
+        g = np.empty_like(model.score)
+        self._differentiate(model.score, model.y, model.weight, g)
+        noise = self._noise(g[:, model.tails], number)
+        weight = self._sample_tails(model, g, number)
+        self.grower.start_tree(model.fold, model.l2)
+        return self.grower.grow(g, weight, None, noise, seed_of(self.seed, number, GROWTH))
+
+    def _sample_tails(self, model, g, number):
+        """Multiply the derivatives of the tails by their sampling weights; return all weights."""
+        last = self.done[-1].values if self.done else None
+        placed = np.ascontiguousarray(g[:, model.placed])
+        seed = seed_of(self.seed, number, SAMPLE)
+        drawn = draw_weights(self.params, placed, last, seed, self.workers)
+        if not len(drawn):
+            return model.weight
+        drawn = drawn[model.first_body :]
+        weight = model.weight.copy() if len(model.weight) else np.ones(g.shape[1], np.float32)
+        g[:, model.tails] *= drawn
+        weight[model.tails] *= drawn
+        return weight
+
+    def _update(self, grown):
+        """Add a tree to the scores of all segments."""
+        for model in self.models:
+            self.workers.check()
+            model.update(grown, self.rate)
+            self._check(model.score)

@@ -14,6 +14,14 @@ With the derivatives g, h of −loss at F_{m−1}, weights w, and the sums G, H,
 The sums of a score run over both sides of all leaves of a level, so one split is chosen for all of
 them. Each level adds the split with the best score until there are d; there is no minimum gain.
 Normal noise, which falls as the model grows, is added to each score (`random_strength`).
+
+A categorical column with more than `one_hot_max_size` levels becomes ordered target statistics: in
+a permutation of the rows, with the n earlier rows of the same level, of which k have y = 1,
+
+    (k + P) / (n + 1)        P: a prior
+
+so a row's own target does not enter its statistic. Prediction counts all training rows.
+
 `boosting_type="Ordered"` takes the derivatives of a row from models that have not seen its target.
 """
 
@@ -26,7 +34,7 @@ from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting
 from algorithms.symmetric.class_weights import weigh_classes
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
 
 class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
@@ -69,11 +77,26 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Whether a step is halved until the loss falls.
     boost_from_average : bool, optional
         Whether the initial score is the best constant instead of 0.
+    has_time : bool
+        Whether the order of the rows is that of time: target statistics and "Ordered" follow it
+        instead of random permutations.
+    cat_features : sequence of int or str, optional
+        Categorical columns by position or name; by default those of a frame with categories or
+        text. Categories are integers or text; a missing value is the category "nan".
+    one_hot_max_size : int, optional
+        Largest number of levels that get one-hot splits, at most 255; the default is 2.
+    max_ctr_complexity : int, optional
+        Largest number of columns of a combination; 4, or 1 with fewer than 200 iterations.
+    simple_ctr, combinations_ctr : str or list of str, optional
+        Target statistics, such as "Borders:TargetBorderCount=2:CtrBorderCount=15:Prior=0.5". The
+        kinds are "Borders", "Buckets", "BinarizedTargetMeanValue" and "Counter".
+    ctr_target_border_count : int, optional
+        Number of borders of the target for statistics: 1, or one less than the classes.
+    model_size_reg : float
+        Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional
         "Ordered" takes gradients from models that have not seen a row's target; see
         `symmetric/ordered_boosting.py`. The default is "Plain".
-    has_time : bool
-        Whether the order of the rows is that of time: "Ordered" then draws no permutations.
     approx_on_full_history : bool
         Whether "Ordered" estimates leaf values for each row from all rows before it.
     fold_len_multiplier : float
@@ -251,11 +274,29 @@ def build_watched(spec, rounds):
     return build(spec).set_params(early_stopping_rounds=rounds)
 
 
+class NumericExport:
+    """Mixin of adapters that export trees of numeric columns only."""
+
+    def export_trees(self):
+        """Return the trees; raise TypeError if they read target statistics or levels."""
+        if self.model.get_cat_feature_indices():
+            raise TypeError("trees that read categorical columns cannot be exported")
+        return super().export_trees()
+
+
+class SymmetricAdapter(NumericExport, EstimatorAdapter):
+    """Adapter of the estimators."""
+
+
+class WatchedSymmetricAdapter(NumericExport, WatchedAdapter):
+    """Adapter of the estimators with early stopping."""
+
+
 def drive(spec):
     """Return the adapter of a spec; with early stopping it holds out validation rows."""
     if "early_stopping_rounds" in spec.params:
-        return WatchedAdapter(build_watched, spec)
-    return estimator_adapter(build)(spec)
+        return WatchedSymmetricAdapter(build_watched, spec)
+    return SymmetricAdapter(build, spec)
 
 
 @hookimpl
@@ -266,7 +307,7 @@ def register_algorithms(register):
             "symmetric_boosting",
             drive,
             ALL_TASKS,
-            accepts=Accepts(missing=True, sparse=True),
+            accepts=Accepts(missing=True, categorical=True, sparse=True),
             params={"n_estimators": 100},
             defaults={"n_estimators": 1000},
             early_stopping=stops_early,
@@ -292,6 +333,6 @@ def register_algorithms(register):
             rungs={"default": "L0"},  # parity="catboost" needs a reference without random numbers
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://arxiv.org/abs/1706.09516",
-            summary="boosting of symmetric trees, numeric columns",
+            summary="boosting of symmetric trees, ordered target statistics of categories",
         )
     )

@@ -19,7 +19,8 @@ score_function leaf_estimation_method leaf_estimation_iterations leaf_estimation
 boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use_best_model
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
-fold_permutation_block
+fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
+combinations_ctr ctr_target_border_count model_size_reg
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -28,10 +29,9 @@ NO_EFFECT = {
     " dev_score_calc_obj_block_size dev_efb_max_buckets gpu_cat_features_storage data_partition",
     "the number of classes is that of y": "classes_count class_names",
     "constant targets are allowed": "allow_const_label",
-    "it is for categories": "one_hot_max_size max_ctr_complexity model_size_reg simple_ctr"
-    " combinations_ctr per_feature_ctr ctr_description ctr_target_border_count counter_calc_method"
-    " ctr_leaf_count_limit store_all_simple_ctr final_ctr_computation_mode ctr_history_unit"
-    " ctr_border_count target_border",
+    "all levels are kept": "store_all_simple_ctr",
+    "it is about the library's files": "final_ctr_computation_mode",
+    "labels decide the classes": "target_border",
 }
 REFUSED = [  # name, synonyms, harmless values, reason
     ("grow_policy", "", ("SymmetricTree", None), "all trees are symmetric"),
@@ -39,7 +39,12 @@ REFUSED = [  # name, synonyms, harmless values, reason
     ("devices", "device_config", (None,), "there is no GPU code here"),
     ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
     ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
-    ("cat_features", "", (None,), "encode the categories"),
+    ("per_feature_ctr", "", (None,), "all columns have the statistics of simple_ctr"),
+    ("ctr_description", "", (None,), "give simple_ctr and combinations_ctr"),
+    ("ctr_border_count", "", (15, None), "give CtrBorderCount in simple_ctr"),
+    ("counter_calc_method", "", ("SkipTest", None), "Counter counts the training rows"),
+    ("ctr_leaf_count_limit", "", (None,), "all levels are kept"),
+    ("ctr_history_unit", "", ("Sample", None), "each row counts"),
     ("text_features", "", (None,), "encode the text"),
     ("embedding_features", "", (None,), "give their values as columns"),
     ("tokenizers", "", (None,), "encode the text"),

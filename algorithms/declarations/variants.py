@@ -37,7 +37,8 @@ SYMMETRIC_BOOSTING = tuple(
     for params in (
         {"bootstrap_type": "Bernoulli", "rsm": 0.5, "score_function": "L2"},
         {"leaf_estimation_iterations": 3},
+        {"max_ctr_complexity": 2, "simple_ctr": ("Borders", "BinarizedTargetMeanValue")},
         {"boosting_type": "Ordered"},
-        {**CATBOOST, "leaf_estimation_backtracking": "No"},
+        {**CATBOOST, "leaf_estimation_backtracking": "No", "has_time": True},
     )
 )

@@ -19,9 +19,14 @@ from algorithms.newton.input_table import read_rows
 from algorithms.runtime.threads import ALONE, Workers
 from algorithms.symmetric.binned_table import bin_rows
 from algorithms.symmetric.boosting import Booster
+from algorithms.symmetric.categorical_table import CategoricalTable
+from algorithms.symmetric.categories import fit_categories
+from algorithms.symmetric.category_grower import CategoryGrower
+from algorithms.symmetric.ctr_options import TargetClasses
 from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
+from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
@@ -63,6 +68,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         approx_on_full_history=False,
         fold_len_multiplier=2.0,
         fold_permutation_block=0,
+        cat_features=None,
+        one_hot_max_size=None,
+        max_ctr_complexity=None,
+        simple_ctr=None,
+        combinations_ctr=None,
+        ctr_target_border_count=None,
+        model_size_reg=0.5,
         loss_function=None,
         eval_metric=None,
         early_stopping_rounds=None,
@@ -89,6 +101,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         y,
         sample_weight=None,
         *,
+        cat_features=None,
         eval_set=None,
         use_best_model=None,
         early_stopping_rounds=None,
@@ -103,6 +116,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         y : array-like (n_rows,)
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
+        cat_features : sequence of int or str, optional
+            Replaces the parameter of this name.
         eval_set : (X, y) or list of (X, y), optional
             Evaluation sets; the last one decides the best iteration.
         use_best_model, early_stopping_rounds, verbose : optional
@@ -119,6 +134,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """
         core = self._resolved()
         given = {
+            "cat_features": cat_features,
             "use_best_model": use_best_model,
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
@@ -137,16 +153,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _train(self, X, y, sample_weight, tables):
         """Train with resolved parameter names."""
         warn_of_other_version(self.parity, stacklevel=4)
+        categories, X, codes = fit_categories(X, self.cat_features)
         X, y = read_rows(self, X, y=y, reset=True, **self._y_checks())
-        if self.categories_:
-            raise ValueError(
-                f"columns {list(self.categories_)} are categorical, which is not supported: encode "
-                "the categories"
-            )
         X = np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
         y = self._read_y(y)
         weight = self._weights(X, y, sample_weight)
         if len(weight) and self.parity is None:
+            kept = np.flatnonzero(weight)
+            codes = codes if codes is None else codes[:, kept]
             weight, X, y = drop_unweighted(weight, X, y)
         self._objective = find_objective(self, getattr(self, "n_classes_", 0))
         self._check_y(y, weight)
@@ -154,8 +168,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
+        y = y.astype(np.float32)
         with Workers(self._threads()) as workers:
-            stopping = self._boost(params, X, y.astype(np.float32), weight, tables, workers)
+            table = bin_rows(X, params, workers)
+            if categories is not None:
+                n_classes = self._objective.n_scores if self._objective.kind == SOFTMAX else 0
+                classes = TargetClasses(y, n_classes, self.ctr_target_border_count)
+                table = CategoricalTable(params, table, X, (categories, codes), classes)
+            stopping = self._boost(params, table, y, weight, tables, workers)
         self._keep(stopping, params, uses_best=uses_best)
         return self
 
@@ -176,14 +196,16 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             raise ValueError(f"sample_weight is {what}")
         return ALL_EQUAL if (weight == 1.0).all() else weight
 
-    def _boost(self, params, X, y, weight, tables, workers):
+    def _boost(self, params, table, y, weight, tables, workers):
         """Grow the trees; return the `SymmetricEarlyStopping`."""
-        objective = self._objective
-        table = bin_rows(X, params, workers)
+        objective, self._derived = self._objective, table.derived
+        tables, watched = self._read_watched(tables)
         self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
-        is_small = table.rows.size * objective.n_scores < FEW_CELLS
-        grower = self._make_grower(params, table, ALONE if is_small else workers)
+        is_small = table.size * objective.n_scores < FEW_CELLS
         seed = draw_seed(self.random_seed)
+        if table.derived is not None:
+            table.permute(seed)
+        grower = self._make_grower(params, table, ALONE if is_small else workers)
         booster = self._booster_class(params)(
             params, table, grower, objective, y, weight, self._start, seed
         )
@@ -193,14 +215,28 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         stopping = SymmetricEarlyStopping(self, eval_sets, metric, self._start)
         for _ in range(params.iterations):
             tree = booster.boost()
+            for one, codes in zip(stopping.eval_sets, watched, strict=False):
+                one.X = self._derived.append(one.X, codes)
             if tables and stopping.is_over(self._join([tree], first=False)):
                 break
         stopping.end()
         self._trees = booster.done
+        if self._derived is not None:
+            self._derived.finish()
         return stopping
+
+    def _read_watched(self, tables):
+        """Return evaluation sets with zeros in categorical columns, and the codes of these."""
+        if self._derived is None:
+            return tables, []
+        pairs = [self._derived.categories.read(X) for X, _ in tables]
+        numeric = [(X, y) for (X, _), (_, y) in zip(pairs, tables, strict=True)]
+        return numeric, [codes for _, codes in pairs]
 
     def _make_grower(self, params, table, workers):
         """Return the grower of this mode."""
+        if table.derived is not None:
+            return self._make_category_grower(params, table, workers)
         is_ordered = params.boosting_type == "Ordered"
         kind = OrderedGrower if is_ordered else SymmetricGrower
         if self.parity is not None:
@@ -219,6 +255,21 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
 
         return CatBoostOrderedBooster
+
+    def _make_category_grower(self, params, table, workers):
+        """Return the grower of this mode for a `CategoricalTable`."""
+        if params.boosting_type == "Ordered":
+            raise ValueError("boosting_type='Ordered' does not support categorical columns")
+        if self.parity is None:
+            return CategoryGrower(params, table, self._objective.n_scores, workers)
+        if table.counted and not params.has_time:
+            raise ValueError(
+                "parity='catboost' needs has_time=True with target statistics: it does not follow "
+                "CatBoost's permutations"
+            )
+        from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+
+        return CatBoostCategoryGrower(params, table, self._objective.n_scores, workers)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

@@ -22,6 +22,12 @@ class BinnedTable:
     nan_right: np.ndarray  # bool (n_features,): missing values lie above all borders
     rows: np.ndarray  # uint8 (n_rows, n_used)
     columns: np.ndarray  # uint8 (n_used, n_rows)
+    derived = None  # a `CategoricalTable` has `DerivedColumns`
+
+    @property
+    def size(self):
+        """Number of bins."""
+        return self.rows.size
 
     @property
     def n_bins(self):

@@ -25,7 +25,7 @@ class Booster:
     Parameters
     ----------
     params : the estimator, with resolved parameters
-    table : BinnedTable
+    table : BinnedTable or CategoricalTable
     grower : SymmetricGrower
     objective : Objective
     y, weight : (n_rows,) float32; weight is (0,) if all are 1
@@ -53,10 +53,7 @@ class Booster:
         self._check(values)
         self.leaves.add(self.score, values, grown)
         self._update(grown)
-        features = self.table.features[grown.features]
-        pairs = zip(grown.features.tolist(), grown.bins.tolist(), strict=True)
-        borders = np.array([self.table.borders[f][b] for f, b in pairs], np.float32)
-        tree = SymmetricTree(features, borders, self.table.nan_right[features], values, weights)
+        tree = SymmetricTree(*grown.describe(self.table), values, weights)
         self.done.append(tree)
         return tree
 

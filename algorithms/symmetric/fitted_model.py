@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.compat.inputs import as_rows
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.input_table import read_rows
@@ -33,6 +34,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     _objective_names = frozenset(KINDS)
     _saved_facts = ("n_iter_", "best_iteration_", "evals_result_")
+    _derived = None  # `DerivedColumns` of a model with categorical columns
     missing = np.nan  # how `newton.input_table` reads X
     enable_categorical = True
 
@@ -67,8 +69,13 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         Raises
         ------
         ModelFileError
-            A ValueError, if the format cannot store the model.
+            A ValueError, if the model has categorical columns, or the format cannot store it.
         """
+        if self._derived is not None:
+            raise ModelFileError(
+                "a model with categorical columns has tables of target statistics, which the file "
+                "formats do not have: use pickle"
+            )
         super().save_model(path, format=format_name(format))
 
     def load_model(self, path, *, format=None):  # noqa: A002 - as above
@@ -95,7 +102,8 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """Return trees as a `harness.TreeEnsemble`, with the initial scores or zeros."""
         start = self._start if first else np.zeros_like(self._start)
         labels = getattr(self, "classes_", None)
-        return join_trees(trees, start, self._objective.link, labels, self.n_features_in_)
+        n_columns = self.n_features_in_ if self._derived is None else self._derived.n_columns
+        return join_trees(trees, start, self._objective.link, labels, n_columns)
 
     def _take_ensemble(self, ensemble):
         """Set the ensemble used for prediction, and its predictors."""
@@ -107,7 +115,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""
-        self._trees = trees_from(ensemble)
+        self._trees, self._derived = trees_from(ensemble), None
         self._start = ensemble.base
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
         self._take_ensemble(ensemble)
@@ -115,8 +123,11 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         self.__dict__.setdefault("evals_result_", {})
 
     def _read_rows(self, X):
-        """Return validated X, float32 or CSR."""
-        return read_rows(self, X, reset=False)
+        """Return validated X, float32 or CSR, with the derived columns of categories."""
+        if self._derived is None:
+            return read_rows(self, X, reset=False)
+        numeric, codes = self._derived.categories.read(as_rows(X))
+        return self._derived.append(read_rows(self, numeric, reset=False), codes)
 
     def _raw(self, X, ntree_start=0, ntree_end=0):
         """Return raw scores, float64 (n_rows, n_scores)."""
@@ -130,7 +141,9 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
                 out = np.zeros((n_rows, len(self._start)))
                 bits.add(X, out, self._threads(n_rows), trees)
                 return out + self._start
-        if (found := self._walker.raw_at_once(self, X, trees)) is not None:
+        if self._derived is None and (
+            (found := self._walker.raw_at_once(self, X, trees)) is not None
+        ):
             return found
         X = self._read_rows(X)
         return self._walker.raw(X, self._threads(X.shape[0]), trees)
@@ -185,11 +198,30 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def feature_importances_(self):
         """Return the PredictionValuesChange importances, (n_features,), summing to 100."""
         check_is_fitted(self, "ensemble_")
-        return value_changes(self._trees, self.n_features_in_)
+        if self._derived is None:
+            return value_changes(self._trees, self.n_features_in_)
+        changes = value_changes(self._trees, self._derived.n_columns)
+        return self._derived.share_back(changes)
 
     def get_feature_importance(self):
         """Return `feature_importances_`."""
         return self.feature_importances_
+
+    def predict_contributions(self, X):
+        """Return the SHAP values of the raw scores, as `Contributions` does.
+
+        Those of a statistic of several columns are divided equally among the columns.
+        """
+        found = super().predict_contributions(X)
+        if self._derived is None:
+            return found
+        own = self._derived.share_back(found[..., :-1])
+        return np.concatenate([own, found[..., -1:]], axis=-1)
+
+    def get_cat_feature_indices(self):
+        """Return the positions of the categorical columns."""
+        check_is_fitted(self, "ensemble_")
+        return [] if self._derived is None else list(self._derived.categories.columns)
 
     def get_evals_result(self):
         """Return the metrics of the evaluation sets: dict, set → metric → list."""

@@ -44,6 +44,13 @@ class GrownTree:
         """Number of leaves, some of which may be empty."""
         return 1 << len(self.features)
 
+    def describe(self, table):
+        """Return the columns of X, the borders and the sides of missing values of the splits."""
+        features = table.features[self.features]
+        pairs = zip(self.features.tolist(), self.bins.tolist(), strict=True)
+        borders = np.array([table.borders[f][b] for f, b in pairs], np.float32)
+        return features, borders, table.nan_right[features]
+
 
 class RowGroups:
     """Sampled rows grouped by leaf, in ascending order within a leaf."""

@@ -9,11 +9,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from algorithms.estimator.library_versions import AS_CATBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
 from algorithms.symmetric.borders import CHOOSERS
+from algorithms.symmetric.ctr_options import read_ctrs
 from algorithms.symmetric.kernels.leaf_sums import QUANTILE, SOFTMAX
 from algorithms.symmetric.learning_rate import find_learning_rate
 from algorithms.symmetric.sampling import default_share
 
 MOST_BORDERS, MOST_DEPTH = 255, 16
+MOST_LEVELS = 255  # of a one-hot column
+ONE_HOT_LEVELS = 2  # default of one_hot_max_size
+COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
 LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
 DETECTORS = ("IncToDec", "Iter")
 CONSTRAINTS = {
@@ -40,6 +44,13 @@ CONSTRAINTS = {
     "approx_on_full_history": ["boolean"],
     "fold_len_multiplier": [Interval(Real, 1.0, None, closed="neither")],
     "fold_permutation_block": [Interval(Integral, 0, None, closed="left")],
+    "cat_features": ["array-like", str, Integral, None],
+    "one_hot_max_size": [Interval(Integral, 0, MOST_LEVELS, closed="both"), None],
+    "max_ctr_complexity": [Interval(Integral, 1, MOST_DEPTH - 1, closed="both"), None],
+    "simple_ctr": [str, list, tuple, None],
+    "combinations_ctr": [str, list, tuple, None],
+    "ctr_target_border_count": [Interval(Integral, 1, MOST_BORDERS, closed="both"), None],
+    "model_size_reg": [AT_LEAST_0],
     "loss_function": [str, None],
     "eval_metric": [str, callable, None],
     "early_stopping_rounds": [COUNT, None],
@@ -98,9 +109,20 @@ def resolve(params, objective, shape, *, uses_best):
     found.bootstrap_type = kind
     if params.subsample is None:
         found.subsample = default_share(kind, n_rows)
+    resolve_ctrs(found)
     if params.parity is not None:
         check_parity(found, objective)
     return found
+
+
+def resolve_ctrs(found):
+    """Fill in the parameters of categorical columns."""
+    found.simple_ctr = read_ctrs(found.simple_ctr, "simple_ctr")
+    found.combinations_ctr = read_ctrs(found.combinations_ctr, "combinations_ctr")
+    if found.one_hot_max_size is None:
+        found.one_hot_max_size = ONE_HOT_LEVELS
+    if found.max_ctr_complexity is None:
+        found.max_ctr_complexity = 1 if found.iterations < FEW_ITERATIONS else COMPLEXITY
 
 
 def read_method(params, objective):

@@ -107,7 +107,11 @@ def test_synonyms_mean_the_same():
     [
         ({"grow_policy": "Lossguide"}, "all trees are symmetric"),
         ({"monotone_constraints": [1, 0]}, "constraints are not supported"),
-        ({"cat_features": [0]}, "encode the categories"),
+        ({"cat_features": [0]}, "X is an array of real numbers"),
+        ({"per_feature_ctr": "0:Counter"}, "all columns have the statistics of simple_ctr"),
+        ({"simple_ctr": "FeatureFreq"}, "the kind of statistic must be one of"),
+        ({"simple_ctr": "Borders:Prior=1/2"}, "its denominator must be 1"),
+        ({"simple_ctr": "Counter:TargetBorderCount=2"}, "is not supported"),
         ({"langevin": True}, "Langevin"),
         ({"loss_function": "Tweedie"}, "'Tweedie' is not supported for regression"),
         ({"eval_metric": "NDCG"}, "eval_metric 'NDCG' is not supported"),
@@ -128,12 +132,6 @@ def test_what_is_not_supported_is_named(params, match):
 def test_unknown_names_get_a_hint():
     with pytest.raises(TypeError, match="did you mean 'depth'"):
         SymmetricBoostingRegressor(depht=3)
-
-
-def test_categories_are_refused():
-    X = pd.DataFrame({"a": pd.Categorical(list("xyz") * 10), "b": np.arange(30.0)})
-    with pytest.raises(ValueError, match=r"columns \['a'\] are categorical"):
-        SymmetricBoostingRegressor(**SMALL).fit(X, np.arange(30.0))
 
 
 def test_training_ends_at_the_best_iteration():

@@ -1,0 +1,167 @@
+"""Training rows with categorical columns: one-hot columns, target statistics, combinations."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.symmetric.derived_columns import DerivedColumns
+from algorithms.symmetric.projections import Combiner, Projection, projection_parts
+from algorithms.symmetric.target_statistics import (
+    StatisticTables,
+    ordered_bins,
+    statistics_of,
+)
+
+PERMUTATIONS = 4  # three to search trees, one for their leaves
+KEPT = 50  # combinations whose statistics are kept between trees, as in CatBoost
+ASCENDING = np.empty(0, np.uint32)
+
+
+@dataclass(frozen=True)
+class StatisticBins:
+    """The statistics of one projection in one permutation."""
+
+    statistics: list  # of Statistic
+    n_levels: int
+    rows: np.ndarray  # uint8 (n_rows, n_statistics)
+
+    @property
+    def n_bins(self):
+        """Number of bins of each statistic, int64."""
+        return np.array([one.options.n_borders + 1 for one in self.statistics], np.int64)
+
+
+class CategoricalTable:
+    """Numeric bins and categorical columns of the training rows.
+
+    Parameters
+    ----------
+    params : the estimator, with resolved parameters
+    table : BinnedTable
+    X : float32 (n_rows, n_features), zeros in categorical columns
+    categories : (Categories, int32 (n_categorical, n_rows)), the columns and their codes
+    classes : TargetClasses
+    """
+
+    def __init__(self, params, table, X, categories, classes):
+        categories, codes = categories
+        self.params, self.table, self.X, self.classes = params, table, X, classes
+        self.codes_of = dict(zip(categories.columns, codes, strict=True))
+        sizes = {j: len(own) for j, own in zip(categories.columns, categories.levels, strict=True)}
+        varied = [j for j, size in sizes.items() if size > 1]
+        self.sizes = sizes
+        self.one_hot = [j for j in varied if sizes[j] <= params.one_hot_max_size]
+        self.counted = [j for j in varied if sizes[j] > params.one_hot_max_size]
+        self.derived = DerivedColumns(categories, X.shape[1], self._tables)
+        self._combiners, self._bins = OrderedDict(), OrderedDict()
+        self.orders = [ASCENDING]
+
+    @property
+    def size(self):
+        """Number of bins of numeric columns and of statistics of single columns."""
+        per_column = sum(len(own.priors) for own in self.params.simple_ctr)
+        return self.rows.size + per_column * len(self.X) * len(self.codes_of)
+
+    @property
+    def columns(self):
+        """Bins of the numeric columns, uint8 (n_used, n_rows)."""
+        return self.table.columns
+
+    @property
+    def rows(self):
+        """Bins of the numeric columns, uint8 (n_rows, n_used)."""
+        return self.table.rows
+
+    def permute(self, seed):
+        """Draw the permutations, unless the order of the rows is to be kept."""
+        if self.params.has_time or not self.counted:
+            return
+        rng = np.random.default_rng(seed)
+        self.orders = [rng.permutation(len(self.X)).astype(np.uint32) for _ in range(PERMUTATIONS)]
+
+    def combiner(self, projection):
+        """Return the `Combiner` of a projection on the training rows."""
+        if projection not in self._combiners:
+            self._combiners[projection] = self._make_combiner(projection)
+        self._combiners.move_to_end(projection)
+        return self._combiners[projection]
+
+    def _make_combiner(self, projection):
+        """Return the `Combiner` of a projection."""
+        return Combiner(projection, projection_parts(projection, self.codes_of, self.X))
+
+    def _tables(self, projection):
+        """Return the combiner and the `StatisticTables` of a projection."""
+        combiner = self.combiner(projection)
+        return combiner, StatisticTables(combiner.codes, combiner.size, self.classes)
+
+    def ctrs(self, projection):
+        """Return the `CtrOptions` of a projection."""
+        return self.params.simple_ctr if projection.is_single else self.params.combinations_ctr
+
+    def bins(self, projection, number=0):
+        """Return the `StatisticBins` of a projection in permutation ``number``."""
+        key = number, projection
+        if key not in self._bins:
+            self._bins[key] = self._make_bins(projection, number, self.combiner(projection))
+        self._bins.move_to_end(key)
+        return self._bins[key]
+
+    def bins_of(self, projections, number, workers):
+        """Return the `StatisticBins` of several projections; threads share the new ones."""
+        missing = [one for one in projections if (number, one) not in self._bins]
+
+        def make(projection):
+            combiner = self._combiners.get(projection) or self._make_combiner(projection)
+            return combiner, self._make_bins(projection, number, combiner)
+
+        made = dict(zip(missing, workers.each(make, missing), strict=True))
+        for one, (combiner, bins) in made.items():
+            self._combiners[one], self._bins[number, one] = combiner, bins
+        found = [self.bins(one, number) for one in projections]
+        for cache in (self._combiners, self._bins):
+            trim(cache, KEPT + len(projections))
+        return found
+
+    def _make_bins(self, projection, number, combiner):
+        """Compute the `StatisticBins` of a projection."""
+        ctrs, order = self.ctrs(projection), self.orders[number]
+        bins = ordered_bins(combiner.codes, combiner.size, ctrs, self.classes, order)
+        statistics = statistics_of(projection, ctrs, self.classes)
+        return StatisticBins(statistics, combiner.n_levels, bins)
+
+    def single_projections(self):
+        """Return the projections of one categorical column."""
+        return [Projection((j,)) for j in self.counted]
+
+    def combinations(self, splits, columns):
+        """Return the combinations that a tree with some splits offers at its next level.
+
+        They join all its numeric and one-hot splits, or the columns of a statistic that it uses,
+        with one more of some categorical columns.
+        """
+        bases = find_bases(splits)
+        found = {}
+        for base in bases:
+            for j in columns:
+                one = base.with_column(j)
+                if not one.is_redundant and one.complexity <= self.params.max_ctr_complexity:
+                    found[one] = None
+        return list(found)
+
+
+def find_bases(splits):
+    """Return the projections that combinations extend, given `TreeSplit`s."""
+    borders = tuple(one.numeric for one in splits if one.numeric is not None)
+    levels = tuple((s.feature.column, s.feature.level) for s in splits if s.is_indicator)
+    used = [s.feature.projection for s in splits if s.is_statistic]
+    bases = [Projection((), borders, levels)] if borders or levels else []
+    return list(dict.fromkeys(bases + used))
+
+
+def trim(cache, count):
+    """Drop the oldest entries of combinations beyond a number; keys end with their projection."""
+    extra = [key for key in cache if not (key[-1] if isinstance(key, tuple) else key).is_single]
+    for old in extra[: max(len(extra) - count, 0)]:
+        del cache[old]

@@ -1,0 +1,217 @@
+"""Categorical columns of X as codes of levels.
+
+The identity of a category is its text, as in CatBoost: 1 and "1" are one category. A missing value
+is the category "nan". Real numbers are refused. Levels are numbered in order of appearance, except
+that the most frequent one has the code 0 in columns that may be one-hot.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import infer_dtype
+from scipy import sparse
+
+from algorithms.estimator.frames import as_pandas, is_polars
+from algorithms.symmetric.city_hash import city_hash
+
+UNSEEN = -1  # code of a level that is absent from training
+MISSING = "nan"
+MOST_ORDERED = 255  # levels whose order matters: those of one-hot columns
+HASH_BITS = 0xFFFFFFFF
+TEXT = ("string", "mixed", "mixed-integer", "bytes")  # kinds of object columns with categories
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Positions of the categorical columns, and the levels of each, in order of their codes."""
+
+    columns: tuple  # int, ascending
+    levels: tuple  # pandas.Index of str, one a column
+
+    def read(self, X):
+        """Return X with zeros in the categorical columns, and the codes of these.
+
+        Returns
+        -------
+        (numeric X, int32 (n_columns, n_rows)), UNSEEN for levels that are absent from training
+        """
+        X = as_table(X)
+        n_columns = X.shape[1] if X.ndim == 2 else 0
+        if n_columns <= self.columns[-1]:
+            raise ValueError(
+                f"X has {n_columns} features, but column {self.columns[-1]} is categorical"
+            )
+        codes = np.empty((len(self.columns), len(X)), np.int32)
+        for out, j, levels in zip(codes, self.columns, self.levels, strict=True):
+            own, keys = factorize(column_of(X, j), name_of(X, j))
+            out[:] = levels.get_indexer(keys)[own]
+        return without_categories(X, self.columns), codes
+
+
+def fit_categories(X, cat_features):
+    """Return the `Categories` of training rows, numeric X and the codes; or None, X and None.
+
+    Parameters
+    ----------
+    X : table
+    cat_features : sequence of positions and names, or None: columns of a frame with categories
+        or text
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, or holds real numbers.
+    """
+    given = X
+    if cat_features is not None or is_polars(X):
+        X = as_table(X)
+    columns = find_columns(X, cat_features)
+    if not columns:
+        return None, given, None
+    pairs = [most_frequent_first(*factorize(column_of(X, j), name_of(X, j))) for j in columns]
+    codes = np.array([own for own, _ in pairs], np.int32)
+    found = Categories(columns, tuple(pd.Index(keys, dtype=object) for _, keys in pairs))
+    return found, without_categories(X, columns), codes
+
+
+def as_table(X):
+    """Return X as a pandas frame or a 2-dimensional array that can hold categories."""
+    if is_polars(X):
+        return as_pandas(X)
+    if sparse.issparse(X):
+        raise ValueError("a sparse matrix cannot hold categorical columns: give a frame")
+    if isinstance(X, (pd.DataFrame, np.ndarray)):
+        return X
+    return np.array(X, dtype=object)
+
+
+def find_columns(X, cat_features):
+    """Return the positions of the categorical columns, ascending.
+
+    Raises
+    ------
+    ValueError
+        If an entry of ``cat_features`` is no column, or a column with text is left out.
+    """
+    is_frame = isinstance(X, pd.DataFrame)
+    textual = [j for j in range(X.shape[1]) if holds_text(X.iloc[:, j])] if is_frame else []
+    if cat_features is None:
+        return tuple(textual)
+    if isinstance(cat_features, (str, Integral)):
+        cat_features = [cat_features]
+    columns = set()
+    for one in cat_features:
+        columns.add(find_column(X, one))
+    rest = [name_of(X, j) for j in textual if j not in columns]
+    if rest:
+        raise ValueError(f"columns {rest} hold categories or text, but cat_features lacks them")
+    if columns and not is_frame and X.dtype.kind == "f":
+        raise ValueError(
+            "X is an array of real numbers, but cat_features names columns of it: give a frame, "
+            "or an array of dtype object or int"
+        )
+    return tuple(sorted(columns))
+
+
+def find_column(X, one):
+    """Return the position of a column given by position or name."""
+    n_columns = X.shape[1] if X.ndim == 2 else 0
+    if isinstance(one, Integral) and not isinstance(one, bool):
+        if 0 <= one < n_columns:
+            return int(one)
+        raise ValueError(f"cat_features has {one}, but X has {n_columns} columns")
+    names = list(X.columns) if isinstance(X, pd.DataFrame) else []
+    if one not in names:
+        raise ValueError(f"cat_features has {one!r}, which is no column of X")
+    return names.index(one)
+
+
+def holds_text(column):
+    """Return whether a frame's column is categorical without being named."""
+    kind = column.dtype
+    if isinstance(kind, (pd.CategoricalDtype, pd.StringDtype)):
+        return True
+    return kind.kind == "O" and infer_dtype(column, skipna=True) in TEXT
+
+
+def column_of(X, j):
+    """Return a column as a pandas series."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, j]
+    return pd.Series(np.ascontiguousarray(X[:, j]))
+
+
+def name_of(X, j):
+    """Return the name of a column, or its position."""
+    return X.columns[j] if isinstance(X, pd.DataFrame) else j
+
+
+def without_categories(X, columns):
+    """Return a copy of X with zeros in the categorical columns."""
+    if isinstance(X, pd.DataFrame):
+        X = X.copy(deep=False)
+        for j in columns:
+            X.isetitem(j, np.zeros(len(X)))
+        return X
+    X = X.astype(object) if X.dtype.kind in "USO" else X.copy()
+    X[:, list(columns)] = 0
+    return X
+
+
+def factorize(column, name):
+    """Return the code of each row, int64, and the texts of the levels by order of appearance.
+
+    Raises
+    ------
+    ValueError
+        If the column holds real numbers.
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values, own = column.cat.codes.to_numpy(), column.cat.categories
+        codes, distinct = pd.factorize(values)
+        keys = [MISSING if code < 0 else key_of(own[code], name) for code in distinct]
+    elif column.dtype.kind in "iub":
+        codes, distinct = pd.factorize(column, use_na_sentinel=False)
+        keys = [key_of(value, name) for value in distinct]
+    else:
+        if column.dtype.kind == "f" and len(column):
+            key_of(column.iloc[0], name, may_be_missing=False)
+        codes, distinct = pd.factorize(column.astype(object), use_na_sentinel=False)
+        keys = [key_of(value, name) for value in distinct]
+    merged, texts = pd.factorize(np.array(keys, dtype=object))
+    return merged[codes], texts
+
+
+def most_frequent_first(codes, keys):
+    """Return codes and texts with those of level 0 and the most frequent level exchanged.
+
+    Among equally frequent levels it is the one with the lowest hash, as in CatBoost.
+    """
+    if not 1 < len(keys) <= MOST_ORDERED:
+        return codes, keys
+    counts = np.bincount(codes)
+    tied = np.flatnonzero(counts == counts.max())
+    hashes = [city_hash(keys[level]) & HASH_BITS for level in tied]
+    most = int(tied[np.argmin(hashes)])
+    places = np.arange(len(keys))
+    places[[0, most]] = most, 0
+    return places[codes], keys[places]
+
+
+def key_of(value, name, *, may_be_missing=True):
+    """Return the text that identifies a category."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode()
+    if may_be_missing and pd.isna(value):
+        return MISSING
+    if isinstance(value, (Integral, np.bool_)):
+        return str(int(value))
+    kind = "real number" if isinstance(value, Real) else "value"
+    raise ValueError(
+        f"column {name!r} is categorical, but has the {kind} {value}: categories are integers or "
+        "text; convert real numbers and missing values to text"
+    )

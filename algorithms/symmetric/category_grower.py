@@ -1,0 +1,204 @@
+"""Growth of trees on tables with categorical columns, with exact integer histograms.
+
+The statistics of categorical columns are numeric columns that depend on a permutation of the rows.
+Each tree is searched with one of three permutations; a fourth one gives the statistics by which
+rows reach their leaf. With ``has_time`` there is one, the order of the rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.gbdt.kernels.booster_arrays import CACHE_LINE
+from algorithms.gbdt.sampling import hash_numbers, seed_of
+from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.grower import NORMAL, SCORES, SMALL, SymmetricGrower, quantiles_of
+from algorithms.symmetric.kernels.category_histograms import build_all_leaves
+from algorithms.symmetric.kernels.partition import find_leaves
+from algorithms.symmetric.kernels.split_scores import NOISE_BITS, build_level, scan_features
+from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
+
+PERMUTATION = 4  # salt of seeds, after those of `SymmetricGrower`
+
+
+@dataclass(frozen=True)
+class StaticTable:
+    """Bins of the columns that all trees share, in one permutation."""
+
+    rows: np.ndarray  # uint8 (n_rows, n_columns)
+    columns: np.ndarray  # uint8 (n_columns, n_rows)
+    n_bins: np.ndarray  # int64 (n_columns,)
+
+
+class Combination:
+    """Histograms and best splits of the statistics of one combination in one tree."""
+
+    def __init__(self, own, grower):
+        self.own, self.grower = own, grower
+        count, most = len(own.statistics), int(own.n_bins.max())
+        self.stride = (-(-most // CACHE_LINE) | 1) * CACHE_LINE
+        shape = len(grower.planes), grower.n_outputs, 2, count * self.stride
+        self.planes = np.empty(shape, np.int64)
+        self.features, self.is_new = np.arange(count), True
+        self.best_score, self.best_bin = np.empty(count), np.empty(count, np.int64)
+
+    def scan(self, groups, noise, seed):
+        """Build the histograms of a level, and find the best split of each statistic."""
+        grower, own, count = self.grower, self.own, len(self.features)
+        work, sums = np.zeros(count * self.stride, np.int64), np.zeros(4, np.int64)
+        given = own.rows, grower.records, groups.rows, groups.starts, groups.ends
+        rest = self.stride, self.planes, work, sums
+        if self.is_new:
+            build_all_leaves(*given, groups.n_leaves, self.features, *rest)
+        else:
+            build_level(*given, groups.n_leaves // 2, self.features, 0, count, *rest)
+        self.is_new = False
+        scan_features(
+            self.planes, groups.n_leaves, own.n_bins, 0, count, self.stride, grower.l2,
+            grower.steps[0], SCORES[grower.params.score_function], quantiles_of(noise),
+            np.uint32(seed), np.empty((4, self.stride)), self.best_score, self.best_bin,
+        )  # fmt: skip
+
+
+class CategoryGrower(SymmetricGrower):
+    """Grower for a `CategoricalTable`; the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    params : the estimator
+    data : CategoricalTable
+    n_outputs : int, scores per row
+    workers : Workers
+    """
+
+    def __init__(self, params, data, n_outputs, workers):
+        self.data, self.used_groups = data, set()
+        self.sources = self._list_sources()
+        self.levels = np.array([self._count_levels(one) for one in self.sources], np.int64)
+        self.tables = [self._static_table(k) for k in range(len(data.orders))]
+        super().__init__(params, self.tables[0], n_outputs, workers)
+
+    def _list_sources(self):
+        """Return what each static column is: a used numeric column, `Indicator` or `Statistic`."""
+        data = self.data
+        sources = list(range(len(data.table.features)))
+        for j in data.one_hot:
+            first = 1 if data.sizes[j] == 2 else 0  # one of two indicators is enough
+            sources += [Indicator(j, level) for level in range(first, data.sizes[j])]
+        for projection in data.single_projections():
+            sources += data.bins(projection).statistics
+        return sources
+
+    def _count_levels(self, source):
+        """Return the number of levels of a statistic, 0 of another column."""
+        is_numeric = isinstance(source, (int, Indicator))
+        return 0 if is_numeric else self.data.bins(source.projection).n_levels
+
+    def _static_table(self, number):
+        """Return the `StaticTable` of a permutation."""
+        data = self.data
+        indicators = [s for s in self.sources if isinstance(s, Indicator)]
+        parts = [data.table.columns, *(self._indicator(one)[None] for one in indicators)]
+        n_bins = [data.table.n_bins, np.full(len(indicators), 2)]
+        for projection in data.single_projections():
+            own = data.bins(projection, number)
+            parts.append(own.rows.T)
+            n_bins.append(own.n_bins)
+        columns = np.ascontiguousarray(np.concatenate(parts))
+        return StaticTable(np.ascontiguousarray(columns.T), columns, np.concatenate(n_bins))
+
+    def _indicator(self, one):
+        """Return whether rows have a level, uint8 (n_rows,)."""
+        return (self.data.codes_of[one.column] == one.level).astype(np.uint8)
+
+    def _find_splits(self, rows, usable, noise, seed):
+        """Return the splits of a tree: list of their numbers in ``self.splits``, and bins."""
+        self.permutation = seed_of(seed, PERMUTATION) % max(len(self.tables) - 1, 1)
+        self.table = self.tables[self.permutation]
+        self.splits, self.combinations = [], {}
+        kept = {s.projection for f in usable if hasattr(s := self.sources[f], "projection")}
+        self.usable_columns = [p.columns[0] for p in self.data.single_projections() if p in kept]
+        return self._find_splits_by_level(rows, usable, noise, seed)
+
+    def _scan_level(self, groups, noise, seed):
+        """Find the best split of each static column and of each combination's statistics."""
+        super()._scan_level(groups, noise, seed)
+        projections = self.data.combinations(self.splits, self.usable_columns)
+        found = self.data.bins_of(projections, self.permutation, self.workers)
+        earlier, self.combinations = self.combinations, {}
+        for projection, own in zip(projections, found, strict=True):
+            self.combinations[projection] = earlier.get(projection) or Combination(own, self)
+        scanned = list(self.combinations.values())
+
+        def scan(first, last):
+            for number in range(first, last):
+                scanned[number].scan(groups, noise, seed_of(seed, number))
+
+        self.workers.share(scan, len(scanned))
+
+    def _best(self, usable, noise, seed):
+        """Return the number of the best split in this tree, and its bin."""
+        rivals = [(self.sources[f], self.best_bin[f], f) for f in usable]
+        scores, levels = [self.best_score[usable]], [self.levels[usable]]
+        for one in self.combinations.values():
+            rivals += zip(one.own.statistics, one.best_bin, one.features, strict=True)
+            scores.append(one.best_score)
+            levels.append(np.full(len(one.features), one.own.n_levels))
+        scores, levels = np.concatenate(scores), np.concatenate(levels)
+        if noise > 0.0:
+            drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
+            scores = scores + noise * NORMAL[drawn]
+        factors = self._penalties([rival[0] for rival in rivals], levels)
+        source, split_bin, f = rivals[int((scores * factors).argmax())]
+        self.splits.append(self._split(source, int(split_bin), int(f)))
+        return len(self.splits) - 1, int(split_bin)
+
+    def _penalties(self, sources, levels):
+        """Return the factor of each score: below 1 for statistics that no tree has used."""
+        factors = (1.0 + levels / max(levels.max(initial=0.0), 1.0)) ** -self.params.model_size_reg
+        is_free = [isinstance(s, (int, Indicator)) or s.group in self.used_groups for s in sources]
+        return np.where(is_free, 1.0, factors)
+
+    def _split(self, source, split_bin, f):
+        """Return the `TreeSplit` of a column of the searched permutation."""
+        if isinstance(source, int):
+            table = self.data.table
+            feature = int(table.features[source])
+            numeric = feature, table.borders[source][split_bin], bool(table.nan_right[feature])
+            return TreeSplit(self.table.columns[f], split_bin, numeric=numeric)
+        if isinstance(source, Indicator):
+            return TreeSplit(self.table.columns[f], 0, source)
+        self.used_groups.add(source.group)
+        if source.projection.is_single:
+            return TreeSplit(self.table.columns[f], split_bin, source)
+        own = self.combinations[source.projection].own
+        return TreeSplit(np.ascontiguousarray(own.rows[:, f]), split_bin, source)
+
+    def _column(self, f):
+        """Return the bins of a split's column, uint8 (n_rows,)."""
+        return self.splits[f].column
+
+    def _leaf_column(self, split):
+        """Return the bins of a split's column in the permutation of the leaves."""
+        last = len(self.tables) - 1
+        if not split.is_statistic or last == self.permutation:
+            return split.column
+        own = self.data.bins(split.feature.projection, last)
+        return own.rows[:, own.statistics.index(split.feature)]
+
+    def _finish(self, splits):
+        """Return the `GrownCategoricalTree` of some splits of this tree."""
+        chosen = [self.splits[f] for f, _ in splits]
+        n_rows = len(self.data.X)
+        columns = np.array([self._leaf_column(one) for one in chosen], np.uint8)
+        columns = columns.reshape(-1, n_rows)
+        bins = np.array([one.bin for one in chosen], np.int64)
+        features, leaf_of = np.arange(len(chosen)), np.zeros(n_rows, np.uint16)
+
+        def fill(first, last):
+            first, last = first * SMALL, min(last * SMALL, n_rows)
+            find_leaves(columns, features, bins, leaf_of, first, last)
+
+        if len(features):
+            self.workers.share(fill, -(-n_rows // SMALL))
+        return GrownCategoricalTree(features, bins, leaf_of, chosen)

@@ -1,0 +1,109 @@
+"""Columns that splits of categories compare: target statistics and indicators of a level.
+
+A model numbers the derived columns that its trees use, after the columns of X. To predict, they are
+appended to X, and the trees read them as numbers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.symmetric.projections import projection_parts
+from algorithms.symmetric.target_statistics import Statistic
+
+INDICATOR_BORDER = np.float32(0.5)
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """Whether a categorical column has one level."""
+
+    column: int
+    level: int
+
+    @property
+    def sources(self):
+        """Positions of the columns of X that it reads."""
+        return (self.column,)
+
+    def border(self, _split_bin):
+        """Return the border of its only split."""
+        return INDICATOR_BORDER
+
+
+class DerivedColumns:
+    """The derived columns of a model, in order of their first use.
+
+    Parameters
+    ----------
+    categories : Categories
+    n_features : int, columns of X
+    tables : function of a projection → (`Combiner`, `StatisticTables`) of the training rows
+    """
+
+    def __init__(self, categories, n_features, tables):
+        self.categories, self.n_features, self.tables = categories, n_features, tables
+        self.features, self.numbers = [], {}
+        self.combiners, self.values = {}, {}  # by projection; by statistic
+
+    def __getstate__(self):
+        return {**self.__dict__, "tables": None}
+
+    @property
+    def n_columns(self):
+        """Number of columns of X with the derived ones."""
+        return self.n_features + len(self.features)
+
+    def number(self, feature):
+        """Return the column number of a derived feature; add it if it is new."""
+        if feature not in self.numbers:
+            self.numbers[feature] = self.n_columns
+            self.features.append(feature)
+            if isinstance(feature, Statistic):
+                combiner, tables = self.tables(feature.projection)
+                self.combiners.setdefault(feature.projection, combiner)
+                self.values[feature] = tables.values(feature)
+        return self.numbers[feature]
+
+    def finish(self):
+        """Release what only training needs."""
+        self.tables = None
+        for combiner in self.combiners.values():
+            combiner.without_rows()
+
+    def append(self, X, codes):
+        """Return X with the derived columns that it lacks.
+
+        Parameters
+        ----------
+        X : float32 (n_rows, n_features or more)
+        codes : int32 (n_categorical, n_rows)
+        """
+        missing = self.features[X.shape[1] - self.n_features :]
+        if not missing:
+            return X
+        codes_of = dict(zip(self.categories.columns, codes, strict=True))
+        levels, columns = {}, np.empty((len(X), len(missing)), np.float32)
+        for out, feature in zip(columns.T, missing, strict=True):
+            if isinstance(feature, Indicator):
+                out[:] = codes_of[feature.column] == feature.level
+                continue
+            projection = feature.projection
+            if projection not in levels:
+                parts = projection_parts(projection, codes_of, X)
+                levels[projection] = self.combiners[projection].transform(parts)
+            out[:] = self.values[feature][levels[projection]]
+        return np.hstack([X, columns])
+
+    def share_back(self, amounts):
+        """Return amounts by columns of X; a derived one divides its amount equally.
+
+        Parameters
+        ----------
+        amounts : float64 (…, n_columns)
+        """
+        out = amounts[..., : self.n_features].copy()
+        for number, feature in enumerate(self.features, self.n_features):
+            for column in feature.sources:
+                out[..., column] += amounts[..., number] / len(feature.sources)
+        return out

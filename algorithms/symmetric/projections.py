@@ -1,0 +1,106 @@
+"""Combinations of categorical columns and earlier splits, whose values are levels.
+
+A combination is compacted step by step: the level so far and the next part make a key. Where keys
+would be many more than rows, they are numbered by first appearance, so they fit into int32.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from algorithms.symmetric.categories import UNSEEN
+
+DENSE = 1 << 12  # keys that need no numbering, whatever the number of rows
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What the levels of a statistic combine."""
+
+    columns: tuple  # positions of categorical columns, ascending
+    borders: tuple = ()  # (column, border, whether missing values lie above), in split order
+    levels: tuple = ()  # (column, code) of one-hot splits, in split order
+
+    @property
+    def is_single(self):
+        """Whether it is one categorical column."""
+        return len(self.columns) == 1 and not (self.borders or self.levels)
+
+    @property
+    def complexity(self):
+        """CatBoost's length: all splits together count as one column."""
+        return len(self.columns) + bool(self.borders or self.levels)
+
+    @property
+    def is_redundant(self):
+        """Whether a part occurs twice."""
+        return any(len(set(p)) < len(p) for p in (self.columns, self.borders, self.levels))
+
+    @property
+    def sources(self):
+        """Positions of the columns that take part, ascending."""
+        parts = (*self.columns, *(one[0] for one in (*self.borders, *self.levels)))
+        return tuple(sorted(set(parts)))
+
+    def with_column(self, column):
+        """Return the combination with one more categorical column."""
+        return Projection(tuple(sorted((*self.columns, column))), self.borders, self.levels)
+
+
+class Combiner:
+    """Levels of a projection, numbered on the training rows.
+
+    Parameters
+    ----------
+    projection : Projection
+    parts : list of int (n_rows,) arrays, the codes of each part, none negative
+    """
+
+    def __init__(self, projection, parts):
+        self.projection = projection
+        self.steps = []  # (number of codes, keys) of each further part
+        codes, self.size = parts[0], int(parts[0].max(initial=-1)) + 1
+        dense = max(DENSE, 2 * len(codes))
+        for part in parts[1:]:
+            width, keys = int(part.max(initial=0)) + 1, None
+            codes = codes.astype(np.int64) * width + part
+            self.size *= width
+            if self.size > dense:
+                codes, distinct = pd.factorize(codes)
+                keys, self.size = pd.Index(distinct), len(distinct)
+            self.steps.append((width, keys))
+        self.codes = codes.astype(np.int32)
+        self.n_levels = np.count_nonzero(np.bincount(self.codes, minlength=self.size))
+
+    def transform(self, parts):
+        """Return the level of new rows, UNSEEN where a part is unseen or the keys lack it."""
+        codes = parts[0]
+        for part, (width, keys) in zip(parts[1:], self.steps, strict=True):
+            known = (codes >= 0) & (part >= 0) & (part < width)
+            found = np.where(known, codes.astype(np.int64) * width + part, UNSEEN)
+            codes = found if keys is None else keys.get_indexer(found)
+        return codes
+
+    def without_rows(self):
+        """Drop the levels of the training rows, which prediction does not need."""
+        self.codes = None
+        return self
+
+
+def projection_parts(projection, codes_of, X):
+    """Return the codes of each part of a projection.
+
+    Parameters
+    ----------
+    projection : Projection
+    codes_of : dict, position of a categorical column → its codes
+    X : float32 (n_rows, n_features), NaN where missing
+    """
+    parts = [codes_of[j] for j in projection.columns]
+    for column, border, nan_right in projection.borders:
+        values = X[:, column]
+        parts.append(((values > border) | (np.isnan(values) & nan_right)).astype(np.int32))
+    for column, level in projection.levels:
+        parts.append((codes_of[column] == level).astype(np.int32))
+    return parts

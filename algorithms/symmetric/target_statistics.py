@@ -1,0 +1,165 @@
+"""Target statistics of categorical columns: ordered in training, of all rows in prediction.
+
+With the target classes c and the prior P, the statistic of level x is
+
+    Borders                   (#{c > b} + P) / (n + 1)         for each border b of the target
+    Buckets                   (#{c = k} + P) / (n + 1)         for each class k
+    BinarizedTargetMeanValue  (Σ c / borders + P) / (n + 1)
+    Counter                   (n + P) / (max n + 1)
+
+In training n and # count the rows of level x that come earlier in a permutation, so the target of
+a row never enters its own statistic; Counter counts all rows. In prediction they count all training
+rows, and a level that is absent from them has n = 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.symmetric.ctr_options import BORDERS, BUCKETS, COUNTER, MEAN, CtrOptions
+from algorithms.symmetric.kernels import target_statistics as kernels
+from algorithms.symmetric.kernels.target_statistics import (
+    sum_classes,
+    write_class_statistics,
+    write_mean_statistics,
+)
+from algorithms.symmetric.projections import Projection
+
+ONE = np.float32(1.0)
+BELOW_NEXT = np.float32(0.999999)  # added to a bin: CatBoost's border above all of its values
+KINDS = {BORDERS: kernels.BORDERS, BUCKETS: kernels.BUCKETS}
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic of one projection."""
+
+    projection: Projection
+    options: CtrOptions
+    target: int  # border or class of the target
+    prior: int  # index of the prior
+
+    @property
+    def group(self):
+        """Kind and projection, whose first use is penalised by `model_size_reg`."""
+        return self.options.kind, self.projection
+
+    @property
+    def sources(self):
+        """Positions of the columns of X that it reads."""
+        return self.projection.sources
+
+    def border(self, split_bin):
+        """Return the border above the values of a bin, float32."""
+        return np.float32(split_bin) + BELOW_NEXT
+
+    def value(self, good, total):
+        """Return float32 values on the scale of bins, as CatBoost's prediction computes them."""
+        own = self.options
+        prior, shift = np.float32(own.priors[self.prior]), own.shifts[self.prior]
+        scale = np.float32(own.n_borders) / own.norms[self.prior]
+        good, total = np.asarray(good, np.float32), np.asarray(total, np.float32)
+        return ((good + prior) / (total + ONE) + shift) * scale
+
+
+class StatisticTables:
+    """Counts of the levels of a projection over all training rows.
+
+    Parameters
+    ----------
+    codes : int32 (n_rows,)
+    n_levels : int
+    classes : TargetClasses
+    """
+
+    def __init__(self, codes, n_levels, classes):
+        self.codes, self.n_levels, self.classes = codes, n_levels, classes
+        self.totals = np.bincount(codes, minlength=n_levels)
+
+    def values(self, statistic):
+        """Return the statistic of each level and, last, of an unseen one: float32 (n_levels + 1,).
+
+        An index of −1 selects the unseen level.
+        """
+        options = statistic.options
+        totals = np.append(self.totals, 0)
+        if options.kind == COUNTER:
+            return statistic.value(totals, self.totals.max(initial=0))
+        classes, n_classes = self.classes.of(options)
+        if options.kind == MEAN:
+            sums = np.zeros(self.n_levels + 1, np.float32)
+            sum_classes(self.codes, classes, np.float32(n_classes - 1), sums)
+            return statistic.value(sums, totals)
+        flat = self.codes.astype(np.int64) * n_classes + classes
+        counts = np.bincount(flat, minlength=(self.n_levels + 1) * n_classes)
+        counts = counts.reshape(-1, n_classes)
+        target = statistic.target
+        good = counts[:, target] if options.kind == BUCKETS else counts[:, target + 1 :].sum(axis=1)
+        return statistic.value(good, totals)
+
+
+def statistics_of(projection, ctrs, classes):
+    """Return the `Statistic`s of a projection, in CatBoost's order.
+
+    Parameters
+    ----------
+    projection : Projection
+    ctrs : sequence of CtrOptions
+    classes : TargetClasses
+    """
+    found = []
+    for options in ctrs:
+        n_targets = target_count(options, classes)
+        found += [
+            Statistic(projection, options, target, prior)
+            for target in range(n_targets)
+            for prior in range(len(options.priors))
+        ]
+    return found
+
+
+def target_count(options, classes):
+    """Return the number of target borders or classes that a kind of statistic has."""
+    if options.kind in (MEAN, COUNTER):
+        return 1
+    n_classes = classes.of(options)[1]
+    return n_classes if options.kind == BUCKETS else n_classes - 1
+
+
+def ordered_bins(codes, n_levels, ctrs, classes, order):
+    """Return the bins of all statistics of a projection, uint8 (n_rows, n_statistics).
+
+    Parameters
+    ----------
+    codes : int32 (n_rows,)
+    n_levels : int
+    ctrs : sequence of CtrOptions
+    classes : TargetClasses
+    order : uint32 (n_rows,), the permutation; (0,) means ascending
+    """
+    widths = [target_count(options, classes) * len(options.priors) for options in ctrs]
+    out, last = np.empty((len(codes), sum(widths)), np.uint8), 0
+    for options, width in zip(ctrs, widths, strict=True):
+        first, last = last, last + width
+        priors = np.array(options.priors, np.float32)
+        scale = priors, options.shifts, options.norms, options.n_borders
+        if options.kind == COUNTER:
+            out[:, first:last] = counter_bins(codes, n_levels, *scale)[codes]
+            continue
+        own, n_classes = classes.of(options)
+        if options.kind == MEAN:
+            sums, totals = np.zeros(n_levels, np.float32), np.zeros(n_levels, np.int32)
+            borders = np.float32(n_classes - 1)
+            write_mean_statistics(codes, order, own, borders, sums, totals, *scale, first, out)
+        else:
+            counts, kind = np.zeros((n_levels, n_classes + 1), np.int32), KINDS[options.kind]
+            write_class_statistics(codes, order, own, kind, counts, *scale, first, last, out)
+    return out
+
+
+def counter_bins(codes, n_levels, priors, shifts, norms, n_borders):
+    """Return the bins of Counter, uint8 (n_levels, n_priors); it counts all rows."""
+    totals = np.bincount(codes, minlength=n_levels)
+    below = np.float32(totals.max(initial=0) + 1)
+    values = (totals.astype(np.float32)[:, None] + priors) / below
+    return ((values + shifts) / norms * np.float32(n_borders)).astype(np.uint8)

@@ -1,0 +1,52 @@
+"""Splits of a tree by numeric or derived columns, before the tree is stored."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.symmetric.derived_columns import Indicator
+from algorithms.symmetric.grower import GrownTree
+from algorithms.symmetric.target_statistics import Statistic
+
+
+@dataclass(frozen=True)
+class TreeSplit:
+    """One split: bins of ``column`` above ``bin`` are on the true side."""
+
+    column: np.ndarray  # uint8 (n_rows,)
+    bin: int
+    feature: object = None  # Indicator or Statistic; None for a numeric column
+    numeric: tuple | None = None  # (column of X, border, whether missing values lie above)
+
+    @property
+    def is_indicator(self):
+        """Whether it asks for one level of a categorical column."""
+        return isinstance(self.feature, Indicator)
+
+    @property
+    def is_statistic(self):
+        """Whether it compares a target statistic."""
+        return isinstance(self.feature, Statistic)
+
+
+@dataclass(frozen=True)
+class GrownCategoricalTree(GrownTree):
+    """Splits by numeric and derived columns; ``features`` are 0 … depth − 1."""
+
+    splits: list  # of TreeSplit
+
+    def describe(self, table):
+        """Return columns, borders and sides of missing values; number new derived columns."""
+        described = []
+        for split in self.splits:
+            if split.numeric is not None:
+                described.append(split.numeric)
+            else:
+                number = table.derived.number(split.feature)
+                described.append((number, split.feature.border(split.bin), False))
+        features, borders, nan_right = zip(*described, strict=True) if described else ((),) * 3
+        return (
+            np.array(features, np.int64),
+            np.array(borders, np.float32),
+            np.array(nan_right, bool),
+        )

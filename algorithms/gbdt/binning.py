@@ -5,6 +5,7 @@ machines.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Binner:
     codes: tuple  # of int64 arrays or None
     missing: np.ndarray  # int64 (n_features,)
     high_cardinality: dict = field(default_factory=dict)  # feature → int64 array
+    missing_kind: int = 1  # `harness.Missing` of the nodes
 
     @property
     def counts(self):
@@ -61,20 +63,23 @@ def sample_rows(n_rows, wanted):
     return out[:count]
 
 
-def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
+def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, forced=None):
     """Return the `Binner` of a table.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or a SplitTable
     categorical : (n_features,) bool
-    max_bin : maximum number of bins of a feature, including the missing bin; 2 to 256
+    max_bin : int, or int64 (n_features,)
+        Maximum number of bins of a feature, including the missing bin; 2 to 256.
     sample : approximate number of rows on which edges are chosen
     min_in_bin : minimum number of sampled rows in a bin
     workers : Workers
+    forced : dict, feature → ascending edges that its bins must have
     """
     table = split_columns(X, bundles=False)
     n_rows, n_features = table.shape
+    limits, forced = np.broadcast_to(max_bin, n_features).tolist(), forced or {}
     gaps = np.empty(n_features, bool)
     gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
     gaps[table.listed_columns] = listed_gaps(table)
@@ -84,11 +89,11 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
     def choose(f, values, counts):
         if categorical[f]:
             return frequent_codes(values, counts)
-        room = max_bin - 1 if gaps[f] else max_bin
-        room = max(1, min(room, int(counts.sum()) // min_in_bin))
-        edges = np.empty(room)
+        room = limits[f] - 1 if gaps[f] else limits[f]
         values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
-        return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
+        if f in forced:
+            return edges_with_forced(values, counts, forced[f], room, min_in_bin)
+        return edges_of_runs(values, counts, room, min_in_bin)
 
     def find_listed(j):
         own = values_of(j).astype(table.read_as, copy=False)
@@ -108,16 +113,57 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers):
         columns = take_columns(table, features, drawn, workers)
         pairs = list(zip(features, columns, strict=True))
         edges_or_codes.update(zip(features, workers.each(find_dense, pairs), strict=True))
-    room, all_codes = max_bin - 1, np.flatnonzero(categorical).tolist()
-    high_cardinality = {f: edges_or_codes[f] for f in all_codes if len(edges_or_codes[f]) > room}
+    all_codes = np.flatnonzero(categorical).tolist()
+    high_cardinality = {
+        f: edges_or_codes[f] for f in all_codes if len(edges_or_codes[f]) > limits[f] - 1
+    }
     edges_or_codes = [
-        edges_or_codes[f][:room] if categorical[f] else edges_or_codes[f] for f in range(n_features)
+        edges_or_codes[f][: limits[f] - 1] if categorical[f] else edges_or_codes[f]
+        for f in range(n_features)
     ]
     edges = tuple(np.empty(0) if c else e for e, c in zip(edges_or_codes, categorical, strict=True))
     codes = tuple(e if c else None for e, c in zip(edges_or_codes, categorical, strict=True))
     own = [len(e) if c else len(e) + 1 for e, c in zip(edges_or_codes, categorical, strict=True)]
     missing = np.where(gaps | categorical, own, -1).astype(np.int64)
     return Binner(edges, codes, missing, high_cardinality)
+
+
+def edges_of_runs(values, counts, room, min_in_bin):
+    """Return the edges of at most ``room`` bins, ascending float64.
+
+    Parameters
+    ----------
+    values, counts : from `runs_of`; values are float64
+    room : int
+    min_in_bin : minimum number of rows in a bin
+    """
+    room = max(1, min(room, int(counts.sum()) // min_in_bin))
+    edges = np.empty(room)
+    return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
+
+
+def edges_with_forced(values, counts, forced, room, min_in_bin):
+    """Return edges that include the forced ones; the other bins divide the spaces between them.
+
+    Each space gets a share of the other bins in proportion to its rows.
+
+    Parameters
+    ----------
+    values, counts, room, min_in_bin : as of `edges_of_runs`
+    forced : ascending float64
+    """
+    forced = forced[: room - 1]
+    known = ~np.isnan(values)
+    values, counts = values[known], counts[known]
+    left, total = room - len(forced) - 1, max(int(counts.sum()), 1)
+    places = np.concatenate([[0], np.searchsorted(values, forced, "right"), [len(values)]])
+    edges = [forced]
+    for first, last in pairwise(places.tolist()):
+        own = counts[first:last]
+        more = int(left * int(own.sum()) / total)
+        if more and last - first > 1:
+            edges.append(edges_of_runs(values[first:last].copy(), own.copy(), more + 1, min_in_bin))
+    return np.unique(np.concatenate(edges))
 
 
 def take_columns(table, columns, rows, workers):

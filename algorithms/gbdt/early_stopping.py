@@ -345,7 +345,7 @@ def list_metrics(params, given):
     TypeError
         If one is neither a name nor a callable.
     """
-    requested = as_list(given)
+    requested = [one for one in as_list(given) if one is not None]
     wrong = [one for one in requested if not isinstance(one, str) and not callable(one)]
     if wrong:
         raise TypeError(f"eval_metric holds names and callables; {wrong[0]!r} is neither")

@@ -234,10 +234,9 @@ class LightGBMInterface:
         ----------
         given : dict, arguments of `predict`, which precede those of the constructor
         """
-        core = self._resolved()
 
-        def value_of(name):
-            return given[name] if name in given else getattr(core, name)
+        def value_of(name):  # these parameters have no aliases
+            return given[name] if name in given else getattr(self, name)
 
         family = getattr(getattr(self, "_objective", None), "is_ranking", False)
         if not value_of("pred_early_stop") or not (family or self._link in ("sigmoid", "softmax")):

@@ -88,9 +88,12 @@ class Booster(HistogramBooster):
         model = NativeModel()
         vars(model).update(vars(estimator))
         model.n_native_classes = estimator.ensemble_.n_outputs
-        model.objective = estimator.objective_
+        objective = estimator._objective  # noqa: SLF001 - its own part
+        is_named = getattr(objective, "name", "")
+        model.objective = objective if callable(objective) else is_named or estimator.objective
         model.forget_functions()
         made._estimator = model  # noqa: SLF001 - its own part
+        del made.train_set
         made.best_iteration = estimator.best_iteration_ or -1
         made.best_score = estimator.best_score_
         vars(made).update(vars(estimator).get("_callback_attributes", {}))
@@ -141,7 +144,7 @@ class Booster(HistogramBooster):
         fobj : callable, default=None
             The user's objective.
         """
-        if train_set is not None and train_set is not self.train_set:
+        if train_set is not None and train_set is not getattr(self, "train_set", None):
             raise LightGBMError("update with another training set is not supported")
         if self._training is None:
             if fobj is None:
@@ -232,7 +235,8 @@ class Booster(HistogramBooster):
     def free_dataset(self):
         """Forget the training rows and what training needs; return the Booster."""
         self._sync()
-        self._training = self.train_set = None
+        self._training = None
+        self.__dict__.pop("train_set", None)  # as in LightGBM
         return self
 
     # ------------------------------------------------------------------ model

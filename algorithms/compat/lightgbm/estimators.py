@@ -5,7 +5,6 @@ with an objective of the user's predicts raw scores, and `booster_` is a `Booste
 """
 
 import inspect
-import warnings
 from abc import ABCMeta
 
 from sklearn.utils._param_validation import validate_parameter_constraints
@@ -67,16 +66,20 @@ class LightGBMEstimator:
     def _given_rows(self):
         """Yield the given parameters; main names precede aliases, as in LightGBM."""
         for row, name in super()._given_rows():
+            if row.name not in MAIN_NAMES or name == row.name:
+                yield row, name
+
+    def _warn_of_aliases(self):
+        """Warn of names that are ignored because the main name is an argument."""
+        if self._resolved().verbosity is not None and self._resolved().verbosity < 0:
+            return
+        for row, name in super()._given_rows():
             if row.name in MAIN_NAMES and name != row.name:
                 value = getattr(self, row.name)
-                if (self.verbosity if self.verbosity is not None else 1) >= 0:
-                    warnings.warn(
-                        f"{row.name} is set={value}, {name}={getattr(self, name)} will be ignored. "
-                        f"Current value: {row.name}={value}",
-                        stacklevel=5,
-                    )
-                continue
-            yield row, name
+                warn(
+                    f"{row.name} is set={value}, {name}={getattr(self, name)} will be ignored. "
+                    f"Current value: {row.name}={value}"
+                )
 
     def _validate_params(self):
         """Raise an error if a parameter has an invalid value, whatever its name."""
@@ -87,6 +90,7 @@ class LightGBMEstimator:
         """Warn of several numbers of rounds, and train."""
         extra = {name: getattr(self, name) for name in self.__dict__.get("_extra_params", ())}
         warn_of_rounds(extra)
+        self._warn_of_aliases()
         return super()._fit(rows, *arguments, **options)
 
     def _metric(self, wanted):
@@ -110,6 +114,12 @@ class LightGBMEstimator:
     def __sklearn_is_fitted__(self):
         """Return whether the estimator is fitted."""
         return "ensemble_" in self.__dict__
+
+    @property
+    def objective_(self):
+        """Objective used in training: the name that was given, or the callable."""
+        default = super().objective_
+        return self._resolved().objective or default
 
     @property
     def booster_(self):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 import algorithms.compat.lightgbm as lgb
@@ -42,6 +43,17 @@ def test_constructor_is_lightgbms(name):
     for attribute in ("feature_name_", "n_features_in_", "booster_"):
         with pytest.raises(NotFittedError):
             getattr(model, attribute)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [lgb.LGBMClassifier, lgb.LGBMRegressor])
+def test_check_estimator(kind):
+    weights = dict.fromkeys(
+        [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+        "bins and leaf sizes count rows, not weights",
+    )
+    model = kind(n_estimators=5, min_child_samples=2)
+    check_estimator(model, expected_failed_checks=weights, on_skip=None)
 
 
 def test_values_are_checked_whatever_the_name():

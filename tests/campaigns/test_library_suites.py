@@ -4,7 +4,8 @@
 ``xgboost``, at the tag of the version that is installed; their tests are not ours to ship. A case
 counts where it creates an object that is replaced (an estimator, for LightGBM also a Dataset or a
 Booster) and the library itself passes it. XGBoost's rankers and scikit-learn's own checks of
-estimators do not count. The failures must be exactly those that
+estimators do not count; two of LightGBM's cases are left out because they need several gigabytes of
+memory. The failures must be exactly those that
 ``tests/helpers/library_failures.py`` lists with their reasons.
 """
 
@@ -31,7 +32,7 @@ FILES = {
     ),
 }
 CHOSEN = {
-    "lightgbm": "not test_sklearn_integration",
+    "lightgbm": "not test_sklearn_integration and not int32_max and not test_model_size",
     "xgboost": "not ank and not test_estimator_reg",
 }
 SECONDS = 3600

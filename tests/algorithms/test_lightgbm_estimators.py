@@ -142,6 +142,15 @@ def test_short_names_of_metrics(y, names):
     assert list(model.evals_result_["training"]) == [f"{names}_error", f"{names}_logloss"]
 
 
+def test_objective_is_the_given_name():
+    model = lgb.LGBMClassifier(app="ovr", **FEW)
+    with pytest.warns(UserWarning, match="Found 'app' in params"):
+        model.fit(X, CLASS, eval_X=X, eval_y=CLASS, eval_metric=[None, "multi_error"])
+    assert model.objective_ == "ovr"
+    assert lgb.LGBMClassifier(**FEW).fit(X, LABEL).objective_ == "binary"
+    assert not hasattr(model.booster_, "train_set")
+
+
 def test_an_unknown_metric_is_ignored_with_a_warning():
     with pytest.warns(UserWarning, match="metric 'nope' is ignored"):
         model = lgb.LGBMRegressor(**FEW).fit(X, LABEL, eval_X=X, eval_y=LABEL, eval_metric="nope")

@@ -266,10 +266,11 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
         validate_features : bool, default=False
             Raise an error if a frame's columns are not those of training in the same order.
         **kwargs
-            Other prediction parameters of LightGBM. They have no effect.
+            ``pred_early_stop``, ``pred_early_stop_freq`` and ``pred_early_stop_margin``, by
+            default the constructor's. LightGBM's other prediction parameters have no effect.
         """
         X = self._read_for_prediction(X, validate_features, kwargs)
-        rounds = start_iteration, num_iteration
+        rounds = start_iteration, num_iteration, self._margin_rule(kwargs)
         kind = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
         special = self._special_prediction(X, **kind, rounds=rounds)
         return self._answer(self._range_raw(X, *rounds)) if special is None else special

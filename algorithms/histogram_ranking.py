@@ -64,6 +64,7 @@ class HistogramBoostingRanker(ValuePredictions, LightGBMInterface, BaseHistogram
     lambdarank_norm = True
     sigmoid = 1.0
     eval_at = None
+    lambdarank_position_bias_regularization = 0.0
 
     def fit(
         self,
@@ -155,8 +156,9 @@ class HistogramBoostingRanker(ValuePredictions, LightGBMInterface, BaseHistogram
             groups = [groups.get(number) for number in range(len(tables))]
         if not isinstance(groups, list | tuple) or len(groups) != len(tables):
             raise ValueError(
-                f"eval_group must be a list with one group for each of the {len(tables)} "
-                "evaluation tables"
+                f"Length of eval_group ({len(groups) if hasattr(groups, '__len__') else 1}) not "
+                f"equal to length of eval_set ({len(tables)}): it is a list with the groups of "
+                "each table"
             )
         if any(group is None for group in groups):
             raise ValueError("Should set group for all eval datasets for ranking task")

@@ -65,6 +65,16 @@ is_unbalance is_unbalance unbalance unbalanced_sets
 metric metric metrics metric_types
 first_metric_only first_metric_only
 verbosity verbosity verbose
+use_missing use_missing
+zero_as_missing zero_as_missing
+max_bin_by_feature max_bin_by_feature
+forcedbins_filename forcedbins_filename
+bagging_by_query bagging_by_query
+multi_error_top_k multi_error_top_k
+auc_mu_weights auc_mu_weights
+pred_early_stop pred_early_stop
+pred_early_stop_freq pred_early_stop_freq
+pred_early_stop_margin pred_early_stop_margin
 """
 NO_EFFECT = {
     "it is about output": "metric_freq=output_freq snapshot_freq=save_period"
@@ -96,7 +106,6 @@ NO_EFFECT = {
     "it is about machines": "local_listen_port=local_port,port time_out"
     " machine_list_filename=machine_list_file,machine_list,mlist top_k=topk",
     "it is about a GPU": "gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu",
-    "predictions use all trees": "pred_early_stop pred_early_stop_freq pred_early_stop_margin",
     "it is an argument of predict": "predict_disable_shape_check"
     " start_iteration_predict num_iteration_predict"
     " predict_raw_score=is_predict_raw_score,predict_rawscore,raw_score"
@@ -121,7 +130,6 @@ REFUSED = [  # names, harmless values, reason
         NONE,
         "splits cannot be forced",
     ),
-    ("forcedbins_filename", NONE, "the edges of bins cannot be forced"),
     ("input_model model_input model_in", NONE, "give the model to fit, as init_model"),
     (
         "monotone_penalty monotone_splits_penalty ms_penalty mc_penalty",
@@ -139,7 +147,6 @@ REFUSED = [  # names, harmless values, reason
     ("cegb_penalty_feature_coupled", NONE, "features have no cost"),
     ("sigmoid", ONE, "the logistic function has its usual slope"),
     ("reg_sqrt", OFF, "take the square root of y before training"),
-    ("max_bin_by_feature", NONE, "all features have max_bin bins at most"),
     (
         "pos_bagging_fraction pos_sub_row pos_subsample pos_bagging",
         ONE,
@@ -150,17 +157,12 @@ REFUSED = [  # names, harmless values, reason
         ONE,
         "rows of all classes are drawn by bagging_fraction",
     ),
-    ("bagging_by_query", OFF, "rows are drawn, not queries"),
-    ("use_missing", (True, 1, None), "NaN always is a missing value"),
-    ("zero_as_missing", OFF, "zeros are values: write NaN in their place"),
     (
         "feature_fraction_bynode sub_feature_bynode colsample_bynode",
         ONE,
         "features are drawn for each tree, by feature_fraction",
     ),
     ("ignore_column ignore_feature blacklist", NONE, "leave the columns out of X"),
-    ("multi_error_top_k", ONE, "an error is a row whose most probable class is another"),
-    ("auc_mu_weights", NONE, "classes have no weights in auc_mu"),
 ]
 
 
@@ -190,7 +192,8 @@ def refused_rows():
 
 LIGHTGBM = ParameterTable("LightGBM", [*read_rows(), *ignored_rows(), *refused_rows()])
 FOR_RANKING = {  # supported by the ranker alone
-    *("lambdarank_truncation_level", "lambdarank_norm", "label_gain", "eval_at", "sigmoid")
+    *("lambdarank_truncation_level", "lambdarank_norm", "label_gain", "eval_at", "sigmoid"),
+    "lambdarank_position_bias_regularization",
 }
 LIGHTGBM_RANKING = ParameterTable(
     "LightGBM",
@@ -209,6 +212,10 @@ FLAGS = (
     "xgboost_dart_mode",
     "is_unbalance",
     "first_metric_only",
+    "use_missing",
+    "zero_as_missing",
+    "bagging_by_query",
+    "pred_early_stop",
 )
 
 
@@ -223,6 +230,7 @@ def read_lightgbm_values(params):
         if isinstance(value, Integral) and value in (0, 1):
             setattr(params, name, bool(value))
     read_constraints(params)
+    check_values(params)
     stop = params.early_stopping_round
     if isinstance(stop, Integral) and stop <= 0:
         params.early_stopping_round = None
@@ -237,6 +245,19 @@ def read_lightgbm_values(params):
         params.categorical_feature = [params.categorical_feature]
     if isinstance(params.categorical_feature, str):
         params.categorical_feature = read_columns(params.categorical_feature)
+
+
+def check_values(params):
+    """Raise ValueError if a parameter that is no constructor argument has an invalid value."""
+    flags = ("use_missing", "zero_as_missing", "bagging_by_query", "pred_early_stop")
+    for name in flags:
+        value = getattr(params, name)
+        if value is not None and not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, not {value!r}")
+    for name, least in (("multi_error_top_k", 1), ("pred_early_stop_freq", 1)):
+        value = getattr(params, name)
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} must be a whole number from {least} on, not {value!r}")
 
 
 def read_constraints(params):

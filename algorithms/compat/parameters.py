@@ -74,6 +74,7 @@ class LibraryParameters:
 
     _parameter_table: ParameterTable
     _own_parameters: ClassVar[frozenset] = frozenset()  # of ours, not the library's
+    _more_parameters: ClassVar[frozenset] = frozenset()  # of ours, allowed in ``kwargs`` only
 
     def _set_constructor_params(self, given):
         """Set attributes from the constructor's ``locals()``, including those in ``kwargs``."""
@@ -84,7 +85,7 @@ class LibraryParameters:
         for name, value in extra.items():
             if name == CATCH_ALL:
                 continue
-            if name not in self._parameter_table:
+            if name not in self._parameter_table and name not in self._more_parameters:
                 raise TypeError(unknown_parameter(type(self), name))
             self._set_extra(name, value)
 
@@ -118,7 +119,7 @@ class LibraryParameters:
         for name, value in params.items():
             if name in own:
                 setattr(self, name, value)
-            elif name in self._parameter_table:
+            elif name in self._parameter_table or name in self._more_parameters:
                 self._set_extra(name, value)
             elif name != CATCH_ALL:
                 raise ValueError(unknown_parameter(type(self), name))
@@ -161,7 +162,8 @@ class LibraryParameters:
         """
         extra = self.__dict__.get("_extra_params", {})
         table = self._parameter_table
-        for row in dict.fromkeys(table.by_name[name] for name in extra):
+        known = [name for name in extra if name in table]
+        for row in dict.fromkeys(table.by_name[name] for name in known):
             given = [name for name in row.names if name in extra]
             values = [getattr(self, name) for name in given]
             if not all(is_same(values[0], other) for other in values[1:]):
@@ -177,7 +179,8 @@ class LibraryParameters:
 def constructor_defaults(cls):
     """Return the constructor arguments of a class, a read-only mapping name → default.
 
-    If the constructor has ``**kwargs``, the arguments of the next base class are included.
+    If the constructor has ``**kwargs``, the arguments of the next base class are included, unless
+    the class has the attribute ``_first_constructor``.
     """
     defaults = {}
     for one in cls.__mro__:
@@ -187,7 +190,8 @@ def constructor_defaults(cls):
         for parameter in parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 defaults.setdefault(parameter.name, parameter.default)
-        if not any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters):
+        takes_others = any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters)
+        if not takes_others or "_first_constructor" in one.__dict__:
             break
     defaults.pop("self", None)
     return MappingProxyType(defaults)

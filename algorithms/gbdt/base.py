@@ -1,5 +1,6 @@
 """Base class of the two histogram boosters: read parameters and rows, train, store the model."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.sample_weight import drop_unweighted, split_unit_of_params
 from algorithms.estimator.seeds import draw_seed
+from algorithms.gbdt.bin_limits import read_bin_limits, read_forced_bins
 from algorithms.gbdt.binned import Binned, Rows
 from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.boosting import Booster, Target
@@ -24,6 +26,7 @@ from algorithms.gbdt.init_score import Start
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
 from algorithms.gbdt.library_training import train_like
 from algorithms.gbdt.metrics import find_metric
+from algorithms.gbdt.missing_values import missing_kind, replace_missing
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.objectives import default_objective, find_objective
 from algorithms.gbdt.params import CONSTRAINTS, check_together, make_rules, read_layout, whole
@@ -45,6 +48,16 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
     metric = None  # defaults of parameters that the constructor takes as **kwargs
     first_metric_only = False
     verbosity = None
+    use_missing = True
+    zero_as_missing = False
+    max_bin_by_feature = None
+    forcedbins_filename = ""
+    bagging_by_query = False
+    multi_error_top_k = 1
+    auc_mu_weights = None
+    pred_early_stop = False
+    pred_early_stop_freq = 10
+    pred_early_stop_margin = 10.0
     _bounds = None  # in training of a ranker: from `read_group`
 
     def __init__(
@@ -197,15 +210,18 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
 
     def _bin_rows(self, X, y, weight, workers):
         """Return the `Binned` rows of validated X."""
+        X = replace_missing(self, X)
         n_features = X.shape[1]
         columns = n_features, list(getattr(self, "feature_names_in_", []))
         monotone = read_signs(self.monotone_constraints, *columns, every=True)
         groups = read_interactions(self.interaction_constraints, *columns, others_alone=False)
         layout = read_layout(self)
         table = split_columns(X, workers, bundles=layout.bundles)
-        limits = self.max_bin, whole(self.subsample_for_bin), whole(self.min_data_in_bin)
+        limits = read_bin_limits(self), whole(self.subsample_for_bin), whole(self.min_data_in_bin)
         in_leaf = self.min_child_samples if self._split_unit(y, weight)[1] is None else 0
-        binner = find_bins(table, self._is_categorical, *limits, workers, whole(in_leaf))
+        forced = read_forced_bins(self.forcedbins_filename)
+        binner = find_bins(table, self._is_categorical, *limits, workers, whole(in_leaf), forced)
+        binner = replace(binner, missing_kind=missing_kind(self))
         objective, order = self._objective, IN_ORDER
         if is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)

@@ -6,6 +6,7 @@ machines.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Binner:
     codes: tuple  # of int64 arrays or None
     missing: np.ndarray  # int64 (n_features,)
     high_cardinality: dict = field(default_factory=dict)  # feature → int64 array
+    missing_kind: int = 1  # `harness.Missing` of the nodes
 
     @cached_property
     def counts(self):
@@ -72,14 +74,15 @@ def sample_rows(n_rows, wanted):
 
 
 @timed_phase(EDGES)
-def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=0):
+def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=0, forced=None):
     """Return the `Binner` of a table.
 
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64, C-contiguous, NaN where missing; or a SplitTable
     categorical : (n_features,) bool
-    max_bin : maximum number of bins of a feature, including the missing bin; 2 to 256
+    max_bin : int, or int64 (n_features,)
+        Maximum number of bins of a feature, including the missing bin; 2 to 256.
     sample : approximate number of rows on which edges are chosen
     min_in_bin : minimum number of sampled rows in a bin
     workers : Workers
@@ -87,6 +90,7 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
         A numeric feature of which no edge has them gets no edges, as in LightGBM
         (``feature_pre_filter``): no split of it leaves enough rows in both leaves. It is used only
         if edges are chosen on all rows, and for features without missing values.
+    forced : dict, feature → ascending edges that its bins must have
     """
     table = split_columns(X, bundles=False)
     n_rows, n_features = table.shape
@@ -94,13 +98,17 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
     gaps[table.dense_columns] = find_gaps(table.array, workers)[table.dense_columns]
     gaps[table.listed_columns] = listed_gaps(table)
     drawn = sample_rows(n_rows, sample)
-    limits = EdgeLimits(max_bin, min_in_bin, min_in_leaf if n_rows <= sample else 0)
+    by_feature = None if np.ndim(max_bin) == 0 else max_bin
+    most = int(np.max(max_bin))
+    in_leaf = min_in_leaf if n_rows <= sample else 0
+    limits = EdgeLimits(most, min_in_bin, in_leaf, by_feature, forced or {})
     edges_or_codes = [None] * n_features
     find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
     find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_codes)
-    room, nothing = max_bin - 1, np.empty(0)
+    nothing = np.empty(0)
     high_cardinality, codes = {}, [None] * n_features
     for f in np.flatnonzero(categorical).tolist():
+        room = limits.max_bin_of(f) - 1
         if len(edges_or_codes[f]) > room:
             high_cardinality[f] = edges_or_codes[f]
         codes[f], edges_or_codes[f] = edges_or_codes[f][:room], nothing
@@ -111,20 +119,21 @@ def find_bins(X, categorical, max_bin, sample, min_in_bin, workers, min_in_leaf=
     return Binner(tuple(edges_or_codes), tuple(codes), missing, high_cardinality)
 
 
-def choose_bins(values, counts, is_categorical, has_gaps, limits):
+def choose_bins(f, values, counts, is_categorical, has_gaps, limits):
     """Return the edges of a numeric feature, or the codes of a categorical one.
 
     Parameters
     ----------
+    f : int, the feature
     values, counts : from `runs_of`
     """
     if is_categorical:
         return frequent_codes(values, counts)
-    room = limits.max_bin - 1 if has_gaps else limits.max_bin
-    room = max(1, min(room, int(counts.sum()) // limits.min_in_bin))
-    edges = np.empty(room)
+    room = limits.max_bin_of(f) - int(has_gaps)
     values = values.astype(np.float64, copy=False)  # avoids compiling for float32 as well
-    edges = edges[: find_edges(values, counts, room, limits.min_in_bin, edges)].copy()
+    if f in limits.forced:
+        return edges_with_forced(values, counts, limits.forced[f], room, limits.min_in_bin)
+    edges = edges_of_runs(values, counts, room, limits.min_in_bin)
     must_divide = limits.min_in_leaf > 1 and not has_gaps and len(edges)
     if must_divide and not divides_rows(values, counts, edges, limits.min_in_leaf):
         return edges[:0]
@@ -135,14 +144,16 @@ def find_listed_bins(table, drawn, categorical, gaps, limits, workers, edges_or_
     """Write the edges or codes of a table's sparse columns."""
     features = table.listed_columns
     is_categorical, has_gaps = categorical[features], gaps[features]
-    chosen = choose_column_edges(table, drawn, is_categorical, has_gaps, limits, workers)
+    others = is_categorical | limits.are_own(features)
+    chosen = choose_column_edges(table, drawn, others, has_gaps, limits, workers)
     for f, edges in zip(features.tolist(), chosen.as_list(), strict=True):
         edges_or_codes[f] = edges
 
     def find(j):
         values = chosen.entries_of(j).astype(table.read_as, copy=False)
         n_zeros = 0 if np.isnan(table.absent) else len(drawn) - len(values)
-        return choose_bins(*runs_of(values, n_zeros), is_categorical[j], has_gaps[j], limits)
+        runs = runs_of(values, n_zeros)
+        return choose_bins(features[j], *runs, is_categorical[j], has_gaps[j], limits)
 
     others = chosen.left_out
     for j, bins in zip(others, workers.each(find, others), strict=True):
@@ -154,7 +165,7 @@ def find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_c
 
     def find(feature_and_values):
         f, values = feature_and_values
-        return choose_bins(*runs_of(values), categorical[f], gaps[f], limits)
+        return choose_bins(f, *runs_of(values), categorical[f], gaps[f], limits)
 
     fewest = LINE * -(-2 * workers.threads // LINE)
     step = max(fewest, VALUES_AT_ONCE // max(len(drawn), 1) // LINE * LINE)
@@ -164,6 +175,44 @@ def find_dense_bins(table, drawn, categorical, gaps, limits, workers, edges_or_c
         pairs = list(zip(features, columns, strict=True))
         for f, bins in zip(features, workers.each(find, pairs), strict=True):
             edges_or_codes[f] = bins
+
+
+def edges_of_runs(values, counts, room, min_in_bin):
+    """Return the edges of at most ``room`` bins, ascending float64.
+
+    Parameters
+    ----------
+    values, counts : from `runs_of`; values are float64
+    room : int
+    min_in_bin : minimum number of rows in a bin
+    """
+    room = max(1, min(room, int(counts.sum()) // min_in_bin))
+    edges = np.empty(room)
+    return edges[: find_edges(values, counts, room, min_in_bin, edges)].copy()
+
+
+def edges_with_forced(values, counts, forced, room, min_in_bin):
+    """Return edges that include the forced ones; the other bins divide the spaces between them.
+
+    Each space gets a share of the other bins in proportion to its rows.
+
+    Parameters
+    ----------
+    values, counts, room, min_in_bin : as of `edges_of_runs`
+    forced : ascending float64
+    """
+    forced = forced[: room - 1]
+    known = ~np.isnan(values)
+    values, counts = values[known], counts[known]
+    left, total = room - len(forced) - 1, max(int(counts.sum()), 1)
+    places = np.concatenate([[0], np.searchsorted(values, forced, "right"), [len(values)]])
+    edges = [forced]
+    for first, last in pairwise(places.tolist()):
+        own = counts[first:last]
+        more = int(left * int(own.sum()) / total)
+        if more and last - first > 1:
+            edges.append(edges_of_runs(values[first:last].copy(), own.copy(), more + 1, min_in_bin))
+    return np.unique(np.concatenate(edges))
 
 
 def take_columns(table, columns, rows, workers):

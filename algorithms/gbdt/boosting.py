@@ -21,6 +21,7 @@ from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
 from algorithms.gbdt.phase_timer import GRADIENTS, PACKING, SCORES, timed_phase
+from algorithms.gbdt.position_bias import PositionBias
 from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
     at_least_one,
@@ -114,6 +115,10 @@ class Booster:
         if getattr(self.target.objective, "is_ranking", False):
             given = self.target.objective, self.target.y[0], self.target.bounds
             self.ranking = RankingGradients(*given, self.seed)
+            positions = getattr(self.params, "_positions", None)
+            if positions is not None and self.target.objective.name == "lambdarank":
+                penalty = self.params.lambdarank_position_bias_regularization
+                self.ranking.positions = PositionBias(positions, penalty, self.rate)
 
     @property
     def n_rows(self):
@@ -293,7 +298,7 @@ class Booster:
 
         One-side sampling multiplies some entries of g and h in place.
         """
-        p, n_rows = self.params, self.score.shape[1]
+        p = self.params
         if p.data_sample_strategy == "goss":
             if number + 1.0 <= 1.0 / p.learning_rate:  # the quotient may be infinite
                 return None, self.g, self.h
@@ -302,9 +307,19 @@ class Booster:
             since = number % p.subsample_freq
             if since == 0 or self.bag is None:
                 seed = seed_of(self.seed, number - since, BAG)
-                self.bag = draw_share(seed, n_rows, p.subsample, self.order[0])
+                self.bag = self.draw_bag(seed)
             return self.bag, self.g, self.h
         return None, self.g, self.h
+
+    def draw_bag(self, seed):
+        """Return the rows of a bag, ascending; rows of whole queries with ``bagging_by_query``."""
+        p, bounds = self.params, self.target.bounds
+        if not p.bagging_by_query:
+            return draw_share(seed, self.n_rows, p.subsample, self.order[0])
+        queries = draw_share(seed, len(bounds) - 1, p.subsample)
+        first, sizes = bounds[queries], np.diff(bounds)[queries]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return (np.repeat(first, sizes) + within).astype(np.uint32)
 
     def sample_one_side(self, number):
         """Return the rows of one-side sampling, and g and h with the sampled rows reweighted."""

@@ -358,11 +358,12 @@ def list_metrics(params, given):
     TypeError
         If one is neither a name nor a callable.
     """
-    requested = as_list(given)
+    requested = [one for one in as_list(given) if one is not None]
     wrong = [one for one in requested if not isinstance(one, str) and not callable(one)]
     if wrong:
         raise TypeError(f"eval_metric holds names and callables; {wrong[0]!r} is neither")
-    default = params.metric if params.metric is not None else ""
+    is_empty = params.metric is None or (params.metric != "" and not len(as_list(params.metric)))
+    default = "" if is_empty else params.metric
     named = [one for one in requested if isinstance(one, str)]
     names = [*(one for one in named if one not in as_list(default)), *as_list(default)]
     names = [part.strip() for one in names for part in one.split(",")]
@@ -370,6 +371,8 @@ def list_metrics(params, given):
     for name in names:
         if name not in NO_METRIC:
             metric = params._metric(name)  # noqa: SLF001 - its own part
+            if metric is None:  # the name is ignored
+                continue
             metrics.setdefault(metric.__name__, partial(apply_named_metric, params, metric))
     callables = [partial(apply_user_metric, params, one) for one in requested if callable(one)]
     return [*metrics.values(), *callables]
@@ -387,7 +390,9 @@ def as_list(given):
 
 def apply_named_metric(params, metric, table, score):
     """Return the results of a named metric: list of (name, value, higher is better)."""
-    given = table.y, params._predict_scores(score), table.weight  # noqa: SLF001 - its own part
+    takes_scores = getattr(metric, "takes_scores", False)
+    prediction = score if takes_scores else params._predict_scores(score)  # noqa: SLF001 - its own part
+    given = table.y, prediction, table.weight
     return metric(*given, table.bounds) if hasattr(metric, "by_query") else [metric(*given)]
 
 

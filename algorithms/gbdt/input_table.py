@@ -248,8 +248,8 @@ def find_categorical(estimator, wanted, ordered=()):
     """Return which columns are categorical, bool (n_features,).
 
     These are the columns of a frame with a categorical dtype, and those named by ``wanted``. With
-    parity="lightgbm", as in LightGBM, ordered categories are numeric, and if a list is given, so
-    are all columns that it does not name.
+    parity="lightgbm" and in `algorithms.compat.lightgbm`, as in LightGBM, ordered categories are
+    numeric, and if a list is given, so are all columns that it does not name.
 
     Parameters
     ----------
@@ -267,6 +267,7 @@ def find_categorical(estimator, wanted, ordered=()):
     is_categorical = np.zeros(n_features, bool)
     is_auto = isinstance(wanted, str)
     as_lightgbm = getattr(estimator, "parity", None) == "lightgbm"
+    as_lightgbm = as_lightgbm or getattr(estimator, "reads_categories_as_lightgbm", False)
     for key in estimator.categories_:
         at = names.index(key) if isinstance(key, str) else key
         is_categorical[at] = not as_lightgbm or (is_auto and not ordered[at])

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from algorithms.compat.parameters import constructor_defaults
+from algorithms.compat.parameters import constructor_defaults, is_same
 from algorithms.estimator.library_versions import warn_of_other_version
 from algorithms.gbdt.model import OURS, class_codes
 from algorithms.gbdt.objectives import ALIASES
@@ -14,6 +14,14 @@ NO_MATTER = {  # parameters that do not change the trees of a supported loss
     # column layout: at conflict rate 0 it changes no tree
     *("enable_bundle", "bundle_order", "is_enable_sparse"),
     *("alpha", "poisson_max_delta_step", "tweedie_variance_power", "fair_c", "huber_slope"),
+}
+
+LATER_PARAMETERS = {  # no arguments of the constructor, and not followed
+    "use_missing": True,
+    "zero_as_missing": False,
+    "max_bin_by_feature": None,
+    "forcedbins_filename": "",
+    "bagging_by_query": False,
 }
 
 
@@ -40,6 +48,9 @@ def check_params(params, options):
         value_given = getattr(params, name)
         is_default = value_given is None if default is None else np.all(value_given == default)
         refuse(params, name, value_given, name not in followed and not is_default)
+    for name, default in LATER_PARAMETERS.items():
+        value_given = getattr(params, name, default)
+        refuse(params, name, value_given, not is_same(value_given, default))
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
     for name, value in options.items():

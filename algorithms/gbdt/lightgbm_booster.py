@@ -145,11 +145,15 @@ class HistogramBooster(BoosterView):
     def _node(self, at, t, leaves, splits):
         """Return a node and its descendants as a dict."""
         trees = self.estimator.ensemble_
-        value = float(trees.value[at, 0] * trees.weight[t])
+        if at == trees.offsets[t] and trees.left[at] >= 0:
+            value = root_value(trees, t)
+        else:
+            value = float(trees.value[at, 0] * trees.weight[t])
         if trees.left[at] < 0:
             return {
                 "leaf_index": int(leaves[at]),
                 "leaf_value": value,
+                "leaf_weight": float(trees.cover[at]),
                 "leaf_count": int(trees.cover[at]),
             }
         return {
@@ -161,6 +165,7 @@ class HistogramBooster(BoosterView):
             "default_left": bool(trees.default_left[at]),
             "missing_type": MISSING.get(Missing(int(trees.missing[at])), "None"),
             "internal_value": value,
+            "internal_weight": float(trees.cover[at]),
             "internal_count": int(trees.cover[at]),
             "left_child": self._node(trees.left[at], t, leaves, splits),
             "right_child": self._node(trees.right[at], t, leaves, splits),
@@ -216,6 +221,15 @@ class HistogramBooster(BoosterView):
                 rows.append(row)
         frame = pd.DataFrame(rows)
         return frame.assign(count=frame["count"].astype(int))
+
+
+def root_value(trees, t):
+    """Return the value of a tree's root, which is not stored: the mean of its rows' leaf values."""
+    nodes = slice(trees.offsets[t], trees.offsets[t + 1])
+    is_leaf = trees.left[nodes] < 0
+    rows = trees.cover[nodes][is_leaf]
+    mean = np.average(trees.value[nodes, 0][is_leaf], weights=rows if rows.any() else None)
+    return float(mean * trees.weight[t])
 
 
 COLUMNS = (

@@ -21,6 +21,8 @@ from algorithms.gbdt.phase_timer import timed_fit
 from algorithms.prediction.shap_values import contributions
 from algorithms.runtime.threads import threads_of
 
+CONTRIBUTIONS_AT_ONCE = 1 << 23  # of sparse rows, which are computed dense
+
 
 class ValuePredictions:
     """Mixin of estimators that predict a value, not a class."""
@@ -49,7 +51,7 @@ class ValuePredictions:
         Parameters are as in `HistogramBoostingClassifier.predict_proba`.
         """
         X = self._read_for_prediction(X, validate_features, kwargs)
-        rounds = start_iteration, num_iteration
+        rounds = start_iteration, num_iteration, self._margin_rule(kwargs)
         kind = {"raw_score": raw_score, "pred_leaf": pred_leaf, "pred_contrib": pred_contrib}
         special = self._special_prediction(X, **kind, rounds=rounds)
         return self._answer(self._range_raw(X, *rounds)) if special is None else special
@@ -170,7 +172,8 @@ class LightGBMInterface:
             if is_pair(table) and table[0] is X and table[1] is y
         )
         for name in self.__dict__.get("_extra_params", ()):
-            if self._parameter_table.by_name[name].attribute == "objective":
+            row = self._parameter_table.by_name.get(name)
+            if row is not None and row.attribute == "objective":
                 warnings.warn(
                     f"Found {name!r} in params. Will use it instead of 'objective' argument",
                     stacklevel=3,
@@ -204,7 +207,11 @@ class LightGBMInterface:
         return self
 
     def __getattr__(self, name):
-        """Raise an AttributeError that explains why `feature_names_in_` is missing."""
+        """Raise an AttributeError that explains why an attribute is missing."""
+        is_fitted_name = isinstance(getattr(type(self), name, None), property)
+        is_fitted_name = is_fitted_name or name == "n_features_in_"
+        if "ensemble_" not in self.__dict__ and is_fitted_name:
+            raise NotFittedError(f"No {name} found. Need to call fit beforehand.")
         if name != "feature_names_in_":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if "ensemble_" not in self.__dict__:
@@ -222,15 +229,62 @@ class LightGBMInterface:
         last = self.n_estimators_ if every else min(first + num_iteration, self.n_estimators_)
         return min(first, self.n_estimators_), int(last)
 
-    def _range_raw(self, X, start_iteration, num_iteration):
+    def _margin_rule(self, given):
+        """Return the interval in rounds and the margin of prediction that stops early, or None.
+
+        Parameters
+        ----------
+        given : dict, arguments of `predict`, which precede those of the constructor
+        """
+
+        def value_of(name):  # these parameters have no aliases
+            return given[name] if name in given else getattr(self, name)
+
+        family = getattr(getattr(self, "_objective", None), "is_ranking", False)
+        if not value_of("pred_early_stop") or not (family or self._link in ("sigmoid", "softmax")):
+            return None
+        return int(value_of("pred_early_stop_freq")), float(value_of("pred_early_stop_margin"))
+
+    def _raw_to_margin(self, X, rounds, rule):
+        """Return raw scores; a row gets no further rounds once its margin is large enough.
+
+        The margin of classes is the difference of the two largest scores; otherwise it is twice
+        the size of the score.
+
+        Parameters
+        ----------
+        X : table
+        rounds : first round, last + 1
+        rule : from `_margin_rule`
+        """
+        X, (every, least) = self._read_rows(X), rule
+        X = X.tocsr() if sparse.issparse(X) else X
+        k, threads = len(self._base), threads_of(self, X.shape[0])
+        out = self._walker.raw(X, 1, slice(0))
+        if rounds[0] > 0:
+            out = np.zeros_like(out)
+        waiting = np.arange(X.shape[0])
+        for first in range(*rounds, every):
+            trees = slice(first * k, min(first + every, rounds[1]) * k)
+            own = np.ascontiguousarray(out[waiting])
+            self._walker.add(X[waiting], own, threads, trees)
+            out[waiting] = own
+            top = np.sort(own, axis=1)
+            margin = 2.0 * np.abs(own[:, 0]) if k == 1 else top[:, -1] - top[:, -2]
+            waiting = waiting[margin <= least]
+            if not len(waiting):
+                break
+        return out
+
+    def _range_raw(self, X, start_iteration, num_iteration, rule=None):
         """Return the raw scores of a range of rounds, float64 (n_rows, n_scores)."""
         first, last = self._rounds_of(start_iteration, num_iteration)
+        if rule is not None and not self._averages:
+            return self._raw_to_margin(X, (first, last), rule)
         if first == 0:
             raw = self._raw(X, None if last == self.n_estimators_ else last)
         else:
-            raw = self._raw(X, last) - self._raw_of_none(X) if last == 0 else self._raw(X, last)
-            before = self._raw(X, first)
-            raw = raw - before
+            raw = self._raw(X, last) - self._raw(X, first)
         if self._averages and last - first < self.n_estimators_ and last > first:
             base = self._base if first == 0 else 0.0
             return base + (raw - base) * (self.n_estimators_ / (last - first))
@@ -245,7 +299,7 @@ class LightGBMInterface:
         """Return raw scores in LightGBM's shape: (n_rows,) if there is one score per row."""
         return score[:, 0] if score.shape[1] == 1 else score
 
-    def _predict_leaves(self, X, start_iteration, num_iteration):
+    def _predict_leaves(self, X, start_iteration, num_iteration, _rule=None):
         """Return the leaf number of each row in each tree, int32 (n_rows, n_trees)."""
         first, last = self._rounds_of(start_iteration, num_iteration)
         trees = self.ensemble_
@@ -257,17 +311,31 @@ class LightGBMInterface:
         k = trees.n_outputs
         return leaves[:, first * k : last * k].astype(np.int32)
 
-    def _predict_contrib(self, X, start_iteration, num_iteration):
+    def _predict_contrib(self, X, start_iteration, num_iteration, _rule=None):
         """Return contributions side by side in LightGBM's layout; sparse matrices for sparse X."""
         first, last = self._rounds_of(start_iteration, num_iteration)
         rows = self._read_rows(X)
+        if first >= last and not sparse.issparse(X):
+            return np.zeros((rows.shape[0], len(self._base) * (rows.shape[1] + 1)))
         trees = take_rounds(self.ensemble_, first, last)
-        contrib = contributions(trees, rows, threads_of(self, rows.shape[0]))
         if sparse.issparse(X):
-            kind = sparse.csc_matrix if X.format == "csc" else sparse.csr_matrix
-            parts = [kind(contrib[:, k]) for k in range(contrib.shape[1])]
+            parts = self._sparse_contrib(trees, rows, X.format)
             return parts[0] if len(parts) == 1 else parts
+        contrib = contributions(trees, rows, threads_of(self, rows.shape[0]))
         return contrib.reshape(len(contrib), -1)
+
+    def _sparse_contrib(self, trees, rows, layout):
+        """Return the contributions of sparse rows, a matrix for each score, part by part."""
+        parts, n_rows = [[] for _ in range(trees.n_outputs)], rows.shape[0]
+        rows = rows.tocsr()
+        step = max(1, CONTRIBUTIONS_AT_ONCE // (trees.n_outputs * (rows.shape[1] + 1)))
+        for first in range(0, n_rows, step):
+            some = rows[first : first + step]
+            contrib = contributions(trees, some, threads_of(self, some.shape[0]))
+            for k, of_score in enumerate(parts):
+                of_score.append(sparse.csr_matrix(contrib[:, k]))
+        kind = "csc" if layout == "csc" else "csr"
+        return [sparse.vstack(of_score, format=kind) for of_score in parts]
 
     def _special_prediction(self, X, *, raw_score, pred_leaf, pred_contrib, rounds):
         """Return leaves, contributions or raw scores if one of them is requested, else None."""

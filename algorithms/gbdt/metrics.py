@@ -7,7 +7,7 @@ classes) higher is better. All other metrics are means of a loss over rows; lowe
 import numpy as np
 
 from algorithms.gbdt.objectives import ALIASES, CLASSES
-from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
+from algorithms.gbdt.ranking_curves import area, area_mu, average_precision, roc_area
 
 TINY = 1e-15  # lower bound of probabilities
 LEAST_MEAN = 1e-300
@@ -16,6 +16,19 @@ LEAST_MEAN = 1e-300
 def log_loss(y, proba):
     """Return −log p of each row's class; proba (n, n_classes), y class codes."""
     return -np.log(np.clip(proba[np.arange(len(y)), y.astype(np.int64)], TINY, None))
+
+
+def top_error(k):
+    """Return the loss that is 1 unless the row's class is among the k most probable ones.
+
+    Classes as probable as the row's class precede it, as in LightGBM.
+    """
+
+    def loss(y, proba):
+        own = proba[np.arange(len(y)), y.astype(np.int64)]
+        return (proba >= own[:, None]).sum(axis=1) > k
+
+    return loss
 
 
 def error(y, proba):
@@ -102,7 +115,6 @@ OF_CLASSES = {
     "binary_logloss": log_loss,
     "multi_logloss": log_loss,
     "binary_error": error,
-    "multi_error": error,
     "cross_entropy": shares_of_classes,
 }
 OF_VALUES = {
@@ -121,7 +133,7 @@ ROOTS = (
     "l2_root",
     "root_mean_squared_error",
 )  # also aliases of the objective "regression", whose metric is l2
-CURVES = {"auc": roc_area, "average_precision": precision_area}
+CURVES = {"auc": roc_area, "average_precision": average_precision}
 OF_OBJECTIVES = {  # metric of each objective, if its name differs
     "binary": "binary_logloss",
     "multiclass": "multi_logloss",
@@ -140,7 +152,7 @@ def metrics_of(params, *, is_classifier):
     is_classifier : bool
     """
     if is_classifier:
-        return OF_CLASSES
+        return {**OF_CLASSES, "multi_error": top_error(params.multi_error_top_k)}
     constants = {
         "quantile": pinball(params.alpha),
         "huber": huber(params.alpha),
@@ -169,28 +181,77 @@ def find_metric(wanted, objective, params):
     """
     name = standard_name(wanted)
     losses = metrics_of(params, is_classifier=objective in CLASSES)
-    curves = CURVES if objective == "binary" else {}
+    curves = curves_of(params, objective)
     if name in curves:
-        curve = curves[name]
-
-        def metric(y, proba, weight):
-            return name, area(curve, y, proba, weight), True
-
-        metric.__name__ = name
-        return metric
+        return curve_metric(name, curves[name])
     loss = losses.get(name)
     if loss is None and objective == "binary":
         loss = of_second(metrics_of(params, is_classifier=False).get(name))
     if loss is None:
         known = sorted([*losses, *curves])
-        raise ValueError(f"there is no eval_metric {wanted!r} for {objective!r}; there are {known}")
+        message = f"there is no eval_metric {wanted!r} for {objective!r}; there are {known}"
+        raise UnknownMetricError(message)
+    many = name == "multi_error" and params.multi_error_top_k > 1
+    shown = f"{name}@{params.multi_error_top_k}" if many else name
 
     def metric(y, found, weight):
         mean = float(np.average(loss(y, found), weights=weight))
-        return name, mean**0.5 if name == "rmse" else mean, False
+        return shown, mean**0.5 if name == "rmse" else mean, False
+
+    metric.__name__ = shown
+    return metric
+
+
+class UnknownMetricError(ValueError):
+    """Error: the task has no metric of a name."""
+
+
+def curves_of(params, objective):
+    """Return the metrics of which higher values are better.
+
+    Each is a function of y, predictions and weights, by its name.
+
+    Parameters
+    ----------
+    params : the estimator
+    objective : name of the objective
+    """
+
+    def of_curve(curve):
+        return lambda y, found, weight: area(curve, y, found, weight)
+
+    def of_values(curve):
+        return lambda y, found, weight: area(curve, (y > 0).astype(np.float64), found, weight)
+
+    def mu(y, score, weight):
+        return area_mu(y, score, weight, params.auc_mu_weights)
+
+    mu.takes_scores = True
+    if objective not in CLASSES:
+        return {name: of_values(curve) for name, curve in CURVES.items()} | {"r2": r2}
+    curves = {name: of_curve(curve) for name, curve in CURVES.items()}
+    return ({"auc_mu": mu} | curves) if objective == "binary" else {"auc_mu": mu}
+
+
+def curve_metric(name, function):
+    """Return the metric of a function of `curves_of`."""
+
+    def metric(y, found, weight):
+        return name, float(function(y, found, weight)), True
 
     metric.__name__ = name
+    metric.takes_scores = getattr(function, "takes_scores", False)
     return metric
+
+
+def r2(y, found, weight):
+    """Return the share of the variance of y that is explained; 1 if there is none to explain."""
+    mean = np.average(y, weights=weight)
+    total = np.average((y - mean) ** 2, weights=weight)
+    rest = np.average((y - found) ** 2, weights=weight)
+    if total == 0.0:
+        return 1.0 if rest == 0.0 else 0.0
+    return 1.0 - rest / total
 
 
 def of_second(loss):

@@ -95,6 +95,8 @@ def check_together(params, objective):
     signs = read_signs(params.monotone_constraints, len(categorical), names, every=True)
     refuse_directions(signs, categorical, names)
     check_sides(params, objective)
+    if params.bagging_by_query and params._bounds is None:  # noqa: SLF001 - its own part
+        raise ValueError("bagging_by_query is for ranking: there are no query groups")
     if callable(objective):
         return
     if objective.name == "quantile" and params.alpha >= 1.0:

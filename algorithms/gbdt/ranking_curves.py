@@ -42,12 +42,55 @@ def precision_area(tp, fp):
     return np.sum(area)
 
 
-def area(curve, y, found, weight):
-    """Return the area under a curve; NaN if all rows are positive or all negative.
+def average_precision(tp, fp):
+    """Return the mean of the precision at each step, weighted by its positive rows."""
+    size = tp[1:] + fp[1:]
+    return np.sum(np.diff(tp) * tp[1:] / np.where(size > 0.0, size, 1.0)) / tp[-1]
+
+
+def area_mu(y, score, weight, costs):
+    """Return the mean area over all pairs of classes (Kleiman, Page: AUCμ. ICML 2019).
+
+    Two classes i, j are ranked by the distance of a row's raw scores from the plane that separates
+    them, given the costs A of mistakes: v = A_i − A_j, distance (v_i − v_j) v · score.
 
     Parameters
     ----------
-    curve : `roc_area` or `precision_area`
+    y : (n_rows,) class codes
+    score : (n_rows, n_classes) raw scores; (n_rows, 1) for two classes
+    weight : (n_rows,) float64, or None
+    costs : n_classes² numbers, row by row, or None: 0 for the right class and 1 for others
+    """
+    if score.shape[1] == 1:
+        score = np.column_stack([np.zeros(len(score)), score])
+    k = score.shape[1]
+    if costs is None or len(costs) == 0:
+        costs = 1.0 - np.eye(k)
+    elif len(costs) != k * k:
+        raise ValueError(f"auc_mu_weights has {len(costs)} numbers; {k} classes need {k * k}")
+    else:
+        costs = np.array(costs, np.float64).reshape(k, k)
+        np.fill_diagonal(costs, 0.0)
+    weight = np.ones(len(y)) if weight is None else weight
+    total = 0.0
+    for i in range(k):
+        for j in range(i + 1, k):
+            rows = (y == i) | (y == j)
+            v = costs[i] - costs[j]
+            distance = (v[i] - v[j]) * (score[rows] @ v)
+            steps = steps_of((y[rows] == i).astype(np.float64), distance, weight[rows])
+            total += roc_area(*steps) if min(steps[0][-1], steps[1][-1]) > 0.0 else 0.0
+    return total / (k * (k - 1) / 2)
+
+
+def area(curve, y, found, weight):
+    """Return the area under a curve; NaN if all rows are positive or all negative.
+
+    The average precision is 1 if all rows are positive.
+
+    Parameters
+    ----------
+    curve : `roc_area`, `precision_area` or `average_precision`
     y : (n_rows,) float64, class codes, or fractions of the positive class
     found : (n_rows, n_classes) probabilities, or (n_rows,) of the positive class
     weight : (n_rows,) float64, or None
@@ -61,6 +104,7 @@ def area(curve, y, found, weight):
     areas, sizes = [], []
     for is_positive, score in sides:
         tp, fp = steps_of(is_positive.astype(np.float64), score, weight)
-        areas.append(curve(tp, fp) if min(tp[-1], fp[-1]) > 0.0 else np.nan)
+        is_defined = tp[-1] > 0.0 and (fp[-1] > 0.0 or curve is average_precision)
+        areas.append(curve(tp, fp) if is_defined else np.nan)
         sizes.append(tp[-1])
     return float(np.average(areas, weights=sizes if curve is roc_area and any(sizes) else None))

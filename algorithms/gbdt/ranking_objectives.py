@@ -142,6 +142,7 @@ class RankingGradients:
 
     def __init__(self, objective, y, bounds, seed):
         self.objective, self.bounds, self.seed = objective, bounds, seed
+        self.positions = None  # or a `PositionBias`
         self.longest = int(np.diff(bounds).max())
         if objective.name == "rank_xendcg":
             self.power = np.exp2(y)
@@ -166,6 +167,8 @@ class RankingGradients:
         workers : Workers
         """
         weight = NO_WEIGHT if weight is None else weight
+        if self.positions is not None:
+            score = self.positions.adjust(score)
         objective, bounds = self.objective, self.bounds
         seed = np.uint32(seed_of(self.seed, number, NOISE))
 
@@ -181,3 +184,5 @@ class RankingGradients:
             differentiate_lambdarank(*given, *settings, self.order, spare, work, g, h, first, last)
 
         workers.share(share, len(bounds) - 1)
+        if self.positions is not None:
+            self.positions.update(g, h)

@@ -4,7 +4,7 @@ A call of a kernel per column took most of the time on text, which has tens of t
 with few entries each.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,11 +16,23 @@ LEFT_OUT = -1
 
 @dataclass(frozen=True)
 class EdgeLimits:
-    """Limits on the bins of a feature."""
+    """Limits on the bins of features."""
 
     max_bin: int  # maximum number of bins, including that of missing values; 2 to 256
     min_in_bin: int  # minimum number of sampled rows in a bin
     min_in_leaf: int = 0  # a column needs an edge with so many rows on both sides; 0: it does not
+    by_feature: np.ndarray | None = None  # int64 (n_features,), used in place of ``max_bin``
+    forced: dict = field(default_factory=dict)  # feature → ascending edges that it must have
+
+    def max_bin_of(self, f):
+        """Return the maximum number of bins of a feature."""
+        return self.max_bin if self.by_feature is None else int(self.by_feature[f])
+
+    def are_own(self, features):
+        """Return which of the features have limits of their own, bool (n,)."""
+        if self.by_feature is not None:
+            return np.ones(len(features), bool)
+        return np.isin(features, list(self.forced))
 
 
 @dataclass(frozen=True)
@@ -52,14 +64,15 @@ class ColumnEdges:
         return np.flatnonzero(self.found == LEFT_OUT)
 
 
-def choose_column_edges(table, drawn, categorical, gaps, limits, workers):
-    """Return the `ColumnEdges` of a table's sparse columns, without categorical and long ones.
+def choose_column_edges(table, drawn, others, gaps, limits, workers):
+    """Return the `ColumnEdges` of a table's sparse columns, without long ones and some others.
 
     Parameters
     ----------
     table : SplitTable
     drawn : uint32, rows of the sample
-    categorical, gaps : bool (n_listed,)
+    others : bool (n_listed,), columns that are left out: categorical, or with limits of their own
+    gaps : bool (n_listed,)
     limits : EdgeLimits
     workers : Workers
     """
@@ -68,7 +81,7 @@ def choose_column_edges(table, drawn, categorical, gaps, limits, workers):
     values.flags.writeable = False  # one type, whether X may be written or not
     counts, n_columns = end - start, len(start)
     edges = np.empty(len(values))
-    found = np.where(categorical | (counts > MOST_ENTRIES), LEFT_OUT, 0)
+    found = np.where(others | (counts > MOST_ENTRIES), LEFT_OUT, 0)
     room = int(counts[found == 0].max(initial=0)) + 1
     n_drawn = -1 if np.isnan(table.absent) else len(drawn)
     numbers = np.array([limits.max_bin, limits.min_in_bin, limits.min_in_leaf], np.int64)

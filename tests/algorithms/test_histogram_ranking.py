@@ -420,7 +420,11 @@ def test_groups_that_are_refused(group, words):
         ({}, {"eval_at": [0]}, "whole numbers above 0"),
         ({}, {"eval_group": None}, "eval_group cannot be None"),
         ({}, {"eval_group": [None]}, "Should set group for all"),
-        ({}, {"eval_group": [GROUP_VALID, GROUP]}, "one group for each of the 1"),
+        (
+            {},
+            {"eval_group": [GROUP_VALID, GROUP]},
+            r"Length of eval_group \(2\) not equal to length of eval_set \(1\)",
+        ),
         ({}, {"eval_group": [GROUP_VALID[1:]]}, "eval_group holds the number of rows"),
         ({}, {"eval_metric": "binary_error"}, "no eval_metric 'binary_error'"),
         ({}, {"eval_set": [(X_VALID, Y_VALID + 0.5)]}, "of eval_set has"),

@@ -1,14 +1,17 @@
-"""Pytest plugin that runs the tests of LightGBM and XGBoost on our estimators.
+"""Pytest plugin that runs the tests of LightGBM and XGBoost on our classes.
 
-``REPLACE_CLASSES_LIBRARY`` names the library. ``REPLACE_CLASSES_OURS=1`` replaces its classifier
-and regressor by ours before a test module is imported; without it the library's own classes stay.
-In both cases each test's properties hold the number of estimators that it creates (``made``) and
-the number of rankers among them.
+``REPLACE_CLASSES_LIBRARY`` names the library. ``REPLACE_CLASSES_OURS=1`` replaces its names by
+ours before a test module is imported: for LightGBM every name of `algorithms.compat.lightgbm`,
+for XGBoost its classifier and regressor. Without it the library's own classes stay. In both cases
+each test's properties hold the number of replaced objects that it creates (``made``), and a test
+fails after ``SECONDS``.
 """
 
 import functools
 import importlib
+import inspect
 import os
+import signal
 from collections import Counter
 
 import pytest
@@ -18,11 +21,7 @@ from algorithms.compat.views import BoosterView
 
 LIBRARY = os.environ["REPLACE_CLASSES_LIBRARY"]
 OURS = os.environ.get("REPLACE_CLASSES_OURS") == "1"
-NAMES = {
-    "lightgbm": ("LGBMClassifier", "LGBMRegressor", "HistogramBoosting"),
-    "xgboost": ("XGBClassifier", "XGBRegressor", "NewtonBoosting"),
-}
-BASES = {"lightgbm": "LGBMModel", "xgboost": "XGBModel"}
+SECONDS = 240
 MADE = Counter()
 
 
@@ -35,6 +34,7 @@ def count_constructions(cls):
         MADE["ranker" if "Rank" in type(self).__name__ else "made"] += 1
         construct(self, *args, **params)
 
+    counting.__signature__ = inspect.signature(construct)  # tests read the arguments
     cls.__init__ = counting
 
 
@@ -44,7 +44,7 @@ def no_failed_checks(self):
 
 
 class BoosterType(type):
-    """Type of a class that stands for the library's Booster and for our view of a model."""
+    """Type of a class that stands for XGBoost's Booster and for our view of a model."""
 
     real = None
 
@@ -56,34 +56,67 @@ class BoosterType(type):
 
 
 def stand_in(real):
-    """Return a replacement of a library's Booster whose instances include our views."""
+    """Return a replacement of XGBoost's Booster whose instances include our views."""
     BoosterType.real = real
     return BoosterType("Booster", (), {})
 
 
-def pytest_configure(config):
-    """Replace the classes, or count the library's own."""
-    library = importlib.import_module(LIBRARY)
-    places = library, importlib.import_module(f"{LIBRARY}.sklearn")
-    classifier, regressor, ours = NAMES[LIBRARY]
-    count_constructions(getattr(library, BASES[LIBRARY], None) or places[1].XGBModel)
+def replace_lightgbm():
+    """Replace the names of LightGBM and of its modules by those of our module."""
+    library = importlib.import_module("lightgbm")
+    sources = [library, *map(importlib.import_module, ("lightgbm.basic", "lightgbm.sklearn"))]
+    for name in ("Dataset", "Booster"):
+        count_constructions(getattr(library, name))
+    count_constructions(library.LGBMModel)
+    if not OURS:
+        return
+    ours = importlib.import_module("algorithms.compat.lightgbm")
+    for name in ("Dataset", "Booster"):
+        count_constructions(getattr(ours, name))
+    for name in ("LGBMModel", "LGBMClassifier", "LGBMRegressor", "LGBMRanker"):
+        count_constructions(getattr(ours, name))
+        getattr(ours, name)._more_tags = no_failed_checks
+    sources += map(importlib.import_module, ("lightgbm.callback", "lightgbm.engine"))
+    for name in ours.__all__:
+        for source in sources:
+            if hasattr(source, name):
+                setattr(source, name, getattr(ours, name))
+
+
+def replace_xgboost():
+    """Replace XGBoost's classifier and regressor by ours."""
+    library = importlib.import_module("xgboost")
+    places = library, importlib.import_module("xgboost.sklearn")
+    count_constructions(places[1].XGBModel)
     if not OURS:
         return
     library.Booster = stand_in(library.Booster)
-    for name, task in ((classifier, "Classifier"), (regressor, "Regressor")):
-        mine = getattr(algorithms, ours + task)
+    for name, task in (("XGBClassifier", "Classifier"), ("XGBRegressor", "Regressor")):
+        mine = getattr(algorithms, f"NewtonBoosting{task}")
         count_constructions(mine)
-        mine._more_tags = no_failed_checks
         for place in places:
             setattr(place, name, mine)
 
 
+def pytest_configure(config):
+    """Replace the names, or count the library's own objects."""
+    {"lightgbm": replace_lightgbm, "xgboost": replace_xgboost}[LIBRARY]()
+
+
+def fail_late(_number, _frame):
+    """Fail the test that runs."""
+    pytest.fail(f"the test takes more than {SECONDS} s")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Record the number of estimators that a test creates."""
+    """Limit the time of a test and record the number of objects that it creates."""
     MADE.clear()
+    signal.signal(signal.SIGALRM, fail_late)
+    signal.alarm(SECONDS)
     try:
         return (yield)
     finally:
+        signal.alarm(0)
         for kind in ("made", "ranker"):
             item.user_properties.append((kind, MADE[kind]))

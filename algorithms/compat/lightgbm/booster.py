@@ -12,7 +12,18 @@ from algorithms.compat.inputs import as_rows
 from algorithms.compat.lightgbm.dataset import Dataset, name_as_in_training
 from algorithms.compat.lightgbm.messages import LightGBMError, as_lightgbm_errors, warn
 from algorithms.compat.lightgbm.model import NONE, NativeModel
-from algorithms.compat.lightgbm.parameters import choose, read_params
+from algorithms.compat.lightgbm.model_parameters import (
+    DEFAULTS,
+    parse_parameters,
+    with_parameters,
+)
+from algorithms.compat.lightgbm.parameters import (
+    check_numbers,
+    choose,
+    limit_bins,
+    read_params,
+)
+from algorithms.compat.lightgbm.split_values import split_value_histogram
 from algorithms.compat.lightgbm.text_files import read_text_table
 from algorithms.compat.lightgbm.training import Training, by_row, find_metrics
 from algorithms.compat.tree_ranges import take_rounds
@@ -69,6 +80,25 @@ class Booster(HistogramBooster):
         self.best_iteration, self.best_score = -1, {}
         self.params = copy.deepcopy(params or {})
 
+    @classmethod
+    def of_estimator(cls, estimator):
+        """Return the Booster of a fitted estimator."""
+        made = cls.__new__(cls)
+        made._set_up(estimator.get_params(deep=False))  # noqa: SLF001 - its own part
+        model = NativeModel()
+        vars(model).update(vars(estimator))
+        model.n_native_classes = estimator.ensemble_.n_outputs
+        objective = estimator._objective  # noqa: SLF001 - its own part
+        is_named = getattr(objective, "name", "")
+        model.objective = objective if callable(objective) else is_named or estimator.objective
+        model.forget_functions()
+        made._estimator = model  # noqa: SLF001 - its own part
+        del made.train_set
+        made.best_iteration = estimator.best_iteration_ or -1
+        made.best_score = estimator.best_score_
+        vars(made).update(vars(estimator).get("_callback_attributes", {}))
+        return made
+
     # ------------------------------------------------------------------ training
 
     def begin(self, objective=None, init_model=None):
@@ -114,7 +144,7 @@ class Booster(HistogramBooster):
         fobj : callable, default=None
             The user's objective.
         """
-        if train_set is not None and train_set is not self.train_set:
+        if train_set is not None and train_set is not getattr(self, "train_set", None):
             raise LightGBMError("update with another training set is not supported")
         if self._training is None:
             if fobj is None:
@@ -195,10 +225,18 @@ class Booster(HistogramBooster):
             results += [EvalResult(table.name, name, value, up) for name, value, up in returned]
         return results
 
+    def finish(self):
+        """Keep the rounds up to the best one, and forget the training rows; return the Booster."""
+        if 0 < self.best_iteration < self._training.n_rounds:
+            self._estimator = self._training.fit_model(self.best_iteration)
+            self._is_stale = False
+        return self.free_dataset()
+
     def free_dataset(self):
         """Forget the training rows and what training needs; return the Booster."""
         self._sync()
-        self._training = self.train_set = None
+        self._training = None
+        self.__dict__.pop("train_set", None)  # as in LightGBM
         return self
 
     # ------------------------------------------------------------------ model
@@ -343,7 +381,11 @@ class Booster(HistogramBooster):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.txt"
             part.save_model(path, format="lightgbm")
-            return path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+        marked = getattr(part, "_is_categorical", None)
+        given = self.params.get("categorical_feature")
+        columns = given if marked is None else np.flatnonzero(marked).tolist()
+        return with_parameters(text, self.params, columns if isinstance(columns, list) else ())
 
     def save_model(self, filename, num_iteration=None, start_iteration=0, importance_type="split"):
         """Write the model in LightGBM's text format; return the Booster."""
@@ -358,8 +400,12 @@ class Booster(HistogramBooster):
             path.write_text(model_str, encoding="utf-8")
             self._estimator = NativeModel().load_model(path)
         self._training, self._is_stale = None, False
-        self.params = {k: v for k, v in self._estimator.get_params().items() if v is not None}
+        self.params = parse_parameters(model_str)
         return self
+
+    def _get_loaded_param(self):
+        """Return all parameters of LightGBM with the values of this model."""
+        return parse_parameters(self.model_to_string(num_iteration=1))
 
     def _as_written(self, start_iteration=0, num_iteration=-1):
         """Return a view of the model as LightGBM's text has it: the base is part of the leaves."""
@@ -394,7 +440,37 @@ class Booster(HistogramBooster):
         """Return a frame with one row per node."""
         if not self.num_trees():
             raise LightGBMError("There are no trees in this Booster and thus nothing to parse")
-        return self._as_written().trees_to_dataframe()
+        frame = self._as_written().trees_to_dataframe()
+        if (frame["node_index"].str.contains("S")).any():
+            return frame
+        unknown = frame.columns.difference(["tree_index", "node_depth", "node_index", "value"])
+        return frame.astype(dict.fromkeys(unknown, object)).assign(**dict.fromkeys(unknown))
+
+    @property
+    def pandas_categorical(self):
+        """Lists of the categories of a frame's columns, or None."""
+        known = getattr(self.estimator, "categories_", None) or {}
+        lists = known if isinstance(known, list) else list(known.values())
+        return [list(np.asarray(one).tolist()) for one in lists] or None
+
+    def get_split_value_histogram(self, feature, bins=None, xgboost_style=False):
+        """Return the histogram of a feature's thresholds, as `numpy.histogram` does.
+
+        Parameters
+        ----------
+        feature : int or str
+        bins : int, str or sequence, default=None
+            As in `numpy.histogram`; None is the number of distinct thresholds.
+        xgboost_style : bool, default=False
+            Return a frame of the non-empty bins, with SplitValue and Count.
+        """
+        names = self.feature_name()
+        number = names.index(feature) if isinstance(feature, str) else int(feature)
+        trees = self.estimator.ensemble_
+        own = (trees.left >= 0) & (trees.feature == number)
+        if (trees.categories[own] >= 0).any():
+            raise LightGBMError("Cannot compute split value histogram for the categorical feature")
+        return split_value_histogram(trees.threshold[own], bins, xgboost_style=xgboost_style)
 
     def get_leaf_output(self, tree_id, leaf_id):
         """Return the value of a leaf."""
@@ -531,6 +607,8 @@ def make_model(params, train_set, objective):
     objective : str, callable or None
     """
     given = read_params(params)
+    check_numbers(given, DEFAULTS)
+    limit_bins(given)
     n_classes = int(choose(given, "num_class", 1) or 1)
     columns = train_set.categorical_feature
     if not (isinstance(columns, str) and columns == "auto") and columns is not None:

@@ -15,7 +15,7 @@ from algorithms.compat.lightgbm.messages import LightGBMError
 from algorithms.compat.lightgbm.text_files import read_text_table
 from algorithms.gbdt.lightgbm_interface import name_columns
 
-FIELDS = ("label", "weight", "group", "init_score")
+FIELDS = ("label", "weight", "group", "init_score", "position")
 
 
 class Dataset:
@@ -37,8 +37,8 @@ class Dataset:
         Parameters of training that apply to these rows.
     free_raw_data : bool, default=True
         Whether `get_data` raises an error after `construct`, as in LightGBM.
-    position : None
-        Positions of documents are not supported.
+    position : array-like, default=None
+        Position at which each document was shown, for lambdarank: a number or a name.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Dataset:
         self.params = copy.deepcopy(params or {})
         self.free_raw_data = free_raw_data
         self.used_indices = None
-        self.label = self.weight = self.group = self.init_score = None
+        self.label = self.weight = self.group = self.init_score = self.position = None
         self._rows = None
         self._is_constructed = False
         self.set_label(label).set_weight(weight).set_group(group).set_init_score(init_score)
@@ -78,7 +78,7 @@ class Dataset:
                 data, found = read_text_table(data)
                 for name, values in found.items():
                     if getattr(self, name) is None:
-                        setattr(self, name, values)
+                        getattr(self, f"set_{name}")(values)
             elif isinstance(data, list) and data and all(np.ndim(one) == 2 for one in data):
                 data = np.concatenate(data)
             rows = as_rows(data)
@@ -111,6 +111,11 @@ class Dataset:
             if values is not None and len(values) != n_rows:
                 message = f"Length of {name} ({len(values)}) differs from the length of #data"
                 raise LightGBMError(f"{message} ({n_rows})")
+        if self.position is not None and len(self.position) != n_rows:
+            message = f"Positions size ({len(self.position)}) doesn't match data size ({n_rows})"
+            raise LightGBMError(message)
+        if self.reference is not None:
+            self.params = {**self.params, **self.reference.get_params()}
         self._is_constructed = True
         return self
 
@@ -146,7 +151,7 @@ class Dataset:
         part = type(self)(taken, reference=self, params=params, free_raw_data=self.free_raw_data)
         part.feature_name, part.categorical_feature = self.feature_name, self.categorical_feature
         part.used_indices = at.tolist()
-        for name in ("label", "weight", "init_score"):
+        for name in ("label", "weight", "init_score", "position"):
             values = getattr(self, name)
             setattr(part, name, None if values is None else np.asarray(values)[at])
         if self.group is not None:
@@ -203,9 +208,16 @@ class Dataset:
         return self
 
     def set_position(self, position):
-        """Return the dataset; raise an error if positions are given."""
-        if position is not None:
-            raise LightGBMError("positions of documents (unbiased ranking) are not supported")
+        """Set the positions of the documents; return the dataset."""
+        if position is None:
+            self.position = None
+            return self
+        names, first, numbers = np.unique(
+            np.asarray(as_vector(position)).astype(str), return_index=True, return_inverse=True
+        )
+        rank = np.empty(len(names), np.int32)  # numbers in the order of first appearance
+        rank[np.argsort(first)] = np.arange(len(names), dtype=np.int32)
+        self.position = rank[numbers]
         return self
 
     def set_reference(self, reference):
@@ -263,6 +275,11 @@ class Dataset:
         """Return the number of rows of each query, or None."""
         self.rows()
         return self.group
+
+    def get_position(self):
+        """Return the number of each document's position, int32 from 0 on, or None."""
+        self.rows()
+        return self.position
 
     def get_init_score(self):
         """Return the initial scores, or None."""

@@ -85,7 +85,7 @@ def train(
     model.best_score = defaultdict(OrderedDict)
     for one in results:
         model.best_score[one.dataset_name][one.metric_name] = one.metric_value
-    return model if keep_training_booster else model.free_dataset()
+    return model if keep_training_booster else model.finish()
 
 
 def make_booster(params, train_set, objective, init_model):

@@ -4,8 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.compat.lightgbm.messages import LightGBMError
-from algorithms.gbdt.metrics import TINY, cross_entropy, find_metric
+from algorithms.compat.lightgbm.messages import LightGBMError, warn
+from algorithms.gbdt.metrics import (
+    TINY,
+    UnknownMetricError,
+    cross_entropy,
+    find_metric,
+    standard_name,
+)
 from algorithms.gbdt.objectives import (
     ALIASES,
     CLASSES,
@@ -25,6 +31,7 @@ from algorithms.histogram_ranking import HistogramBoostingRanker
 from algorithms.model_io.objectives import ROWS
 
 NONE = ("none", "null", "custom", "na")
+MANY = ("multi_logloss", "multi_error", "auc_mu")
 
 
 class NativeModel(HistogramBoostingRanker):
@@ -36,6 +43,8 @@ class NativeModel(HistogramBoostingRanker):
 
     _objective_names = frozenset(name for name, _, _ in ROWS if name)
     n_native_classes = 1
+    reads_categories_as_lightgbm = True
+    _positions = None  # in training: number of each row's position
 
     @property
     def _family(self):
@@ -119,10 +128,18 @@ class NativeModel(HistogramBoostingRanker):
         name = wanted or ("ndcg" if family == "ranking" else "")
         if name in RANKING_METRICS:
             return super()._metric(name)
-        if family == "custom":
-            return of_scores(name, self)
-        of_objective = "regression" if family == "ranking" else self._objective.name
-        return find_metric(name or of_objective, of_objective, self)
+        if name and (standard_name(name) in MANY) != (self.n_native_classes > 1):
+            raise LightGBMError("Multiclass objective and metrics don't match")
+        of_objective = "regression" if family in ("ranking", "custom") else self._objective.name
+        try:
+            if family == "custom":
+                return of_scores(name, self)
+            return find_metric(name or of_objective, of_objective, self)
+        except UnknownMetricError as error:
+            if family == "values" and name in ("binary_logloss", "binary_error"):
+                return of_scores(name, self)
+            warn(f"The metric {wanted!r} is ignored: {error}")
+            return None
 
     def _predict_scores(self, score):
         """Return the predictions of raw scores: probabilities, or values."""

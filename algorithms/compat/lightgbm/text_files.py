@@ -1,7 +1,8 @@
 """Text files of training rows, as LightGBM's command line reads them.
 
 The first column is the label; columns are separated by tabs or commas, or entries are written as
-``index:value``. Files of the same name with ".weight", ".query" and ".init" hold the other fields.
+``index:value``. Files of the same name with ".weight", ".query", ".init" and ".position" hold the
+other fields.
 """
 
 from pathlib import Path
@@ -12,7 +13,12 @@ from sklearn.datasets import load_svmlight_file
 
 from algorithms.compat.lightgbm.messages import LightGBMError
 
-OTHERS = {"weight": ".weight", "group": ".query", "init_score": ".init"}
+OTHERS = {
+    "weight": ".weight",
+    "group": ".query",
+    "init_score": ".init",
+    "position": ".position",
+}
 
 
 def read_text_table(path):
@@ -41,7 +47,7 @@ def read_text_table(path):
     for name, suffix in OTHERS.items():
         beside = Path(f"{path}{suffix}")
         if beside.is_file():
-            fields[name] = np.loadtxt(beside)
+            fields[name] = np.loadtxt(beside, dtype=str if name == "position" else float)
     if "group" in fields:
         fields["group"] = fields["group"].astype(np.int32)
     return rows, fields

@@ -46,6 +46,7 @@ class Training:
         before = None if init_model is None else load_init_model(read_init_model(init_model))
         group = train_set.get_group()
         core._bounds = None if group is None else read_group(group, len(y))  # noqa: SLF001
+        core._positions = train_set.get_position()  # noqa: SLF001
         core.eval_at = read_levels(LEVELS if core.eval_at is None else core.eval_at)
         X, y, weight = core._read_training(X, y, train_set.weight, before)  # noqa: SLF001
         n_scores = core._n_scores  # noqa: SLF001 - its own part
@@ -117,9 +118,10 @@ class Training:
         number = len(self.start.of_tables) - 1
         return NativeTable(self.core, self.start, number, data, name)
 
-    def fit_model(self):
-        """Return the fitted estimator of the present rounds."""
-        rounds = self.booster.rounds
+    def fit_model(self, n_rounds=None):
+        """Return the fitted estimator of the first rounds, by default of all present ones."""
+        last = None if n_rounds is None else max(0, n_rounds - self.start.n_rounds)
+        rounds = self.booster.rounds[:last]
         if self.core.boosting_type == "rf":  # the trees are divided by their number
             rounds = [[GrownTree(one.nodes.copy(), one.sets) for one in trees] for trees in rounds]
         core = copy(self.core)
@@ -128,7 +130,8 @@ class Training:
         core._keep(rounds, loop, self.start)  # noqa: SLF001 - its own part
         if hasattr(core, "feature_names_in_"):
             core.feature_names_in_ = core.feature_names_in_.astype(str)
-        core.__dict__.pop("_bounds", None)
+        for name in ("_bounds", "_positions"):
+            core.__dict__.pop(name, None)
         core.forget_functions()
         return core
 

@@ -1,0 +1,24 @@
+"""Histogram of the thresholds of one feature's splits."""
+
+import numpy as np
+import pandas as pd
+
+
+def split_value_histogram(values, bins, *, xgboost_style):
+    """Return counts and edges, or a frame of the bins that are not empty.
+
+    Parameters
+    ----------
+    values : (n_splits,) float64
+    bins : as of `numpy.histogram`, or None
+    xgboost_style : bool
+        The frame has at most as many bins as there are distinct values, and at least one.
+    """
+    n_values = len(np.unique(values))
+    if bins is None or (isinstance(bins, int | np.integer) and xgboost_style):
+        bins = max(n_values if bins is None else min(bins, n_values), 1)
+    counts, edges = np.histogram(values, bins=bins)
+    if not xgboost_style:
+        return counts, edges
+    kept = counts > 0
+    return pd.DataFrame({"SplitValue": edges[1:][kept], "Count": counts[kept]})

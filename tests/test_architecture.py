@@ -53,9 +53,12 @@ ALGORITHMS_ORDER = (
     {"parity"},
     {"blending", "reference", "sklearn_hgb"},
     {"."},  # the estimators, one file each
-    {"compat/lightgbm"},  # a library's whole interface, on top of the estimators
+    {"compat/lightgbm", "compat/xgboost"},  # whole interfaces of libraries, on the estimators
 )
-INTERFACES = {"compat/lightgbm"}  # packages inside another one, with a place of their own
+INTERFACES = {
+    "compat/lightgbm",
+    "compat/xgboost",
+}  # packages inside another one, with a place of their own
 REPORTS_ORDER = (
     {"text"},
     {"blocks"},

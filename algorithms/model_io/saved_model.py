@@ -53,7 +53,8 @@ class SavedModel:
         path : str or path
         format : {"harness", "xgboost", "lightgbm"}, optional
             By default from the suffix: ".txt" is LightGBM's text, ".ubj" XGBoost's UBJSON, ".json"
-            the JSON format of the class (docs/model-file.md). LightGBM's text stores neither labels nor parameters.
+            the JSON format of the class (docs/model-file.md). LightGBM's text stores neither labels
+            nor parameters.
 
         Raises
         ------

@@ -72,7 +72,7 @@ class DMatrix:
             raise ValueError("Either one of `group` or `qid` should be specified.")
         missing = np.nan if missing is None else missing
         rows = read_rows(data, missing, enable_categorical=enable_categorical)
-        self._rows, self._fields = rows.values, {}
+        self._rows, self._fields = rows.table, {}
         self._names = self._types = None
         self.feature_names = rows.names if feature_names is None else feature_names
         self.feature_types = rows.types if feature_types is None else feature_types

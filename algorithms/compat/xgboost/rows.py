@@ -28,7 +28,7 @@ class Rows:
     fields : other data of a file, name → values
     """
 
-    values: object
+    table: object
     names: list | None = None
     types: list | None = None
     fields: dict | None = None
@@ -53,7 +53,7 @@ def read_rows(data, missing, *, enable_categorical):
         rows = read_file(data)
     else:
         data = as_rows(data)
-        if hasattr(data, "collect_schema") and hasattr(data, "to_pandas") is False:
+        if hasattr(data, "collect_schema") and not hasattr(data, "to_pandas"):
             data = data.collect()  # polars' lazy frame
         if type(data).__module__.partition(".")[0] == "polars":
             data = polars_frame(data)
@@ -61,7 +61,7 @@ def read_rows(data, missing, *, enable_categorical):
             data = data.to_frame(data.name or 0)
         rows = read_frame(data, enable_categorical) if isinstance(data, pd.DataFrame) else None
         rows = Rows(read_array(data)) if rows is None else rows
-    rows.values = drop_missing(rows.values, missing)
+    rows.table = drop_missing(rows.table, missing)
     return rows
 
 
@@ -91,10 +91,11 @@ def read_array(data):
         found = sparse.csr_matrix(data).astype(np.float32)
         found.sort_indices()
         return found
+    is_masked = np.ma.isMaskedArray(data)
     with np.errstate(over="ignore"):
-        found = np.ma.filled(np.ma.asarray(data, np.float32), np.nan) if np.ma.isMaskedArray(
-            data
-        ) else np.asarray(data, np.float32)  # fmt: skip
+        found = (
+            data.astype(np.float32).filled(np.nan) if is_masked else np.asarray(data, np.float32)
+        )
     if found.ndim == 1:
         found = found.reshape(-1, 1)
     if found.ndim != 2:

@@ -36,6 +36,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = XGBOOST
+    _float32_scores = False  # whether training rounds scores after each round, as XGBoost does
 
     def __init__(
         self,

@@ -67,6 +67,8 @@ class Rounds:
         self.check_derivatives()
         used = draw_rows(self.params, len(self.y), seed_of(self.seed, number))
         trees = [tree for k in range(len(self.score)) for tree in self.grow_score(number, k, used)]
+        if self.params._float32_scores:  # noqa: SLF001 - same package
+            self.score[:] = self.score.astype(np.float32)
         self.done.append(trees)
         return trees
 

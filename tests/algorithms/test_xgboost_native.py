@@ -316,3 +316,23 @@ def test_random_forest_is_one_round_of_parallel_trees():
     assert classifier.score(X, labels) > 0.9
     with pytest.raises(NotImplementedError, match="early_stopping_rounds"):
         forest.set_params(early_stopping_rounds=3).fit(X, Y)
+
+
+def test_config_restores_the_parameters():
+    booster = train({**PARAMS, "eta": 0.1, "lambda": 3.0, "interaction_constraints": [[0, 1]]})
+    other = xgb.Booster()
+    other.load_config(booster.save_config())
+    other.update(DATA)
+    assert other.get_dump() == booster[:1].get_dump()
+    stored = json.loads(booster.save_config())["learner"]
+    assert json.loads(stored["learner_model_param"]["base_score"]) == [pytest.approx(Y.mean())]
+    assert isinstance(xgb.XGBClassifier(), xgb.XGBModel)
+
+
+def test_estimator_continues_from_its_own_scores():
+    whole = xgb.XGBRegressor(n_estimators=6, tree_method="exact").fit(X, X[:, 0])
+    options = {"n_estimators": 3, "tree_method": "exact"}
+    first = xgb.XGBRegressor(**options).fit(X, X[:, 0])
+    margin = first.predict(X, output_margin=True)
+    more = xgb.XGBRegressor(**options).fit(X, X[:, 0], base_margin=margin)
+    assert np.array_equal(more.predict(X, base_margin=margin), whole.predict(X))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
+from algorithms.compat.xgboost.config import describe, read_config
 from algorithms.compat.xgboost.dmatrix import DMatrix
 from algorithms.compat.xgboost.messages import XGBoostError, as_xgboost_errors
 from algorithms.compat.xgboost.model import NativeModel, untrained
@@ -554,29 +555,11 @@ class Booster(NewtonBooster):
 
     def save_config(self):
         """Return the parameters as JSON text."""
-        model = self._model()
-        with as_xgboost_errors():
-            model.set_objective()
-        names = sorted(set(NativeModel().get_params()) & set(filled(model).get_params()))
-        values = {name: getattr(filled(model), name) for name in names}
-        train = {k: str(v) for k, v in values.items() if isinstance(v, int | float | str)}
-        learner = {
-            "gradient_booster": {"name": "gbtree", "tree_train_param": train},
-            "learner_model_param": {
-                "num_class": str(model.n_native_classes),
-                "num_feature": str(self._n_columns),
-            },
-            "objective": {"name": model.objective_name},
-        }
-        return json.dumps({"learner": learner, "version": [3, 2, 0]})
+        return json.dumps(describe(self))
 
     def load_config(self, config):
         """Set the parameters that `save_config` returned."""
-        learner = json.loads(config)["learner"]
-        given = dict(learner["gradient_booster"]["tree_train_param"])
-        given["objective"] = learner["objective"]["name"]
-        given["num_class"] = int(learner["learner_model_param"]["num_class"])
-        self.set_param(given)
+        self.set_param(read_config(config))
 
     def dump_model(self, fout, fmap="", with_stats=False, dump_format="text"):
         """Write the trees to a file as text, or as JSON."""
@@ -614,10 +597,9 @@ def as_native(estimator):
     """Return the `NativeModel` of a fitted estimator."""
     n_classes = getattr(estimator, "n_classes_", 0)
     objective = estimator.objective
-    if callable(objective) or objective is None:
-        objective = (
-            ("multi:softprob" if n_classes > 2 else "binary:logistic") if n_classes else None
-        )
+    if callable(objective) or n_classes:
+        usual = "multi:softprob" if n_classes > 2 else "binary:logistic" if n_classes else None
+        objective = objective if n_classes > 2 and objective == "multi:softmax" else usual
     given = {k: v for k, v in clone(estimator).get_params().items() if k != "objective"}
     model = NativeModel(objective=objective, **given)
     model.n_native_classes = n_classes if n_classes > 2 else 0

@@ -1,5 +1,7 @@
 """The estimators under XGBoost's names, with its defaults."""
 
+from abc import ABCMeta
+
 import numpy as np
 from sklearn.utils import get_tags
 
@@ -12,11 +14,13 @@ OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 
 
-class XGBModel:
+class LibraryEstimator:
     """Mixin with XGBoost's constructor and a `Booster` as the model.
 
     The parameters are those of `NewtonBoostingClassifier`. None means the default.
     """
+
+    _float32_scores = True
 
     @allow_positional
     def __init__(
@@ -67,7 +71,8 @@ class XGBModel:
         super().__init__(**kwargs)
         self._set_constructor_params({**locals(), "kwargs": {}})
 
-    def fit(self, X, y, sample_weight=None, *, verbose=True, **options):
+    @allow_positional
+    def fit(self, X, y, *, sample_weight=None, verbose=True, **options):
         """Train the model; see `NewtonBoostingClassifier.fit`.
 
         Parameters
@@ -88,8 +93,10 @@ class XGBModel:
     def get_xgb_params(self):
         """Return the parameters that `train` accepts."""
         found = super().get_xgb_params()
-        if isinstance(found.get("random_state"), np.random.RandomState):
-            found["random_state"] = int(found["random_state"].randint(np.iinfo(np.int32).max))
+        seed = found.get("random_state")
+        draw = getattr(seed, "integers", getattr(seed, "randint", None))
+        if draw is not None:
+            found["random_state"] = int(draw(np.iinfo(np.int32).max))
         return found
 
     def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
@@ -101,6 +108,14 @@ class XGBModel:
         format : as in `NewtonBoostingClassifier.save_model`
         """
         super().save_model(path, format=format or "xgboost")
+
+    def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
+        """Return raw scores; raise ValueError if the columns have other names than in training."""
+        if checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            names, here = list(self.feature_names_in_), [str(one) for one in X.columns]
+            if names != here:
+                raise ValueError(f"feature_names mismatch: {names} {here}")
+        return super()._raw(X, iteration_range, margin, checks_names=checks_names)
 
     def _get_type(self):
         """Return "classifier" or "regressor", as XGBoost's estimators do."""
@@ -118,7 +133,11 @@ class XGBModel:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-class XGBClassifier(XGBModel, NewtonBoostingClassifier):
+class XGBModel(LibraryEstimator, NewtonBoostingRegressor, metaclass=ABCMeta):
+    """Base class of the regressors; itself a regressor. The classifiers are registered with it."""
+
+
+class XGBClassifier(LibraryEstimator, NewtonBoostingClassifier):
     """`NewtonBoostingClassifier` under XGBoost's name.
 
     Parameters
@@ -126,7 +145,7 @@ class XGBClassifier(XGBModel, NewtonBoostingClassifier):
     objective : str or callable, default="binary:logistic"
         With more than two classes "multi:softprob".
     **kwargs
-        The parameters of `XGBModel`.
+        The parameters of `LibraryEstimator`.
     """
 
     @allow_positional
@@ -134,19 +153,22 @@ class XGBClassifier(XGBModel, NewtonBoostingClassifier):
         super().__init__(objective=objective, **kwargs)
 
 
-class XGBRegressor(XGBModel, NewtonBoostingRegressor):
+class XGBRegressor(XGBModel):
     """`NewtonBoostingRegressor` under XGBoost's name.
 
     Parameters
     ----------
     objective : str or callable, default="reg:squarederror"
     **kwargs
-        The parameters of `XGBModel`.
+        The parameters of `LibraryEstimator`.
     """
 
     @allow_positional
     def __init__(self, *, objective="reg:squarederror", **kwargs):
         super().__init__(objective=objective, **kwargs)
+
+
+XGBModel.register(XGBClassifier)
 
 
 class RandomForest:
@@ -159,7 +181,7 @@ class RandomForest:
         Fraction of the rows of a tree, and of the columns of a node.
     reg_lambda : float, default=1e-5
     **kwargs
-        The other parameters of `XGBModel`.
+        The other parameters of `LibraryEstimator`.
     """
 
     @allow_positional

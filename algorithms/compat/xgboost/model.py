@@ -41,6 +41,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         "learning_rate": [Interval(Real, 0.0, None, closed="left"), None],
     }
     n_native_classes = 0
+    _float32_scores = True
 
     @property
     def objective_name(self):

@@ -1,5 +1,6 @@
 """Conversion of a `DMatrix`'s data: float32 array, CSR matrix or frame with categories."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def read_rows(data, missing, *, enable_categorical):
     if isinstance(data, str | Path):
         rows = read_file(data)
     else:
+        if isinstance(data, pd.DataFrame) and any(
+            isinstance(k, pd.SparseDtype) for k in data.dtypes
+        ):
+            message = "Sparse arrays from pandas are converted into dense."
+            warnings.warn(message, UserWarning, stacklevel=4)
         data = as_rows(data)
         if hasattr(data, "collect_schema") and not hasattr(data, "to_pandas"):
             data = data.collect()  # polars' lazy frame

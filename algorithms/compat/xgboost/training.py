@@ -94,7 +94,6 @@ class Training:
         with self.workers:
             trees = self.boosting.boost()
         self.rounds[-1] = [in_level_order(tree) for tree in trees]
-        self.boosting.score[:] = self.boosting.score.astype(np.float32)  # as XGBoost keeps them
         self.function = None
 
     def scores(self):

@@ -23,6 +23,7 @@ VERSION = [3, 2, 0]  # version of the format that is written
 NEAR = 8  # number of float32 steps searched for a base score
 DETAILS = {  # parameters that XGBoost needs to load an objective
     "reg:absoluteerror": {},
+    **{f"rank:{name}": {"lambdarank_param": {}} for name in ("ndcg", "pairwise", "map")},
     "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
     "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
     "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},

@@ -119,7 +119,7 @@ def find_metrics(wanted, objective, params, n_classes):
 def find_metric(wanted, params, *, is_classifier):
     """Return one metric; see `find_metrics`."""
     if callable(wanted):
-        kind = params.objective if is_classifier else None
+        kind = params.objective or "" if is_classifier else None
         return wanted.__name__, partial(call_metric, wanted, kind), False
     if not isinstance(wanted, str):
         raise TypeError(f"eval_metric must hold names and callables; {wanted!r} is neither")
@@ -184,10 +184,10 @@ def mean_loss(loss, is_root, y, prediction, weight):
 def call_metric(metric, objective, y, prediction, weight):
     """Return the value of a user-defined metric with scikit-learn's signature.
 
-    Probabilities of two classes are those of the second one; with "multi:softmax" the metric takes
-    class codes, as in XGBoost.
+    ``objective`` is None for regression. Probabilities of two classes are those of the second one;
+    with "multi:softmax" the metric takes class codes, as in XGBoost.
     """
-    if prediction.ndim == 2 and prediction.shape[1] == 2:
+    if objective is not None and prediction.shape[1] == 2:
         prediction = prediction[:, 1]
     elif objective == "multi:softmax":
         prediction = prediction.argmax(axis=1)

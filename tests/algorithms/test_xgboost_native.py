@@ -1,6 +1,7 @@
 """Tests of `algorithms.compat.xgboost`: DMatrix, train, cv, Booster, callbacks and estimators."""
 
 import copy
+import itertools
 import json
 import pickle
 
@@ -12,6 +13,8 @@ from scipy import sparse
 
 import algorithms.compat.xgboost as xgb
 from algorithms import NewtonBoostingClassifier
+from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
+from algorithms.runtime.threads import Workers
 
 PARAMS = {"objective": "binary:logistic", "max_depth": 3, "nthread": 1}
 
@@ -336,3 +339,131 @@ def test_estimator_continues_from_its_own_scores():
     margin = first.predict(X, output_margin=True)
     more = xgb.XGBRegressor(**options).fit(X, X[:, 0], base_margin=margin)
     assert np.array_equal(more.predict(X, base_margin=margin), whole.predict(X))
+
+
+N_QUERIES = 12
+BOUNDS = np.arange(0, 201, 200 // N_QUERIES)[: N_QUERIES + 1]
+RELEVANCE = np.digitize(X[: BOUNDS[-1], 0] + np.sin(np.arange(BOUNDS[-1])), [-0.5, 0.5, 1.5])
+
+
+def average_precision(labels):
+    ranks = np.flatnonzero(labels) + 1.0
+    return (np.arange(1, len(ranks) + 1) / ranks).mean()
+
+
+def swapped(labels, i, j):
+    labels = labels.copy()
+    labels[[i, j]] = labels[[j, i]]
+    return labels
+
+
+def pair_weights(name, labels, level):
+    """Return δ of all pairs of ranks, from the definition of the metric."""
+    n = len(labels)
+    gains, discounts = np.exp2(labels) - 1.0, 1.0 / np.log2(np.arange(n) + 2.0)
+    best = (np.sort(gains)[::-1] * discounts)[:level].sum()
+    found = np.ones((n, n))
+    for i in range(n):
+        for j in range(n):
+            if name == "rank:ndcg":
+                found[i, j] = abs((gains[i] - gains[j]) * (discounts[i] - discounts[j])) / best
+            elif name == "rank:map" and labels[i] != labels[j]:
+                other = average_precision(swapped(labels, i, j))
+                found[i, j] = abs(average_precision(labels) - other)
+    return found
+
+
+def expected_derivatives(name, score, labels, level):
+    """Return g and h of a query by the formulas of `newton.kernels.ranking`."""
+    order = np.argsort(-score, kind="stable")
+    s, y, n = score[order], labels[order].astype(float), len(score)
+    delta, total = pair_weights(name, y, level), 0.0
+    g, h = np.zeros(n), np.zeros(n)
+    for i in range(min(level, n - 1)):
+        for j in range(i + 1, n):
+            if y[i] != y[j]:
+                high, low = (i, j) if y[i] > y[j] else (j, i)
+                gap = s[high] - s[low]
+                d = delta[i, j] / (0.01 + abs(gap) if s[0] != s[-1] else 1.0)
+                p = 1.0 / (1.0 + np.exp(-gap))
+                g[high] += (p - 1.0) * d
+                g[low] -= (p - 1.0) * d
+                h[[high, low]] += 2.0 * p * (1.0 - p) * d
+                total -= 2.0 * (p - 1.0) * d
+    scale = np.log2(1.0 + total) / total if total else 1.0
+    back = np.argsort(order)
+    return g[back] * scale, h[back] * scale
+
+
+@pytest.mark.parametrize("name", ["rank:ndcg", "rank:pairwise", "rank:map"])
+def test_ranking_derivatives_equal_their_definition(name):
+    level, n = 5, BOUNDS[-1]
+    labels = (RELEVANCE > 1) * 1.0 if name == "rank:map" else RELEVANCE.astype(float)
+    settings = RankingSettings(level)
+    objective = RankingObjective(name, settings, labels, BOUNDS)
+    g, h = np.empty((2, 1, n), np.float32)
+    for score in (np.zeros(n), np.round(X[:n, 2], 1).astype(np.float64)):
+        objective.differentiate(score[None], labels, None, g, h, Workers(1))
+        for first, last in itertools.pairwise(BOUNDS):
+            rows = slice(first, last)
+            expected = expected_derivatives(name, score[rows], labels[rows], level)
+            np.testing.assert_allclose(g[0, rows], expected[0], rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(h[0, rows], expected[1], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "ndcg@3", "ndcg@3-", "map@4", "map@2-", "pre@3"])
+def test_ranking_metric_equals_xgboosts(metric):
+    labels = RELEVANCE > 1 if metric[:3] in ("map", "pre") else RELEVANCE
+    labels = labels * (np.arange(BOUNDS[-1]) >= BOUNDS[2])  # two queries without relevant rows
+    params = {"objective": "rank:pairwise", "eval_metric": metric, "max_depth": 2, "nthread": 1}
+    found = {}
+    # in XGBoost a query without relevant rows counts as 1 for NDCG, whatever its weight
+    weight = None if metric in ("ndcg", "ndcg@3") else np.arange(1, 13)
+    theirs, ours = (
+        module.DMatrix(X[: BOUNDS[-1]], labels, group=np.diff(BOUNDS), weight=weight)
+        for module in (xgboost, xgb)
+    )
+    model = xgboost.train(params, theirs, 3, evals=[(theirs, "t")], evals_result=found,
+                          verbose_eval=False)  # fmt: skip
+    loaded = xgb.Booster(params, model_file=model.save_raw("json"))
+    assert loaded.evaluate([(ours, "t")])[0][2] == pytest.approx(found["t"][metric][-1], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rank:ndcg", "rank:pairwise", "rank:map"])
+def test_ranking_is_as_good_as_xgboosts(name, tmp_path):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(600, 4))
+    signal = rows[:, 0] + rows[:, 1] + rng.normal(size=600) / 2
+    labels = signal > 1 if name == "rank:map" else np.digitize(signal, [0, 1, 2])
+    qid = np.repeat(np.arange(30), 20)
+    params = {"n_estimators": 20, "max_depth": 3, "objective": name, "n_jobs": 1}
+    scores = []
+    for module in (xgboost, xgb):
+        model = module.XGBRanker(eval_metric="ndcg@5", **params)
+        model.fit(rows[:400], labels[:400], qid=qid[:400],
+                  eval_set=[(rows[400:], labels[400:])], eval_qid=[qid[400:]],
+                  verbose=False)  # fmt: skip
+        scores.append(model.evals_result()["validation_0"]["ndcg@5"][-1])
+    assert scores[1] > scores[0] - 0.04
+    model.save_model(tmp_path / "model.json")
+    theirs = xgboost.Booster(model_file=tmp_path / "model.json")
+    np.testing.assert_allclose(
+        theirs.predict(xgboost.DMatrix(rows)), model.predict(rows), rtol=1e-5
+    )
+    with pytest.raises(ValueError, match="Either `group` or `qid`"):
+        model.fit(rows, labels)
+
+
+def test_estimators_take_a_series_and_refuse_other_tasks(tmp_path):
+    column = pd.Series(X[:, 0], name="only")
+    model = xgb.XGBClassifier(n_estimators=3).fit(column, Y, eval_set=[(column, Y)], verbose=False)
+    losses = model.evals_result()["validation_0"]["logloss"]
+    assert losses == sorted(losses, reverse=True)
+    with pytest.raises(ValueError, match="feature_names mismatch"):
+        model.predict(column.rename("other").to_frame())
+    model.save_model(tmp_path / "model.json")
+    with pytest.raises(TypeError, match="predicts classes"):
+        xgb.XGBRegressor().load_model(tmp_path / "model.json")
+    forest = xgb.XGBRFRegressor(n_estimators=4).fit(X, Y)
+    config = json.loads(forest.get_booster().save_config())["learner"]["gradient_booster"]
+    assert config["gbtree_model_param"] == {"num_parallel_tree": "4", "num_trees": "4"}

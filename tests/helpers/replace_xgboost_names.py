@@ -97,4 +97,3 @@ def pytest_runtest_call(item):
         for cls, construct in CONSTRUCTORS.items():  # a test that failed may have left its own
             cls.__init__ = construct
         item.user_properties.append(("made", MADE.total()))
-        item.user_properties.append(("ranker", MADE["XGBRanker"]))

@@ -15,6 +15,7 @@ from algorithms.compat.xgboost.estimators import (
     XGBRFRegressor,
 )
 from algorithms.compat.xgboost.messages import XGBoostError
+from algorithms.compat.xgboost.ranker import XGBRanker
 
 __all__ = [
     "Booster",
@@ -24,6 +25,7 @@ __all__ = [
     "XGBModel",
     "XGBRFClassifier",
     "XGBRFRegressor",
+    "XGBRanker",
     "XGBRegressor",
     "XGBoostError",
     "callback",

@@ -13,11 +13,21 @@ from algorithms.compat.xgboost.dmatrix import DMatrix
 from algorithms.compat.xgboost.messages import XGBoostError, as_xgboost_errors
 from algorithms.compat.xgboost.model import NativeModel, untrained
 from algorithms.compat.xgboost.model_bytes import read_booster, write_booster
-from algorithms.compat.xgboost.parameters import read_pairs, read_params
-from algorithms.compat.xgboost.training import Margins, Training, finish, in_level_order
+from algorithms.compat.xgboost.parameters import read_pairs, read_params, read_ranking
+from algorithms.compat.xgboost.training import (
+    Margins,
+    Training,
+    bounds_of,
+    finish,
+    in_level_order,
+    weight_of,
+)
+from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.input_table import missing_of, read_rows
 from algorithms.newton.metrics import find_metrics
 from algorithms.newton.params import filled
+from algorithms.newton.ranking_metrics import ranking_value, read_name
+from algorithms.newton.ranking_objectives import KINDS
 from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import contributions
@@ -26,6 +36,7 @@ from algorithms.prediction.shap_values import contributions
 IN_EACH_ROUND = ("learning_rate", "subsample", "colsample_bytree", "colsample_bylevel")
 IN_EACH_ROUND += ("colsample_bynode",)
 NO_TRAINING = ("eval_metric", "disable_default_eval_metric", "verbosity", "nthread", "n_jobs")
+USUAL = object()  # stands for the metric of the objective
 NO_STOPPING = "`{}` is only defined when early stopping is used."
 
 
@@ -89,6 +100,7 @@ class Booster(NewtonBooster):
         """Return an unfitted estimator with the parameters."""
         with as_xgboost_errors():
             model = NativeModel(**read_params(self._params, self._column_names))
+            model.ranking = read_ranking(self._params)
         model.n_native_classes = int(self._params.get("num_class") or 0)
         return model
 
@@ -199,16 +211,8 @@ class Booster(NewtonBooster):
     def _evaluate_one(self, data, name, feval, *, output_margin):
         """Return the metrics of one table."""
         core, raw = self._scores_of(data)
-        found = []
         with as_xgboost_errors():
-            metrics = self._find_metrics(core)
-            if metrics:
-                y = core.read_labels(data.get_label())
-                weight = data.get_weight().astype(np.float64) if len(data.get_weight()) else None
-                prediction = core.link_scores(raw)
-                found = [
-                    (name, m, float(metric(y, prediction, weight))) for m, metric, _ in metrics
-                ]
+            found = [(name, m, value) for m, value in self._values(core, raw, data)]
         if feval is not None:
             shown = raw.astype(np.float32) if output_margin else core.predict_link(raw)
             shown = shown[:, 0] if shown.ndim == 2 and shown.shape[1] == 1 else shown
@@ -217,15 +221,37 @@ class Booster(NewtonBooster):
             found += [(name, metric, float(value)) for metric, value in returned]
         return found
 
-    def _find_metrics(self, core):
-        """Return the metrics of the parameters."""
-        wanted = self._params.get("eval_metric")
-        if wanted is None and self._params.get("disable_default_eval_metric") in (1, True, "1"):
+    def _values(self, core, raw, data):
+        """Return the metrics of the parameters at raw scores, list of (metric, value)."""
+        names = self._metric_names(core)
+        if not names:
             return []
-        wanted = list(wanted) if isinstance(wanted, tuple | set) else wanted
+        y = core.read_labels(data.get_label())
+        prediction, weight = core.link_scores(raw), row_weights(data)
         name = core.objective_name
         name = "multi:softprob" if name == "multi:softmax" else name
-        return find_metrics(wanted, name, filled(core), core.n_classes_)
+        found, options = [], {"exponential": core.ranking.exponential}
+        for one in names:
+            if isinstance(one, str) and read_name(one) is not None:
+                given = raw[:, 0], weight_of(data), bounds_of(data)
+                found.append((one, ranking_value(one, y, *given, **options)))
+            else:
+                wanted = None if one == USUAL else one
+                (own,) = find_metrics(wanted, name, filled(core), core.n_classes_)
+                found.append((own[0], float(own[1](y, prediction, weight))))
+        return found
+
+    def _metric_names(self, core):
+        """Return the names of the metrics; `USUAL` is that of the objective."""
+        wanted = self._params.get("eval_metric")
+        if wanted is not None:
+            return list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
+        if self._params.get("disable_default_eval_metric") in (1, True, "1"):
+            return []
+        if core.objective_name in KINDS:
+            metric = "map" if core.objective_name == "rank:map" else "ndcg"
+            return [f"{metric}@{core.ranking.level}"]
+        return [USUAL]
 
     def _scores_of(self, data):
         """Return the estimator and the raw scores of a DMatrix, float64 (n_rows, n_scores)."""
@@ -578,12 +604,15 @@ class Booster(NewtonBooster):
         ----------
         estimator : NewtonBoostingClassifier or NewtonBoostingRegressor
         """
-        made = cls(clone(estimator).get_params())
+        given = clone(estimator).get_params()
+        made = cls({name: value for name, value in given.items() if name in XGBOOST})
         made._column_names = [
             str(one) for one in getattr(estimator, "feature_names_in_", ())
         ] or None
         made._n_columns = estimator.n_features_in_
         made._estimator = as_native(estimator)
+        if estimator._n_parallel > 1:  # noqa: SLF001 - its own part
+            made._params["num_parallel_tree"] = estimator._n_parallel  # noqa: SLF001
         kept = made._estimator.categories_ or {}
         if made._column_names is not None:
             places = range(made._n_columns)
@@ -612,6 +641,15 @@ def as_native(estimator):
     model._base, model._missing = estimator._base, missing_of(estimator)  # noqa: SLF001
     rounds = [[in_level_order(tree) for tree in trees] for trees in estimator._rounds]  # noqa: SLF001
     return finish(model, rounds)
+
+
+def row_weights(data):
+    """Return the weights of rows, float64, or None; those of queries are repeated."""
+    weight = data.get_weight().astype(np.float64)
+    sizes = data.get_group()
+    if len(sizes) and len(weight) == len(sizes):
+        return np.repeat(weight, sizes)
+    return weight if len(weight) else None
 
 
 def raw_scores(model, X, data):

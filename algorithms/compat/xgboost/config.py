@@ -38,7 +38,7 @@ def describe(booster):
         },
         "gradient_booster": {
             "gbtree_model_param": trees,
-            "gbtree_train_param": {"tree_method": model.tree_method},
+            "gbtree_train_param": {"tree_method": booster._params.get("tree_method") or "auto"},  # noqa: SLF001
             "name": "gbtree",
             "tree_train_param": train,
         },

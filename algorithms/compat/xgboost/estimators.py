@@ -3,10 +3,13 @@
 from abc import ABCMeta
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import get_tags
 
 from algorithms.compat.xgboost.booster import NO_STOPPING, Booster
 from algorithms.compat.xgboost.messages import allow_positional
+from algorithms.estimator.eval_sets import is_pair
+from algorithms.model_io.errors import ModelFileError
 from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
@@ -83,7 +86,10 @@ class LibraryEstimator:
         **options
             The other arguments of `NewtonBoostingClassifier.fit`.
         """
-        return super().fit(X, y, sample_weight, verbose=verbose, **options)
+        tables = options.get("eval_set")
+        if isinstance(tables, list | tuple) and all(map(is_pair, tables)):
+            options["eval_set"] = [(as_frame(rows), labels) for rows, labels in tables]
+        return super().fit(as_frame(X), y, sample_weight, verbose=verbose, **options)
 
     def get_booster(self):
         """Return the model as a `Booster`."""
@@ -117,6 +123,13 @@ class LibraryEstimator:
                 raise ValueError(f"feature_names mismatch: {names} {here}")
         return super()._raw(X, iteration_range, margin, checks_names=checks_names)
 
+    def _check_task(self, path, ensemble):
+        """Raise TypeError if the file is of a model for another task."""
+        try:
+            super()._check_task(path, ensemble)
+        except ModelFileError as error:
+            raise TypeError(str(error)) from error
+
     def _get_type(self):
         """Return "classifier" or "regressor", as XGBoost's estimators do."""
         return get_tags(self).estimator_type
@@ -131,6 +144,11 @@ class LibraryEstimator:
         if name in OF_STOPPING:
             raise AttributeError(NO_STOPPING.format(name))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def as_frame(X):
+    """Return a pandas series as a frame with one column, and other rows unchanged."""
+    return X.to_frame() if isinstance(X, pd.Series) else X
 
 
 class XGBModel(LibraryEstimator, NewtonBoostingRegressor, metaclass=ABCMeta):

@@ -23,6 +23,8 @@ from algorithms.newton.objectives import (
     find_objective,
 )
 from algorithms.newton.params import CONSTRAINTS, filled, read_base
+from algorithms.newton.ranking_objectives import KINDS as RANKING
+from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
 from algorithms.newton.xgboost_interface import XGBoostInterface
 
 HALF = 0.5  # prediction before the first round with an objective of the user
@@ -41,6 +43,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         "learning_rate": [Interval(Real, 0.0, None, closed="left"), None],
     }
     n_native_classes = 0
+    ranking = RankingSettings()
     _float32_scores = True
 
     @property
@@ -66,14 +69,16 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         name = self.objective_name
         if name in CLASSES and self.n_native_classes < 1:
             raise XGBoostError(f"value 0 for num_class should be greater equal to 1 for {name}")
-        if name not in (*CLASSES, *BINARY, *REGRESSION):
-            known = ", ".join([*REGRESSION, *BINARY, *CLASSES])
+        if name not in (*CLASSES, *BINARY, *REGRESSION, *RANKING):
+            known = ", ".join([*REGRESSION, *BINARY, *CLASSES, *RANKING])
             raise XGBoostError(f"Unknown objective function: `{name}`. Known are {known}")
         self.__dict__.pop("classes_", None)
         self.n_classes_ = 0
         if name in CLASSES:
             self.n_classes_ = n_scores = self.n_native_classes
             found = Objective(CLASSES[0], SOFTMAX, 0.0, n_scores, "softmax")
+        elif name in RANKING:  # `rank_queries` replaces it for training
+            found = untrained("identity", 1)
         else:
             self.n_classes_ = 2 if name in BINARY else 0
             params = filled(self)
@@ -86,6 +91,11 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
             self._objective = NativeObjective(**given)
         else:
             self._objective = NativeCustom(function, found.n_scores, found.link)
+
+    def rank_queries(self, y, bounds, weight):
+        """Set the ranking objective of training; see `RankingObjective`."""
+        given = y, bounds, weight
+        self._objective = RankingObjective(self.objective_name, self.ranking, *given)
 
     def read_labels(self, y):
         """Return the targets of training or evaluation, float64.

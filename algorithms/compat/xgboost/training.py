@@ -12,6 +12,7 @@ from algorithms.newton.base_margin import read_margin
 from algorithms.newton.init_model import InitModel
 from algorithms.newton.input_table import read_rows
 from algorithms.newton.params import filled
+from algorithms.newton.ranking_objectives import KINDS
 from algorithms.newton.tree import NewtonTree
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
@@ -52,6 +53,9 @@ class Training:
             raise XGBoostError(f"Check failed: {len(y)} labels for {len_of(X)} rows")
         weight = data.get_weight().astype(np.float64)
         weight = weight if len(weight) and self.function_is_named else None
+        if core.objective_name in KINDS and self.function_is_named:
+            core.rank_queries(y, bounds_of(data), weight_of(data))
+            weight = None
         if weight is not None and len(weight) != len(y):
             raise XGBoostError(f"Size of weight ({len(weight)}) must equal to number of rows.")
         margin = data.get_base_margin()
@@ -108,10 +112,33 @@ class Training:
 def finish(core, rounds):
     """Set the fitted attributes of an estimator that has read its rows; return it."""
     core._rounds, core._history, core._stopped = list(rounds), {}, False  # noqa: SLF001
-    if core._objective.name == "custom":  # noqa: SLF001 - its own part
-        core.set_objective()
+    core.set_objective()  # that of training may have the rows or a function of the user
     core._finish()  # noqa: SLF001 - its own part
     return core
+
+
+def bounds_of(data):
+    """Return the first rows of a DMatrix's queries, int64; without queries all rows are one."""
+    bounds = data.get_uint_info("group_ptr").astype(np.int64)
+    bounds = bounds if len(bounds) else np.array([0, data.num_row()])
+    return np.unique(bounds)
+
+
+def weight_of(data):
+    """Return the weights of the queries of a DMatrix, float64 (n_queries,), or None.
+
+    Raises
+    ------
+    XGBoostError
+        If there are as many weights as rows.
+    """
+    weight = data.get_weight().astype(np.float64)
+    if not len(weight):
+        return None
+    sizes = np.diff(data.get_uint_info("group_ptr").astype(np.int64))
+    if len(weight) != max(len(sizes), 1):
+        raise XGBoostError(f"Size of weight ({len(weight)}) must equal to the number of queries")
+    return weight[sizes > 0] if len(sizes) else weight
 
 
 def in_level_order(tree):

@@ -452,6 +452,9 @@ def test_ranking_is_as_good_as_xgboosts(name, tmp_path):
     )
     with pytest.raises(ValueError, match="Either `group` or `qid`"):
         model.fit(rows, labels)
+    frame = pd.DataFrame(rows).assign(qid=qid)
+    model.fit(frame[:400], labels[:400])
+    assert model.score(frame[400:], labels[400:]) == pytest.approx(scores[1])
 
 
 def test_estimators_take_a_series_and_refuse_other_tasks(tmp_path):

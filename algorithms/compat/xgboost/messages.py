@@ -34,6 +34,6 @@ def allow_positional(function):
             warnings.warn(
                 f"Pass `{'`, `'.join(more)}` as keyword args.", FutureWarning, stacklevel=2
             )
-        return function(*given[:n_usual], **more, **options)
+        return function(*given[:n_usual], **{**options, **more})
 
     return calling

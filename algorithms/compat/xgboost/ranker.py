@@ -160,10 +160,13 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         return booster.predict(rows, iteration_range=rounds, **options)
 
     def score(self, X, y):
-        """Return NDCG of rows with a column "qid"."""
-        metric = "ndcg"
+        """Return the metric of rows with a column "qid": the last ``eval_metric``, or NDCG."""
+        wanted = self.eval_metric
+        wanted = wanted[-1] if isinstance(wanted, list) else wanted
+        if callable(wanted):
+            return wanted(y, self.predict(X))
         booster = self.get_booster().copy()
-        booster.set_param({"eval_metric": metric})
+        booster.set_param({"eval_metric": wanted or "ndcg"})
         ((_, _, value),) = booster.evaluate([(self._matrix(X, y, None, None, None, None), "rows")])
         return value
 

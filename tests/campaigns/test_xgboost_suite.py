@@ -71,10 +71,12 @@ def read_outcomes(report):
 
 
 def is_meant(case, key):
-    """Return True if a key of the list matches a case: its function, and parameter words."""
+    """Return True if a key matches a case: its module or class, function and parameter words."""
     function, *words = key.split()
+    owner, _, function = function.rpartition("::")
     name, _, parameters = case.rpartition("::")[2].partition("[")
-    return name == function and all(word in parameters for word in words)
+    is_same = name == function and case.startswith(f"{owner}::" if owner else "")
+    return is_same and all(word in parameters for word in words)
 
 
 @pytest.mark.parametrize("part", FILES)

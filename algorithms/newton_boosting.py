@@ -120,8 +120,11 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     callbacks : list of xgboost.callback.TrainingCallback, optional
     booster, device, feature_types, feature_weights, multi_strategy : optional
         XGBoost's parameters; an unsupported value raises ValueError.
-    num_parallel_tree, sampling_method, validate_parameters, verbosity : optional
-        Likewise.
+    num_parallel_tree : int, optional
+        Number of trees that each round grows for each score. They draw rows and columns
+        independently, and the round adds their mean.
+    sampling_method, validate_parameters, verbosity : optional
+        As `booster`.
     **kwargs
         All other parameters of XGBoost and its aliases; see docs/moving.md.
 

@@ -53,11 +53,12 @@ ALGORITHMS_ORDER = (
     {"parity"},
     {"blending", "reference", "sklearn_hgb"},
     {"."},  # the estimators, one file each
-    {"compat/lightgbm", "compat/catboost"},  # a library's interface, on top of the estimators
+    {"compat/lightgbm", "compat/catboost", "compat/xgboost"},  # interfaces, on the estimators
 )
 INTERFACES = {
     "compat/lightgbm",
     "compat/catboost",
+    "compat/xgboost",
 }  # packages inside another one, with a place of their own
 REPORTS_ORDER = (
     {"text"},

@@ -34,7 +34,6 @@ NO_EFFECT = {
 REFUSED = [  # name, harmless values, reason
     ("booster", ("gbtree", None), "models are sums of trees"),
     ("device", ("cpu", None), "there is no GPU code here"),
-    ("num_parallel_tree", (1, None), "a round has one tree for each score"),
     ("multi_strategy", ("one_output_per_tree", None), "leaves hold one value"),
     ("sampling_method", ("uniform", None), "rows are drawn with equal chances"),
     ("feature_weights", (None,), "columns are drawn with equal chances"),
@@ -49,7 +48,7 @@ n_estimators max_depth max_leaves max_bin grow_policy tree_method objective min_
 max_delta_step subsample colsample_bytree colsample_bylevel colsample_bynode scale_pos_weight
 base_score missing monotone_constraints interaction_constraints importance_type max_cat_to_onehot
 max_cat_threshold eval_metric early_stopping_rounds huber_slope quantile_alpha
-tweedie_variance_power callbacks enable_categorical validate_parameters verbosity
+tweedie_variance_power num_parallel_tree callbacks enable_categorical validate_parameters verbosity
 """
 
 

@@ -13,6 +13,7 @@ from algorithms.model_io import (
     json_format,
     lightgbm_reader,
     lightgbm_writer,
+    ubjson,
     xgboost_reader,
     xgboost_writer,
 )
@@ -52,8 +53,8 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
     ----------
     path : str or path
     format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
-        By default detected from the contents: XGBoost's or CatBoost's JSON, LightGBM's text, or
-        the project's own JSON (docs/model-file.md).
+        By default detected from the contents: XGBoost's JSON or UBJSON, CatBoost's JSON, LightGBM's
+        text, or the project's own JSON (docs/model-file.md).
     missing : float, optional
         Value that is read as missing, in addition to NaN: the ``missing`` of the XGBoost estimator
         or ``DMatrix`` used in training. XGBoost's own files do not store it. By default the value
@@ -75,7 +76,7 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
     best = facts.get("best_iteration") if "class" in file.estimator else None
     if not facts.get("_stopped") or not isinstance(best, int) or best < 0:
         return ensemble
-    return first_rounds(ensemble, best + 1)
+    return first_rounds(ensemble, (best + 1) * facts.get("_n_parallel", 1))
 
 
 def write_model(ensemble, path, *, format=None, objective=None, names=None):  # noqa: A002 - as above
@@ -86,7 +87,7 @@ def write_model(ensemble, path, *, format=None, objective=None, names=None):  # 
     ensemble : harness.TreeEnsemble
     path : str or path
     format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
-        By default LightGBM's for ".txt", and the project's own for ".json".
+        By default LightGBM's for ".txt", XGBoost's for ".ubj", and the project's own for ".json".
     objective : str, optional
         Name in the library; by default the usual objective of the ensemble's link.
     names : list of str, optional
@@ -131,11 +132,15 @@ def missing_of_file(ensemble):
 
 
 def write_text(path, text):
-    """Write a file atomically; an OSError names the file, not the temporary one."""
+    """Write a file atomically; an OSError names the file, not the temporary one.
+
+    The suffix ".ubj" selects UBJSON, the binary form of XGBoost's format.
+    """
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        is_binary = path.suffix == ".ubj" and text.startswith("{")
+        part.write_bytes(ubjson.encode(json.loads(text)) if is_binary else text.encode("utf-8"))
         part.replace(path)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
@@ -152,11 +157,11 @@ def format_of(path, wanted, of_json="harness"):
     """
     if wanted is None:
         suffix = Path(path).suffix
-        wanted = {".json": of_json, ".txt": "lightgbm"}.get(suffix)
+        wanted = {".json": of_json, ".txt": "lightgbm", ".ubj": "xgboost"}.get(suffix)
         if wanted is None:
             raise ModelFileError(
-                f"{suffix or 'no suffix'!r} is not the suffix of a format: write to .json or .txt, "
-                f"or give format={' or '.join(repr(f) for f in FORMATS)}"
+                f"{suffix or 'no suffix'!r} is not the suffix of a format: write to .json, .ubj or "
+                f".txt, or give format={' or '.join(repr(f) for f in FORMATS)}"
             )
     if wanted not in FORMATS:
         raise ModelFileError(f"format is {wanted!r}; {', '.join(FORMATS)} are known")
@@ -165,12 +170,11 @@ def format_of(path, wanted, of_json="harness"):
 
 def read_file(path, wanted=None):
     """Return the `ModelFile` of a file; parameters and errors are those of `read_model`."""
-    data = Path(path).read_bytes()
-    if data.startswith(UBJSON):
-        raise ModelFileError(
-            f"{path} cannot be read as a model: it is XGBoost's binary format (UBJSON); let "
-            "XGBoost save it under a name that ends with .json"
-        )
+    return read_bytes(Path(path).read_bytes(), wanted, path)
+
+
+def read_bytes(data, wanted=None, path="the file"):
+    """Return the `ModelFile` of the contents of a file; ``path`` is its name in errors."""
     if data.startswith(CBM):
         raise ModelFileError(
             f"{path} cannot be read as a model: it is CatBoost's binary format; let CatBoost save "
@@ -178,6 +182,8 @@ def read_file(path, wanted=None):
         )
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are checked later
+            if data.startswith(UBJSON):
+                return read_document(ubjson.decode(data), wanted)
             return read_text(data.decode("utf-8"), wanted)
     except (*MALFORMED, HarnessError) as error:
         explained = isinstance(error, HarnessError)
@@ -193,7 +199,11 @@ def read_text(text, wanted):
         ensemble, names, categories = lightgbm_reader.read(text)
         objective = lightgbm_reader.objective_of(text)
         return ModelFile(ensemble, names, categories, objective)
-    document = json.loads(text)
+    return read_document(json.loads(text), wanted)
+
+
+def read_document(document, wanted):
+    """Return the `ModelFile` of a JSON document, in the given format or the detected one."""
     if wanted == "xgboost" or (wanted is None and "learner" in document):
         ensemble, names = xgboost_reader.read(document)
         attribute = xgboost_reader.attribute_of(document, ATTRIBUTE)

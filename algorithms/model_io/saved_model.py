@@ -30,6 +30,7 @@ FACTS = {  # allowed types of the stored training facts
     "evals_result_": (dict,),
     "_history": (dict,),
     "_stopped": (bool,),
+    "_n_parallel": (int,),
 }
 
 
@@ -51,8 +52,9 @@ class SavedModel:
         ----------
         path : str or path
         format : {"harness", "xgboost", "lightgbm", "catboost"}, optional
-            By default from the suffix: ".txt" is LightGBM's text, ".json" the JSON format of the
-            class (docs/model-file.md). LightGBM's text stores neither labels nor parameters.
+            By default from the suffix: ".txt" is LightGBM's text, ".ubj" XGBoost's UBJSON, ".json"
+            the JSON format of the class (docs/model-file.md). LightGBM's text stores neither labels
+            nor parameters.
 
         Raises
         ------
@@ -74,6 +76,7 @@ class SavedModel:
                 names=names,
                 attributes=attributes,
                 categories=placed_categories(self),
+                n_parallel=getattr(self, "_n_parallel", 1),
             )
         elif kind == "catboost":
             text = catboost_writer.write(

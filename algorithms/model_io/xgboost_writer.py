@@ -23,6 +23,7 @@ VERSION = [3, 2, 0]  # version of the format that is written
 NEAR = 8  # number of float32 steps searched for a base score
 DETAILS = {  # parameters that XGBoost needs to load an objective
     "reg:absoluteerror": {},
+    **{f"rank:{name}": {"lambdarank_param": {}} for name in ("ndcg", "pairwise", "map")},
     "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
     "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
     "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
@@ -31,7 +32,7 @@ DETAILS = {  # parameters that XGBoost needs to load an objective
 USUAL = {"reg_loss_param": {"scale_pos_weight": "1"}}
 
 
-def write(ensemble, *, objective=None, names=None, attributes=None, categories=None):
+def write(ensemble, *, objective=None, names=None, attributes=None, categories=None, n_parallel=1):
     """Return the JSON text of a model.
 
     Parameters
@@ -45,6 +46,8 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
         Attributes that XGBoost stores with the model but does not use.
     categories : dict, optional
         Column index → pd.Index of its categories, in the order of their codes.
+    n_parallel : int
+        Number of trees of a score in each round.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
         scores = base_scores(ensemble)
     outputs, categories = ensemble.n_outputs, categories or {}
     kinds = ["c" if j in categories else "float" for j in range(ensemble.n_features)]
-    model = model_of(ensemble)
+    model = model_of(ensemble, n_parallel)
     model["cats"] = xgboost_categories.write(categories, ensemble.n_features)
     many = name in MANY
     learner = {
@@ -116,11 +119,13 @@ def base_score(wanted, link):
     return None
 
 
-def model_of(ensemble):
-    """Return the trees in the format of XGBoost's gbtree."""
+def model_of(ensemble, n_parallel=1):
+    """Return the trees in the format of XGBoost's gbtree; see `write`."""
     plain = plain_sum(ensemble, members_left=False)
-    rounds, outputs = plain.rounds.shape
-    order = plain.rounds.ravel().tolist()
+    count, outputs = plain.rounds.shape
+    n_parallel = n_parallel if count % n_parallel == 0 else 1  # a base score may be a last round
+    rounds, width = count // n_parallel, outputs * n_parallel
+    order = plain.rounds.reshape(rounds, n_parallel, outputs).transpose(0, 2, 1).ravel().tolist()
     threshold = first_right(plain.ends)
     threshold[ensemble.categories >= 0] = np.inf  # with an empty set all rows go left
     value = np.where(ensemble.left < 0, plain.value, np.nan_to_num(plain.value))
@@ -131,9 +136,12 @@ def model_of(ensemble):
         "cover": singles(np.nan_to_num(ensemble.cover)),
     }
     return {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(order))},
-        "iteration_indptr": list(range(0, rounds * outputs + 1, outputs)),
-        "tree_info": list(range(outputs)) * rounds,
+        "gbtree_model_param": {
+            "num_parallel_tree": str(n_parallel),
+            "num_trees": str(len(order)),
+        },
+        "iteration_indptr": list(range(0, rounds * width + 1, width)),
+        "tree_info": np.repeat(np.arange(outputs), n_parallel).tolist() * rounds,
         "trees": [tree_of(plain, numbers, t, place) for place, t in enumerate(order)],
     }
 

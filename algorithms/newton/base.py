@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from algorithms.compat.parameters import LibraryParameters
+from algorithms.compat.parameters import LibraryParameters, constructor_defaults
 from algorithms.compat.xgboost_callbacks import Callbacks
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.estimator.constraints import read_signs
@@ -36,6 +36,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = XGBOOST
+    _float32_scores = False  # whether training rounds scores after each round, as XGBoost does
 
     def __init__(
         self,
@@ -91,6 +92,11 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         **kwargs,
     ):
         self._set_constructor_params(locals())
+
+    @staticmethod
+    def _default_values():
+        """Return the values that None stands for, name → value."""
+        return constructor_defaults(BaseNewtonBoosting)
 
     @fit_context(prefer_skip_nested_validation=True)
     def _train(
@@ -148,34 +154,47 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         if self._objective.renewed is not None and signs.any():
             raise ValueError(renewed_refusal(self._objective.name))
 
+    def _begin(self, params, X, y, weight, margin, init, workers):
+        """Return the `Rounds` of a training before its first new round.
+
+        Parameters
+        ----------
+        params : this estimator, with None replaced by defaults
+        X : from `read_rows`
+        y, weight : (n_rows,) float64; the weights are positive, or None
+        margin : (n_rows, n_scores) float64 that replaces the base score, or None
+        init : InitModel
+        workers : Workers
+        """
+        given, unit = split_unit_of_params(params, weight)[1], 1.0
+        if not isinstance(self._objective, Custom):  # a callable gets the original weights
+            weight = self._objective.weigh(y, weight)
+            params, weight, unit = split_unit_of_params(params, weight)
+        weight = None if weight is None or (weight == 1.0).all() else weight
+        self._base = init.base
+        if self._base is None:
+            self._base = self._objective.first_scores(y, weight, self.base_score, workers)
+        init.check(self)
+        score = self._score_rows(X, init.rounds, margin)
+        seed = draw_seed(self.random_state)
+        least = least_gain(self._objective, y, weight, self._base, margin)
+        grower = make_grower(self, params, X, given, least, workers)
+        options = X.shape[1], seed, workers, init.rounds, unit
+        return Rounds(params, grower, self._objective, y, weight, score, *options)
+
     def _boost(self, params, X, y, weight, margin, init, eval_sets):
         """Train with our own growers."""
         check_in_range(y, "y")
         if weight is not None:
             check_in_range(weight, "sample_weight")
             weight, X, y, margin = drop_unweighted(weight, X, y, margin)
-        given, unit = split_unit_of_params(params, weight)[1], 1.0
-        if not isinstance(self._objective, Custom):  # a callable gets the original weights
-            weight = self._objective.weigh(y, weight)
-            params, weight, unit = split_unit_of_params(params, weight)
-        weight = None if weight is None or (weight == 1.0).all() else weight
         with Workers(self._threads()) as workers:
-            rounds, base = init.rounds, init.base
-            if base is None:
-                base = self._objective.first_scores(y, weight, self.base_score, workers)
-            init.check(self)
-            self._base = base
-            trained = len(rounds)
-            stopping = self._watch(eval_sets, rounds)
-            score = self._score_rows(X, rounds, margin)
-            seed = draw_seed(self.random_state)
-            least = least_gain(self._objective, y, weight, base, margin)
-            grower = make_grower(self, params, X, given, least, workers)
-            boosting = Rounds(
-                params, grower, self._objective, y, weight, score, X.shape[1], seed, workers, rounds
-            )
-            boosting.weight_unit = unit
-            with Callbacks(self.callbacks, params, boosting.done, stopping.history) as callbacks:
+            trained = len(init.rounds)
+            boosting = self._begin(params, X, y, weight, margin, init, workers)
+            stopping = self._watch(eval_sets, init.rounds)
+            with Callbacks(
+                self.callbacks, boosting.params, boosting.done, stopping.history
+            ) as callbacks:
                 for _ in range(init.more):
                     if callbacks.before():
                         break
@@ -255,6 +274,10 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
     def _finish(self):
         """Set the fitted attributes used for prediction and by users."""
         used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
+        self.__dict__.pop("_n_parallel", None)
+        n_parallel = len(self._rounds[0]) // len(self._base) if self._rounds else 1
+        if n_parallel > 1:
+            self._n_parallel = n_parallel
         self.n_iter_ = len(self._rounds)
         self.ensemble_ = self._join(used)
         self._walker = FastPredictor(self.ensemble_)

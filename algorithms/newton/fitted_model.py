@@ -25,7 +25,8 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     _json_format = "xgboost"
     _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
-    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped")
+    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped", "_n_parallel")
+    _n_parallel = 1  # number of trees of a score in each round
 
     def _join(self, rounds, *, first=True):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros."""
@@ -49,7 +50,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if np.isnan(ensemble.missing_value):
             ensemble = replace(ensemble, missing_value=float(self.missing))
         self._missing = ensemble.missing_value
-        self._rounds = rounds_from(ensemble)
+        self._rounds = rounds_from(ensemble, self._n_parallel)
         self._base = ensemble.base.astype(np.float32)
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
         self.n_iter_ = len(self._rounds)
@@ -95,7 +96,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
         As in XGBoost, 0 as the last round means all rounds up to the best one.
         """
-        k = len(self._base)
+        k = len(self._base) * self._n_parallel
         if iteration_range is None:
             return slice(None), False
         first, last = read_range(iteration_range, len(self._rounds))
@@ -111,8 +112,8 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
         X = read_rows(self, X, reset=False)
-        k, threads = len(self._base), self._threads(X.shape[0])
-        out = np.empty((X.shape[0], k))
+        k, threads = len(self._base) * self._n_parallel, self._threads(X.shape[0])
+        out = np.empty((X.shape[0], len(self._base)))
         out[:] = self._base
         for done in range(self.ensemble_.n_trees // k):
             trees = slice(done * k, (done + 1) * k)

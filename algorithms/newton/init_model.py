@@ -45,6 +45,12 @@ class InitModel:
                 f"the model to continue from predicts by {link!r}, this one by "
                 f"{objective.link!r}: their objectives are not compatible"
             )
+        n_here = (estimator.num_parallel_tree or 1) * len(self.base)
+        if self.rounds and len(self.rounds[0]) != n_here:
+            raise ValueError(
+                f"the model to continue from has {len(self.rounds[0])} trees a round, this one "
+                f"{n_here}: give them the same num_parallel_tree"
+            )
         trees = (tree for one in self.rounds for tree in one)
         most = max((tree.nodes["feature"].max() for tree in trees), default=-1)
         if most >= estimator.n_features_in_:

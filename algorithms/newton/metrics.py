@@ -119,7 +119,8 @@ def find_metrics(wanted, objective, params, n_classes):
 def find_metric(wanted, params, *, is_classifier):
     """Return one metric; see `find_metrics`."""
     if callable(wanted):
-        return wanted.__name__, partial(call_metric, wanted, is_classifier), False
+        kind = params.objective or "" if is_classifier else None
+        return wanted.__name__, partial(call_metric, wanted, kind), False
     if not isinstance(wanted, str):
         raise TypeError(f"eval_metric must hold names and callables; {wanted!r} is neither")
     if wanted in CURVES:
@@ -180,9 +181,15 @@ def mean_loss(loss, is_root, y, prediction, weight):
     return mean**0.5 if is_root else mean
 
 
-def call_metric(metric, is_classifier, y, prediction, weight):
-    """Return the value of a user-defined metric with scikit-learn's signature."""
-    if is_classifier and prediction.shape[1] == 2:
+def call_metric(metric, objective, y, prediction, weight):
+    """Return the value of a user-defined metric with scikit-learn's signature.
+
+    ``objective`` is None for regression. Probabilities of two classes are those of the second one;
+    with "multi:softmax" the metric takes class codes, as in XGBoost.
+    """
+    if objective is not None and prediction.shape[1] == 2:
         prediction = prediction[:, 1]
+    elif objective == "multi:softmax":
+        prediction = prediction.argmax(axis=1)
     given = {} if weight is None else {"sample_weight": weight}
     return float(metric(y, prediction, **given))

@@ -21,12 +21,12 @@ def least_gain(objective, y, weight, base, margin):
 
     Parameters
     ----------
-    objective : newton.objectives.Objective, or Custom, which always has 10⁻⁶
+    objective : newton.objectives.Objective, or one of the user or of ranking: they have 10⁻⁶
     y, weight : as in ``objective.differentiate``, scaled so that the largest weight is 1
     base : (n_scores,) float32, scores before the first round
     margin : (n_rows, n_scores) float64 that replaces them, or None
     """
-    if isinstance(objective, Custom):
+    if isinstance(objective, Custom) or objective.by_query:
         return LEAST_GAIN
     total = 0.0
     for first in range(0, len(y), ROWS):

@@ -15,7 +15,7 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
 
     Parameters
     ----------
-    rounds : list of lists of NewtonTree, one per score
+    rounds : list of lists of NewtonTree, equally many consecutive ones per score
     base : float32 (n_scores,)
     link : link function of the ensemble
     classes : (n_classes,) labels, or None for regression
@@ -52,7 +52,7 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
         members_left=np.zeros(len(sets), bool),
         offsets=offsets,
         weight=np.ones(len(trees)),
-        output=np.tile(np.arange(len(base)), len(rounds)),
+        output=outputs_of(rounds, len(base)),
         base=base.astype(np.float64),
         n_features=n_features,
         comparison="<",
@@ -67,13 +67,24 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
     )
 
 
+def outputs_of(rounds, n_scores):
+    """Return the score of each tree of all rounds, int64 (n_trees,)."""
+    scores = [np.repeat(np.arange(n_scores), len(round_) // n_scores) for round_ in rounds]
+    return np.concatenate([np.empty(0, np.int64), *scores])
+
+
 def join_nodes(trees):
     """Return the concatenated nodes of all trees."""
     return np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0, NODE)
 
 
-def rounds_from(e):
-    """Return an ensemble with XGBoost's conventions as rounds of NewtonTree, one per score.
+def rounds_from(e, n_parallel=1):
+    """Return an ensemble with XGBoost's conventions as rounds of NewtonTree.
+
+    Parameters
+    ----------
+    e : harness.TreeEnsemble
+    n_parallel : int, number of trees of a score in each round
 
     Raises
     ------
@@ -96,7 +107,12 @@ def rounds_from(e):
         nodes["gain"], nodes["cover"] = gain_of(e), np.nan_to_num(e.cover)
     parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
     trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
-    return [[trees[t] for t in round_] for round_ in rounds_of(e).tolist()]
+    numbers = rounds_of(e)
+    if n_parallel < 1 or len(numbers) % n_parallel:
+        raise ModelFileError(f"{len(numbers)} trees of a score are no rounds of {n_parallel} trees")
+    numbers = numbers.reshape(-1, n_parallel, e.n_outputs).transpose(0, 2, 1)
+    numbers = numbers.reshape(len(numbers), n_parallel * e.n_outputs)
+    return [[trees[t] for t in round_] for round_ in numbers.tolist()]
 
 
 def gain_of(e):

@@ -62,6 +62,8 @@ class Objective:
     scale_pos_weight: float = 1.0
     shares: tuple = ()  # quantile levels, one per score
 
+    by_query = False  # whether derivatives of a row depend on the other rows of its query
+
     @property
     def renewed(self):
         """Quantile levels of the residuals that become leaf values, one per score, or None."""
@@ -167,6 +169,7 @@ class Custom:
     link: str
     name: str = "custom"
     renewed = None
+    by_query = False
 
     def weigh(self, _y, weight):
         """Return the weights unchanged: the function applies them."""

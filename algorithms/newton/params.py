@@ -7,7 +7,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from algorithms.compat.parameters import constructor_defaults
 from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.library_versions import AS_XGBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
@@ -49,6 +48,7 @@ CONSTRAINTS = {
     "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
     "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
+    "num_parallel_tree": [COUNT, None],
     "parity": AS_XGBOOST,
     "n_jobs": [Integral, None],
     "callbacks": [list, tuple, None],
@@ -107,7 +107,7 @@ class Limits:
 def filled(estimator):
     """Return a copy of an estimator in which parameters that are None have their defaults."""
     copied = copy(estimator)
-    for name, default in constructor_defaults(type(estimator)).items():
+    for name, default in estimator._default_values().items():  # noqa: SLF001 - same package
         if getattr(copied, name) is None:
             setattr(copied, name, default)
     return copied

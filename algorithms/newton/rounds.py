@@ -1,7 +1,9 @@
-"""Boosting rounds: derivatives, one tree per score, and the update of the scores.
+"""Boosting rounds: derivatives, the trees of each score, and the update of the scores.
 
 F₀ = best-fitting constant
-F_m = F_{m−1} + η tree_m            tree_m grown on g, h of the loss at F_{m−1}
+F_m = F_{m−1} + η mean of the trees of round m      all grown on g, h of the loss at F_{m−1}
+
+A round has ``num_parallel_tree`` trees for each score; they draw rows and columns independently.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +37,7 @@ class Rounds:
     n_features : int
     seed : int
     workers : Workers
-    done : list of lists of NewtonTree, all rounds so far
+    done : list of lists of NewtonTree, all rounds so far; those of one score are consecutive
     weight_unit : float, factor of gains and sums of hessians; see
         `sample_weight.split_unit_of_params`
     """
@@ -64,19 +66,41 @@ class Rounds:
         self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
         self.check_derivatives()
         used = draw_rows(self.params, len(self.y), seed_of(self.seed, number))
-        trees = [self.grow_one(number, k, used) for k in range(len(self.score))]
+        trees = [tree for k in range(len(self.score)) for tree in self.grow_score(number, k, used)]
+        if self.params._float32_scores:  # noqa: SLF001 - same package
+            self.score[:] = self.score.astype(np.float32)
         self.done.append(trees)
         return trees
 
-    def grow_one(self, number, k, used):
-        """Grow the tree of one score, add it to the scores and return it."""
-        draws = Columns(self.params, self.n_features, seed_of(self.seed, number, k))
+    def grow_score(self, number, k, used):
+        """Grow the trees of one score, add them to the scores and return them."""
+        count = self.params.num_parallel_tree or 1
+        grown = [self.grow_one((number, k), used)]
+        for more in range(1, count):
+            own_rows = draw_rows(self.params, len(self.y), seed_of(self.seed, number, k, more))
+            grown.append(self.grow_one((number, k, more), own_rows))
+        return [self.add(one, k, self.params.learning_rate / count) for one in grown]
+
+    def grow_one(self, numbers, used):
+        """Return a grown and pruned tree before its values are multiplied by η.
+
+        Parameters
+        ----------
+        numbers : tuple, the number of the round and of the score, and of one of its other trees
+        used : bool (n_rows,), rows to grow on, or None for all
+        """
+        k = numbers[1]
+        draws = Columns(self.params, self.n_features, seed_of(self.seed, *numbers))
         grown = self.grower.grow(self.g[k], self.h[k], used, draws)
         grown = prune(grown, self.params, by_gain=not prunes_before(self.params))
-        nodes, where = grown.nodes, grown.where
         if self.objective.renewed is not None:
             self.renew(grown, k, used)
-        nodes["value"] *= np.float32(self.params.learning_rate)  # η w*
+        return grown
+
+    def add(self, grown, k, learning_rate):
+        """Multiply a tree's values by the learning rate, add it to the scores and return it."""
+        nodes, where = grown.nodes, grown.where
+        nodes["value"] *= np.float32(learning_rate)  # η w*
         values = nodes["value"].astype(np.float64)
         values = values if where is None else values[where]
 

@@ -71,14 +71,22 @@ class NewtonBooster(BoosterView):
     def _names(self, fmap=""):
         """Return the feature names, or "f0", "f1" … if there are none.
 
+        Parameters
+        ----------
+        fmap : path of a feature map, a text file with the number, name and type of a feature a line
+
         Raises
         ------
         ValueError
-            If a feature map file is given.
+            If there is no such file, or it does not name all features.
         """
         if fmap:
-            raise ValueError("fmap is not supported: train with a frame that names its columns")
-        return self.feature_names or [f"f{number}" for number in range(self.num_features())]
+            names = read_feature_map(fmap)
+        else:
+            names = self.feature_names or [f"f{number}" for number in range(self.num_features())]
+        if len(names) != self.num_features():
+            raise ValueError(f"{len(names)} feature names for {self.num_features()} features")
+        return names
 
     def save_model(self, fname):
         """Write the model in XGBoost's JSON format."""
@@ -113,24 +121,23 @@ class NewtonBooster(BoosterView):
 
     def get_dump(self, fmap="", with_stats=False, dump_format="text"):
         """Return each tree as text, or as JSON if ``dump_format`` is "json"."""
-        self._names(fmap)
-        trees = self.estimator.ensemble_
+        names, trees = self._names(fmap), self.estimator.ensemble_
         found = []
         for t in range(trees.n_trees):
             first = trees.offsets[t]
             if dump_format == "json":
-                found.append(json.dumps(self._node(first, first, 0, with_stats), indent=2))
+                found.append(json.dumps(self._node(first, first, 0, with_stats, names), indent=2))
             else:
-                found.append("".join(self._lines(first, first, 0, with_stats)))
+                found.append("".join(self._lines(first, first, 0, with_stats, names)))
         return found
 
     def _value(self, at):
         """Return the value of a leaf."""
         return float(self.estimator.ensemble_.value[at, 0])
 
-    def _condition(self, at):
+    def _condition(self, at, names):
         """Return the condition of a split as text."""
-        trees, name = self.estimator.ensemble_, self._names()[self.estimator.ensemble_.feature[at]]
+        trees, name = self.estimator.ensemble_, names[self.estimator.ensemble_.feature[at]]
         if trees.categories[at] < 0:
             return f"{name}<{trees.threshold[at]:.9g}"
         return f"{name}:{{{','.join(map(str, self._codes(at)))}}}"
@@ -140,7 +147,7 @@ class NewtonBooster(BoosterView):
         trees, chosen = self.estimator.ensemble_, self.estimator.ensemble_.categories[at]
         return trees.set_codes[trees.set_indptr[chosen] : trees.set_indptr[chosen + 1]].tolist()
 
-    def _lines(self, at, first, depth, with_stats):
+    def _lines(self, at, first, depth, with_stats, names):
         """Yield the lines of a node and of all below it."""
         trees, indent = self.estimator.ensemble_, "\t" * depth
         if trees.left[at] < 0:
@@ -151,11 +158,11 @@ class NewtonBooster(BoosterView):
         missing = left if trees.default_left[at] else right
         stats = f",gain={trees.gain[at]:.9g},cover={trees.cover[at]:.9g}" if with_stats else ""
         children = f"yes={left - first},no={right - first},missing={missing - first}"
-        yield f"{indent}{at - first}:[{self._condition(at)}] {children}{stats}\n"
-        yield from self._lines(left, first, depth + 1, with_stats)
-        yield from self._lines(right, first, depth + 1, with_stats)
+        yield f"{indent}{at - first}:[{self._condition(at, names)}] {children}{stats}\n"
+        yield from self._lines(left, first, depth + 1, with_stats, names)
+        yield from self._lines(right, first, depth + 1, with_stats, names)
 
-    def _node(self, at, first, depth, with_stats):
+    def _node(self, at, first, depth, with_stats, names):
         """Return a node and all below it as a dict."""
         trees = self.estimator.ensemble_
         found = {"nodeid": int(at - first)}
@@ -166,7 +173,7 @@ class NewtonBooster(BoosterView):
             numeric = trees.categories[at] < 0
             found |= {
                 "depth": depth,
-                "split": self._names()[trees.feature[at]],
+                "split": names[trees.feature[at]],
                 "split_condition": float(trees.threshold[at]) if numeric else self._codes(at),
                 "yes": int(left - first),
                 "no": int(right - first),
@@ -178,7 +185,7 @@ class NewtonBooster(BoosterView):
                 found["gain"] = float(trees.gain[at])
         if trees.left[at] >= 0:
             below = (trees.left[at], trees.right[at])
-            found["children"] = [self._node(c, first, depth + 1, with_stats) for c in below]
+            found["children"] = [self._node(c, first, depth + 1, with_stats, names) for c in below]
         return found
 
     def trees_to_dataframe(self, fmap=""):
@@ -210,13 +217,27 @@ class NewtonBooster(BoosterView):
         """Return a histogram of a feature's split values, like XGBoost's Booster."""
         frame = self.trees_to_dataframe(fmap)
         values = frame.loc[frame["Feature"] == feature, "Split"].dropna().to_numpy()
-        n_bins = max(min(len(np.unique(values)), bins or len(values)), 1)
+        n_bins = max(min(len(np.unique(values)), len(values) if bins is None else bins), 1)
         if not len(values):
             found = np.empty((0, 2))
         else:
             counts, edges = np.histogram(values, bins=n_bins)
             found = np.column_stack([edges[1:], counts])[counts > 0]
         return pd.DataFrame(found, columns=["SplitValue", "Count"]) if as_pandas else found
+
+
+def read_feature_map(path):
+    """Return the names of a feature map, list of str; see `NewtonBooster._names`."""
+    if not Path(path).is_file():
+        raise ValueError(f"No such file: {path}")
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    rows = [line.split() for line in lines if line.strip()]
+    if any(len(row) < 2 or not row[0].isdigit() for row in rows):
+        raise ValueError(f"{path} is no feature map: a line is a number, a name and a type")
+    named = {int(row[0]): row[1] for row in rows}
+    if sorted(named) != list(range(len(named))):
+        raise ValueError(f"{path} does not name the features 0 to {max(named, default=0)}")
+    return [named[number] for number in range(len(named))]
 
 
 COLUMNS = [

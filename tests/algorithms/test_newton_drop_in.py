@@ -300,7 +300,6 @@ def test_parameter_none_means_its_default(method):
         ("feature_types", ["q"]),
         ("feature_weights", [1.0]),
         ("multi_strategy", "multi_output_tree"),
-        ("num_parallel_tree", 2),
         ("sampling_method", "gradient_based"),
     ],
 )

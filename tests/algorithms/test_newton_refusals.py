@@ -244,10 +244,13 @@ def test_nan_metric_cannot_stop_training(metric, parity):
     assert model.n_iter_ == 9
 
 
-def test_xgboost_binary_format_is_reported(tmp_path):
+@pytest.mark.parametrize("kept", [3, 40, 900])
+def test_cut_binary_file_is_refused(tmp_path, kept):
     X, y = table()
     xgboost.XGBRegressor(n_estimators=2).fit(X, y).save_model(tmp_path / "model.ubj")
-    with pytest.raises(ValueError, match=r"binary format \(UBJSON\); let XGBoost save it .*\.json"):
+    data = (tmp_path / "model.ubj").read_bytes()
+    (tmp_path / "model.ubj").write_bytes(data[:kept])
+    with pytest.raises(ValueError, match="cannot be read as a model"):
         NewtonBoostingRegressor().load_model(tmp_path / "model.ubj")
 
 

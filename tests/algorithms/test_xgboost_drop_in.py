@@ -69,7 +69,6 @@ def test_output_parameters_do_not_change_the_model():
     [
         {"device": "cuda"},
         {"booster": "gblinear"},
-        {"num_parallel_tree": 4},
         {"multi_strategy": "multi_output_tree"},
         {"updater": "refresh"},
     ],

@@ -1,0 +1,171 @@
+"""Estimator behind `Booster`: all objectives in one class, with numbers as labels."""
+
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils._param_validation import Interval
+
+from algorithms.compat.xgboost.messages import XGBoostError
+from algorithms.compat.xgboost.parameters import OBJECTIVES
+from algorithms.gbdt.kernels.gradients import L2
+from algorithms.model_io.xgboost_reader import margin
+from algorithms.newton.base import BaseNewtonBoosting
+from algorithms.newton.objectives import (
+    BINARY,
+    CLASSES,
+    REGRESSION,
+    SOFTMAX,
+    Custom,
+    Objective,
+    find_objective,
+)
+from algorithms.newton.params import CONSTRAINTS, filled, read_base
+from algorithms.newton.ranking_objectives import KINDS as RANKING
+from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
+from algorithms.newton.xgboost_interface import XGBoostInterface
+
+HALF = 0.5  # prediction before the first round with an objective of the user
+
+
+class NativeModel(XGBoostInterface, BaseNewtonBoosting):
+    """Estimator for any objective; classes are the numbers 0, 1 and so on.
+
+    ``fit`` is not used: `training.Training` trains it round by round. ``n_native_classes`` is the
+    parameter ``num_class``.
+    """
+
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "objective": [str, callable, None],
+        "learning_rate": [Interval(Real, 0.0, None, closed="left"), None],
+    }
+    n_native_classes = 0
+    ranking = RankingSettings()
+    _float32_scores = True
+
+    @property
+    def objective_name(self):
+        """Name of the objective; with ``num_class`` alone it is "multi:softmax"."""
+        if self.objective is None:
+            return CLASSES[1] if self.n_native_classes else "reg:squarederror"
+        return OBJECTIVES.get(self.objective, self.objective)
+
+    def set_objective(self, function=None):
+        """Set the objective of training.
+
+        Parameters
+        ----------
+        function : callable, default=None
+            The user's objective: it takes y and raw scores, and returns g and h.
+
+        Raises
+        ------
+        XGBoostError
+            If the objective is unknown, or needs a number of classes.
+        """
+        name = self.objective_name
+        if name in CLASSES and self.n_native_classes < 1:
+            raise XGBoostError(f"value 0 for num_class should be greater equal to 1 for {name}")
+        if name not in (*CLASSES, *BINARY, *REGRESSION, *RANKING):
+            known = ", ".join([*REGRESSION, *BINARY, *CLASSES, *RANKING])
+            raise XGBoostError(f"Unknown objective function: `{name}`. Known are {known}")
+        self.__dict__.pop("classes_", None)
+        self.n_classes_ = 0
+        if name in CLASSES:
+            self.n_classes_ = n_scores = self.n_native_classes
+            found = Objective(CLASSES[0], SOFTMAX, 0.0, n_scores, "softmax")
+        elif name in RANKING:  # `rank_queries` replaces it for training
+            found = untrained("identity", 1)
+        else:
+            self.n_classes_ = 2 if name in BINARY else 0
+            params = filled(self)
+            params.objective = name
+            found = find_objective(params, self.n_classes_)
+        if self.n_classes_:
+            self.classes_ = np.arange(self.n_classes_)
+        if function is None:
+            given = {one.name: getattr(found, one.name) for one in fields(found)}
+            self._objective = NativeObjective(**given)
+        else:
+            self._objective = NativeCustom(function, found.n_scores, found.link)
+
+    def rank_queries(self, y, bounds, weight):
+        """Set the ranking objective of training; see `RankingObjective`."""
+        given = y, bounds, weight
+        self._objective = RankingObjective(self.objective_name, self.ranking, *given)
+
+    def read_labels(self, y):
+        """Return the targets of training or evaluation, float64.
+
+        Raises
+        ------
+        XGBoostError
+            If the objective does not allow them.
+        """
+        y = np.asarray(y, np.float64)
+        name = self.objective_name
+        if y.ndim != 1:
+            raise XGBoostError("labels with several columns are not supported")
+        if name in CLASSES and ((y < 0) | (y >= self.n_native_classes) | (y != np.floor(y))).any():
+            raise XGBoostError(
+                f"label must be in [0, num_class); num_class is {self.n_native_classes}"
+            )
+        if name in (*BINARY, "reg:logistic") and ((y < 0) | (y > 1)).any():
+            raise XGBoostError("label must be in [0,1] for logistic regression")
+        if name == "reg:gamma" and (y <= 0).any():
+            raise XGBoostError("label must be positive for gamma regression.")
+        if name in ("count:poisson", "reg:tweedie") and (y < 0).any():
+            raise XGBoostError("label must be nonnegative for this regression.")
+        return y
+
+    def link_scores(self, raw):
+        """Return values, or the probabilities of all classes, of raw scores."""
+        return self._join([]).from_raw(np.asarray(raw, np.float32))
+
+    def predict_link(self, raw):
+        """Return the predictions of raw scores, as `Booster.predict` returns them."""
+        found = self.link_scores(raw)
+        if self.objective_name == CLASSES[1]:
+            return found.argmax(axis=1).astype(np.float32)
+        return self.drop_first_class(found)
+
+    def drop_first_class(self, found):
+        """Return the probability of the second class if there is one score, as float32."""
+        if found.ndim == 2 and self._objective.n_scores == 1:
+            found = found[:, -1]
+        return found.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class NativeObjective(Objective):
+    """An objective whose initial scores can be stored in XGBoost's files as they are."""
+
+    def first_scores(self, y, weight, given, workers):
+        """Return the initial scores; see `Objective.first_scores`."""
+        return storable(super().first_scores(y, weight, given, workers), self.link)
+
+
+@dataclass(frozen=True)
+class NativeCustom(Custom):
+    """A user-defined loss; before the first round the prediction is ½, as in XGBoost."""
+
+    def first_scores(self, _y, _weight, given, _workers):
+        """Return the scores of the given base score, float32 (n_scores,)."""
+        mean = read_base(HALF if given is None else given, self.n_scores)
+        return storable(untrained(self.link, self.n_scores).margin(mean), self.link)
+
+
+def storable(scores, link):
+    """Return the nearest scores that are the margins of float32 predictions, as XGBoost has."""
+    if link not in ("sigmoid", "exp"):
+        return scores
+    means = (expit(scores) if link == "sigmoid" else np.exp(scores)).astype(np.float32)
+    return np.array([margin(mean, link) for mean in means], np.float32)
+
+
+def untrained(link, n_scores):
+    """Return an `Objective` that only turns scores into predictions."""
+    return Objective("", L2, 0.0, n_scores, link)

@@ -1,0 +1,96 @@
+"""A Booster's model as bytes: XGBoost's JSON or UBJSON."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from algorithms.compat.xgboost.messages import XGBoostError
+from algorithms.compat.xgboost.model import NativeModel
+from algorithms.compat.xgboost.training import finish
+from algorithms.model_io import ubjson, xgboost_reader, xgboost_writer
+from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, UBJSON
+from algorithms.newton.model import rounds_from
+
+
+def write_booster(booster, kind):
+    """Return the model of a Booster as bytes.
+
+    Parameters
+    ----------
+    booster : Booster
+    kind : {"json", "ubj"}
+    """
+    model = booster.estimator
+    text = xgboost_writer.write(
+        model.ensemble_,
+        objective=model.objective_name,
+        names=booster.feature_names,
+        attributes=booster.attributes(),
+        categories=model.categories_ or {},
+        n_parallel=model._n_parallel,  # noqa: SLF001 - its own part
+    )
+    document = json.loads(text)
+    if booster.feature_types:
+        document["learner"]["feature_types"] = booster.feature_types
+    if kind == "ubj":
+        return ubjson.encode(document)
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def read_booster(booster, data):
+    """Set the model of a Booster from bytes.
+
+    Raises
+    ------
+    XGBoostError
+        If they are not a model in XGBoost's format.
+    """
+    try:
+        document = ubjson.decode(data) if data.startswith(UBJSON) else json.loads(data)
+        ensemble, names = xgboost_reader.read(document)
+        learner = document["learner"]
+        model = NativeModel(objective=xgboost_reader.objective_of(document))
+        model.n_native_classes = int(learner["learner_model_param"]["num_class"])
+        model.quantile_alpha = levels_of(learner["objective"], ensemble.n_outputs)
+        trees = xgboost_reader.trees_of(learner["gradient_booster"])[0]
+        n_parallel = max(1, int(trees["gbtree_model_param"]["num_parallel_tree"]))
+        kept = xgboost_reader.categories_of(document, ensemble.n_features)
+        rounds = rounds_from(ensemble, n_parallel)
+        model.set_objective()
+        attributes = {str(k): str(v) for k, v in learner.get("attributes", {}).items()}
+    except MALFORMED as error:
+        raise XGBoostError(f"the model cannot be read: {error}") from error
+    has_sets = len(ensemble.set_codes) > 0
+    model.n_features_in_ = ensemble.n_features
+    model.categories_ = {at: pd.Index(one) for at, one in kept.items()}
+    if has_sets and not kept:
+        model.categories_ = None
+    model._base = ensemble.base.astype(np.float32)  # noqa: SLF001 - its own part
+    booster._estimator = finish(model, rounds)  # noqa: SLF001 - its own part
+    booster._n_columns = ensemble.n_features  # noqa: SLF001
+    attributes.pop(ATTRIBUTE, None)
+    booster.set_attr(**attributes)
+    booster.feature_names, booster.feature_types = names, learner.get("feature_types") or None
+    booster._params = given_params(model, booster._params, n_parallel)  # noqa: SLF001
+
+
+def given_params(model, params, n_parallel):
+    """Return the parameters of a Booster with those that its model fixes."""
+    fixed = {"objective": model.objective}
+    if model.n_native_classes:
+        fixed["num_class"] = model.n_native_classes
+    if n_parallel > 1:
+        fixed["num_parallel_tree"] = n_parallel
+    if np.size(model.quantile_alpha) > 1:
+        fixed["quantile_alpha"] = model.quantile_alpha
+    return {**fixed, **params}
+
+
+def levels_of(objective, n_outputs):
+    """Return the quantile levels of an objective; other levels if the file has not all of them."""
+    stored = json.loads(objective.get("quantile_loss_param", {}).get("quantile_alpha", "[0.5]"))
+    stored = np.atleast_1d(stored).tolist()
+    if len(stored) == n_outputs:
+        return stored[0] if n_outputs == 1 else stored
+    return ((np.arange(n_outputs) + 1.0) / (n_outputs + 1.0)).tolist()

@@ -1,0 +1,147 @@
+"""Parameters of `train` and `Booster`: reading of text, aliases and names of columns."""
+
+import json
+import warnings
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval
+
+from algorithms.compat.xgboost.messages import XGBoostError
+from algorithms.compat.xgboost_parameters import XGBOOST
+from algorithms.newton.params import CONSTRAINTS
+from algorithms.newton.ranking_objectives import LEVEL, RankingSettings
+
+UPDATERS = {  # updater → tree method
+    "grow_colmaker": "exact",
+    "grow_histmaker": "approx",
+    "grow_quantile_histmaker": "hist",
+}
+OBJECTIVES = {"reg:linear": "reg:squarederror"}  # former names
+OF_THE_BOOSTER = ("num_class", "eval_metric", "disable_default_eval_metric", "updater")
+
+
+def read_pairs(params):
+    """Return parameters as a dict; of several values of ``eval_metric``, a list.
+
+    Parameters
+    ----------
+    params : dict, or list of (name, value), or None
+    """
+    if params is None:
+        return {}
+    if isinstance(params, dict):
+        return dict(params)
+    found = dict(params)
+    metrics = [value for name, value in params if name == "eval_metric"]
+    if len(metrics) > 1:
+        found["eval_metric"] = metrics
+    return found
+
+
+def read_params(params, names):
+    """Return the parameters of the estimator, under its own names.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters under any of XGBoost's names. Numbers may be given as text.
+    names : list of str, column names, or None
+
+    Raises
+    ------
+    XGBoostError
+        If a value is not supported.
+    """
+    found, unused = {}, []
+    for name, value in params.items():
+        row = XGBOOST.by_name.get(name)
+        if value is None or name in OF_THE_BOOSTER:
+            continue
+        if row is None:
+            unused.append(name)
+            continue
+        row.check("Booster", name, value)
+        if row.attribute and row.attribute not in ("callbacks", "early_stopping_rounds"):
+            found[row.attribute] = as_number(row.attribute, value)
+    if unused:
+        listed = ", ".join(f'"{name}"' for name in unused)
+        warnings.warn(f"Parameters: {{ {listed} }} are not used.", UserWarning, stacklevel=5)
+    updaters = [one for one in str(params.get("updater") or "").split(",") if one in UPDATERS]
+    if updaters:
+        found["tree_method"] = UPDATERS[updaters[0]]
+    for name in ("monotone_constraints", "interaction_constraints"):
+        if name in found:
+            found[name] = number_columns(found[name], names)
+    return found
+
+
+def read_ranking(params):
+    """Return the `RankingSettings` of the parameters.
+
+    Raises
+    ------
+    XGBoostError
+        If a value is not supported.
+    """
+    if params.get("lambdarank_pair_method") not in (None, "topk"):
+        raise XGBoostError("lambdarank_pair_method: only 'topk' is supported")
+    if is_true(params, "lambdarank_unbiased", default=False):
+        raise XGBoostError("lambdarank_unbiased is not supported")
+    level = int(params.get("lambdarank_num_pair_per_sample") or LEVEL)
+    if level < 1:
+        raise XGBoostError(f"lambdarank_num_pair_per_sample must be at least 1, not {level}")
+    return RankingSettings(
+        level,
+        normalised=is_true(params, "lambdarank_normalization", default=True),
+        by_difference=is_true(params, "lambdarank_score_normalization", default=True),
+        exponential=is_true(params, "ndcg_exp_gain", default=True),
+    )
+
+
+def is_true(params, name, *, default):
+    """Return whether a parameter is true; text may be "1" or "true"."""
+    value = params.get(name)
+    return default if value is None else str(value).lower() in ("1", "true")
+
+
+def as_number(name, value):
+    """Return a number that is given as text as a number; other values unchanged."""
+    if not isinstance(value, str):
+        return value
+    kinds = {one.type for one in CONSTRAINTS.get(name, ()) if isinstance(one, Interval)}
+    kinds |= {one for one in CONSTRAINTS.get(name, ()) if one in (Integral, Real)}
+    kinds |= {Integral} if name == "random_state" else set()
+    try:
+        return int(value) if Integral in kinds else float(value) if Real in kinds else value
+    except ValueError:
+        raise XGBoostError(f"Invalid Parameter format for {name}: {value!r}") from None
+
+
+def number_columns(given, names):
+    """Return constraints with numbers of columns in place of names.
+
+    Parameters
+    ----------
+    given : dict of signs, list of groups, or text
+    names : list of str, or None
+    """
+    if isinstance(given, str) and given.lstrip().startswith("["):
+        given = json.loads(given)
+    places = {name: at for at, name in enumerate(names or ())}
+    if isinstance(given, dict):
+        signs = [0] * len(places)
+        for name, sign in given.items():
+            if name not in places:
+                raise XGBoostError(f"monotone_constraints has the unknown column {name!r}")
+            signs[places[name]] = sign
+        return signs
+    if isinstance(given, str) or not any(isinstance(one, list | tuple) for one in given):
+        return given
+    return [[column_number(one, places) for one in group] for group in given]
+
+
+def column_number(column, places):
+    """Return the number of a column that is given by number or name."""
+    if isinstance(column, str) and column not in places:
+        raise ValueError(f"Constrained features are not a subset of training data: {column!r}")
+    return places.get(column, column)

@@ -1,0 +1,116 @@
+"""Ranking objectives under XGBoost's names; `newton/kernels/ranking.py` has the formulas."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.gbdt.kernels.ranking import write_max_dcg
+from algorithms.gbdt.query_groups import find_discounts, local_order
+from algorithms.newton.kernels.ranking import MAP, NDCG, PAIRWISE, PARTS, differentiate_ranking
+
+KINDS = {"rank:ndcg": NDCG, "rank:pairwise": PAIRWISE, "rank:map": MAP}
+MOST = 31  # largest label of exponential gains, as in XGBoost
+LEVEL = 32  # default of lambdarank_num_pair_per_sample
+NO_WEIGHT = np.empty(0)
+
+
+@dataclass(frozen=True)
+class RankingSettings:
+    """Parameters of a ranking objective."""
+
+    level: int = LEVEL  # number of ranks that are paired with all lower ones
+    normalised: bool = True
+    by_difference: bool = True
+    exponential: bool = True  # whether the gain of label y is 2^y − 1
+
+
+class RankingObjective:
+    """A ranking objective on the rows of one table.
+
+    Parameters
+    ----------
+    name : "rank:ndcg", "rank:pairwise" or "rank:map"
+    settings : RankingSettings
+    y : (n_rows,) float64, labels
+    bounds : (n_queries + 1,) int64, first rows of the queries, of which none is empty
+    weight : (n_queries,) float64, or None
+
+    Raises
+    ------
+    ValueError
+        If a label is not possible.
+    """
+
+    renewed = None
+    n_scores = 1
+    link = "identity"
+    by_query = True
+
+    def __init__(self, name, settings, y, bounds, weight=None):
+        self.name, self.settings, self.bounds = name, settings, bounds
+        self.label = check_labels(name, settings, y)
+        self.gain = gains_of(self.label, exponential=settings.exponential)
+        self.longest = int(np.diff(bounds).max())
+        self.discount, self.order = find_discounts(bounds), local_order(bounds)
+        self.query_weight = NO_WEIGHT
+        if weight is not None:  # XGBoost scales them so that their mean is 1
+            self.query_weight = weight * (len(weight) / weight.sum())
+        self.max_dcg = find_max_dcg(self.gain, bounds, self.discount, settings.level)
+
+    def weigh(self, _y, _weight):
+        """Return None: the queries have weights, not the rows."""
+        return
+
+    def first_scores(self, _y, _weight, _given, _workers):
+        """Return the initial score, 0: a constant changes no ranking."""
+        return np.zeros(1, np.float32)
+
+    def differentiate(self, score, y, _weight, g, h, workers):
+        """Write g and h; only derivatives of all rows can be computed.
+
+        Parameters are as in `Objective.differentiate`.
+        """
+        if len(y) != len(self.label):
+            raise ValueError("a ranking needs all rows of its queries")
+        settings = self.settings
+
+        def share(first, last):
+            work, spare = np.empty((PARTS, self.longest)), np.empty(self.longest, np.int32)
+            given = score[0], self.label, self.gain, self.query_weight, self.bounds
+            discounts = self.max_dcg, self.discount, settings.level
+            flags = settings.normalised, settings.by_difference
+            scratch = self.order, spare, work
+            kind = KINDS[self.name]
+            differentiate_ranking(
+                kind, *given, *discounts, *flags, *scratch, g[0], h[0], first, last
+            )
+
+        workers.share(share, len(self.bounds) - 1)
+
+
+def check_labels(name, settings, y):
+    """Return the labels of a ranking, float64; raise ValueError if one is not possible."""
+    y = np.ascontiguousarray(y, np.float64)
+    if name == "rank:map":
+        if not np.isin(y, (0.0, 1.0)).all():
+            raise ValueError("rank:map can only be used with binary labels.")
+    elif name == "rank:ndcg" and settings.exponential:
+        if ((y < 0) | (y > MOST) | (y != np.floor(y))).any():
+            raise ValueError(f"rank:ndcg needs whole numbers from 0 to {MOST} as labels")
+    elif (y < 0).any():
+        raise ValueError(f"labels of {name} must not be negative")
+    return y
+
+
+def gains_of(label, *, exponential):
+    """Return the gain of each label, 2^y − 1 or y."""
+    return np.exp2(label) - 1.0 if exponential else label
+
+
+def find_max_dcg(gain, bounds, discount, level):
+    """Return the largest possible DCG of each query, (n_queries,); 1 where it is 0."""
+    values, codes = np.unique(gain, return_inverse=True)
+    found, counts = np.empty(len(bounds) - 1), np.empty(len(values), np.int64)
+    write_max_dcg(codes.astype(np.float64), bounds, values, discount, level, counts, found)
+    found[found <= 0.0] = 1.0
+    return found

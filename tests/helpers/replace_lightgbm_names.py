@@ -1,10 +1,8 @@
-"""Pytest plugin that runs the tests of LightGBM and XGBoost on our classes.
+"""Pytest plugin that runs the tests of LightGBM on our classes.
 
-``REPLACE_CLASSES_LIBRARY`` names the library. ``REPLACE_CLASSES_OURS=1`` replaces its names by
-ours before a test module is imported: for LightGBM every name of `algorithms.compat.lightgbm`,
-for XGBoost its classifier and regressor. Without it the library's own classes stay. In both cases
-each test's properties hold the number of replaced objects that it creates (``made``), and a test
-fails after ``SECONDS``.
+``REPLACE_CLASSES_OURS=1`` replaces every name of `algorithms.compat.lightgbm` by ours before a test
+module is imported. Without it the library's own classes stay. In both cases each test's properties
+hold the number of replaced objects that it creates (``made``), and a test fails after ``SECONDS``.
 """
 
 import functools
@@ -16,10 +14,6 @@ from collections import Counter
 
 import pytest
 
-import algorithms
-from algorithms.compat.views import BoosterView
-
-LIBRARY = os.environ["REPLACE_CLASSES_LIBRARY"]
 OURS = os.environ.get("REPLACE_CLASSES_OURS") == "1"
 SECONDS = 240
 MADE = Counter()
@@ -31,7 +25,7 @@ def count_constructions(cls):
 
     @functools.wraps(construct)
     def counting(self, *args, **params):
-        MADE["ranker" if "Rank" in type(self).__name__ else "made"] += 1
+        MADE["made"] += 1
         construct(self, *args, **params)
 
     counting.__signature__ = inspect.signature(construct)  # tests read the arguments
@@ -41,24 +35,6 @@ def count_constructions(cls):
 def no_failed_checks(self):
     """Return the expected check failures that LightGBM's tests read of an estimator: none."""
     return {"_xfail_checks": {}}
-
-
-class BoosterType(type):
-    """Type of a class that stands for XGBoost's Booster and for our view of a model."""
-
-    real = None
-
-    def __instancecheck__(cls, model):
-        return isinstance(model, (cls.real, BoosterView))
-
-    def __call__(cls, *args, **params):
-        return cls.real(*args, **params)
-
-
-def stand_in(real):
-    """Return a replacement of XGBoost's Booster whose instances include our views."""
-    BoosterType.real = real
-    return BoosterType("Booster", (), {})
 
 
 def replace_lightgbm():
@@ -83,24 +59,9 @@ def replace_lightgbm():
                 setattr(source, name, getattr(ours, name))
 
 
-def replace_xgboost():
-    """Replace XGBoost's classifier and regressor by ours."""
-    library = importlib.import_module("xgboost")
-    places = library, importlib.import_module("xgboost.sklearn")
-    count_constructions(places[1].XGBModel)
-    if not OURS:
-        return
-    library.Booster = stand_in(library.Booster)
-    for name, task in (("XGBClassifier", "Classifier"), ("XGBRegressor", "Regressor")):
-        mine = getattr(algorithms, f"NewtonBoosting{task}")
-        count_constructions(mine)
-        for place in places:
-            setattr(place, name, mine)
-
-
 def pytest_configure(config):
     """Replace the names, or count the library's own objects."""
-    {"lightgbm": replace_lightgbm, "xgboost": replace_xgboost}[LIBRARY]()
+    replace_lightgbm()
 
 
 def fail_late(_number, _frame):

@@ -1,0 +1,57 @@
+"""Cases of LightGBM's own tests that fail on our classes, with reasons.
+
+A key is a test's function, with its file if other files have it too, and, separated by blanks,
+words of its parameters. Only cases that create an object that is replaced, and that the library
+itself passes, are listed.
+"""
+
+OTHER_TREES = "it compares values with the library's own to a tolerance; our trees are not its own"
+PRIVATE = "it reads a private attribute or method of the library"
+OWN_ERROR = "it expects a warning of the library's own type"
+MISSPELT = "it gives a parameter that does not exist; here that is an error"
+LINEAR = "leaves hold one value: linear_tree is not supported"
+FORCED = "splits cannot be forced"
+FEATURE_WEIGHTS = "feature_contri (weights of the features' gains) is not supported"
+PENALTY = "monotone_penalty is not supported"
+
+FAILURES = {
+    "test_sklearn::test_lambdarank": OTHER_TREES,
+    "test_first_metric_only": OTHER_TREES,
+    "test_multiclass_custom_objective": OTHER_TREES,
+    "test_nan_handle": "weights that are all 0 are refused",
+    "test_verbosity_is_respected_when_using_custom_objective": MISSPELT,
+    "test_sklearn::test_metrics": PRIVATE,
+    "test_sklearn_tags_should_correctly_reflect_lightgbm_specific_values": PRIVATE,
+    "test_default_n_jobs": "it expects the number of processors in the text of the model",
+    "test_eval_set_deprecation": OWN_ERROR,
+    "test_eval_X_eval_y_eval_set_equivalence": OWN_ERROR,
+    "test_regression fair": OTHER_TREES,
+    "test_regression poisson": OTHER_TREES,
+    "test_weighted_percentile_inside_label_range regression_l1": (
+        "the weighted median is interpolated in another way than in LightGBM 4.7"
+    ),
+    "test_objective_callable_train_regression": OTHER_TREES,
+    "test_get_split_value_histogram": OTHER_TREES,
+    "test_early_stopping_for_only_first_metric": OTHER_TREES,
+    "test_sample_strategy_with_boosting": OTHER_TREES,
+    "test_forced_bins": "it expects splits of the second of two equivalent features",
+    "test_parameters_are_loaded_from_model_file": FEATURE_WEIGHTS,
+    "test_string_serialized_params_retrieval": FEATURE_WEIGHTS,
+    "test_init_with_subset": "a Dataset has no binary file",
+    "test_monotone_penalty": PENALTY,
+    "test_monotone_penalty_max": PENALTY,
+    "test_node_level_subcol": "features are drawn for each tree, not for each node",
+    "test_forced_split_feature_indices": FORCED,
+    "test_force_split_with_feature_fraction": FORCED,
+    "test_cegb_split_buffer_clean": "features have no cost",
+    "test_dataset_update_params": (
+        "it expects that bins are fixed; here they are found in each training"
+    ),
+    "test_linear_trees_num_threads": LINEAR,
+    "test_linear_trees": LINEAR,
+    "test_save_and_load_linear": LINEAR,
+    "test_linear_single_leaf": LINEAR,
+    "test_linear_raises_informative_errors_on_unsupported_params": LINEAR,
+    "test_dump_model_stump True": LINEAR,
+    "test_dump_model_linear": LINEAR,
+}

@@ -6,7 +6,7 @@ function, and sends them to the others.
 """
 
 import json
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -72,9 +72,9 @@ def bins_of(columns, gaps, categorical, limits, workers):
         table = np.ascontiguousarray(table)
         if not len(which):
             continue
-        max_bin, in_bin, in_leaf = astuple(limits)
         sample = len(table) + 1  # all rows
-        binner = find_bins(table, categorical[which], max_bin, sample, in_bin, workers, in_leaf)
+        given = categorical[which], limits.max_bin, sample, limits.min_in_bin
+        binner = find_bins(table, *given, workers, limits.min_in_leaf)
         for j, f in enumerate(which):
             codes = None if binner.codes[j] is None else binner.codes[j].tolist()
             all_codes = (

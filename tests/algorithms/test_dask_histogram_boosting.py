@@ -141,7 +141,9 @@ def has_grown():
 
 def kill_in_training(client, address, how=signal.SIGKILL):
     """Kill or stop a worker some rounds after its training begins; return the time."""
+    until = time.monotonic() + 60.0
     while not client.run(has_grown, workers=[address])[address]:
+        assert time.monotonic() < until, "no training has begun"
         time.sleep(0.02)
     os.kill(client.run(os.getpid, workers=[address])[address], how)
     return time.monotonic()

@@ -470,3 +470,15 @@ def test_estimators_take_a_series_and_refuse_other_tasks(tmp_path):
     forest = xgb.XGBRFRegressor(n_estimators=4).fit(X, Y)
     config = json.loads(forest.get_booster().save_config())["learner"]["gradient_booster"]
     assert config["gbtree_model_param"] == {"num_parallel_tree": "4", "num_trees": "4"}
+
+
+@pytest.mark.parametrize("damage", [{"tree_info": []}, {"trees": "cycle"}])
+def test_a_file_whose_trees_are_damaged_is_an_xgboost_error(damage):
+    document = json.loads(bytes(train().save_raw(raw_format="json")))
+    model = document["learner"]["gradient_booster"]["model"]
+    if "trees" in damage:
+        model["trees"][0]["left_children"][0] = model["trees"][0]["right_children"][0]
+    else:
+        model.update(damage)
+    with pytest.raises(xgb.XGBoostError, match="cannot be read"):
+        xgb.Booster().load_model(bytearray(json.dumps(document).encode()))

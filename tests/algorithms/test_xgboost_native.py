@@ -482,3 +482,11 @@ def test_a_file_whose_trees_are_damaged_is_an_xgboost_error(damage):
         model.update(damage)
     with pytest.raises(xgb.XGBoostError, match="cannot be read"):
         xgb.Booster().load_model(bytearray(json.dumps(document).encode()))
+
+
+def test_errors_name_the_booster_instead_of_its_estimator():
+    with pytest.raises(xgb.XGBoostError, match="of Booster must be"):
+        train({**PARAMS, "max_depth": -1})
+    with pytest.raises(xgb.XGBoostError) as caught:
+        train(data=xgb.DMatrix(X[:0], Y[:0]))
+    assert "NativeModel" not in str(caught.value)

@@ -5,6 +5,7 @@ is the category "nan". Real numbers are refused. Levels are numbered in order of
 that the most frequent one has the code 0 in columns that may be one-hot.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -178,10 +179,21 @@ def factorize(column, name):
     else:
         if column.dtype.kind == "f" and len(column):
             key_of(column.iloc[0], name, may_be_missing=False)
-        codes, distinct = pd.factorize(column.astype(object), use_na_sentinel=False)
+        codes, distinct = factorize_objects(column.astype(object), name)
         keys = [key_of(value, name) for value in distinct]
     merged, texts = pd.factorize(np.array(keys, dtype=object))
     return merged[codes], texts
+
+
+def factorize_objects(column, name):
+    """Return the code of each row and the distinct values; raise ValueError if one has no hash."""
+    try:
+        return pd.factorize(column, use_na_sentinel=False)
+    except TypeError:
+        for value in column:
+            if not isinstance(value, Hashable):
+                raise unusable(value, name) from None
+        raise
 
 
 def most_frequent_first(codes, keys):
@@ -202,16 +214,29 @@ def most_frequent_first(codes, keys):
 
 def key_of(value, name, *, may_be_missing=True):
     """Return the text that identifies a category."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.decode()
+    if isinstance(value, (str, bytes)):
+        return text_of(value, name)
     if may_be_missing and pd.isna(value):
         return MISSING
     if isinstance(value, (Integral, np.bool_)):
         return str(int(value))
+    raise unusable(value, name)
+
+
+def text_of(value, name):
+    """Return text, or the text of bytes; raise ValueError if it has no UTF-8 form."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value.encode().decode()
+    except UnicodeError:
+        raise ValueError(
+            f"column {name!r} is categorical, but {value!r} has no form in UTF-8"
+        ) from None
+
+
+def unusable(value, name):
+    """Return the ValueError about a value that is no category."""
     kind = "real number" if isinstance(value, Real) else "value"
-    raise ValueError(
+    return ValueError(
         f"column {name!r} is categorical, but has the {kind} {value}: categories are integers or "
         "text; convert real numbers and missing values to text"
     )

@@ -19,6 +19,7 @@ MOST_LEVELS = 255  # of a one-hot column
 ONE_HOT_LEVELS = 2  # default of one_hot_max_size
 COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
 LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
+MOST_FLOAT32 = float(np.finfo(np.float32).max)
 DETECTORS = ("IncToDec", "Iter")
 CONSTRAINTS = {
     "iterations": [COUNT],
@@ -42,7 +43,7 @@ CONSTRAINTS = {
     "boosting_type": [StrOptions({"Plain", "Ordered"}), None],
     "has_time": ["boolean"],
     "approx_on_full_history": ["boolean"],
-    "fold_len_multiplier": [Interval(Real, 1.0, None, closed="neither")],
+    "fold_len_multiplier": [Interval(Real, 1.0, MOST_FLOAT32, closed="right")],
     "fold_permutation_block": [Interval(Integral, 0, None, closed="left")],
     "cat_features": ["array-like", str, Integral, None],
     "one_hot_max_size": [Interval(Integral, 0, MOST_LEVELS, closed="both"), None],

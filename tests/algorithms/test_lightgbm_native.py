@@ -437,3 +437,8 @@ def test_estimators_under_lightgbms_names():
         lgb.LGBMRegressor(leafs=1)
     ranker = lgb.LGBMRanker(n_estimators=2).fit(X, CLASS, group=GROUP)
     assert ranker.predict(X).shape == (300,)
+
+
+def test_errors_name_the_booster_instead_of_its_estimator():
+    with pytest.raises(lgb.LightGBMError, match="Booster is expecting 4 features"):
+        fit().predict(X[:, :2])

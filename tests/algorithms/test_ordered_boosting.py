@@ -162,3 +162,10 @@ def test_ordered_boosting_shifts_gradients_less_than_plain_boosting():
     assert np.mean(plain) - 2.6 * np.std(plain, ddof=1) / np.sqrt(len(plain)) > 0.07
     assert np.mean(plain - ordered) - error > 0.04
     assert np.mean(ordered) < np.mean(plain) / 2
+
+
+@pytest.mark.parametrize("multiplier", [1.0, 1e300])
+def test_a_multiplier_outside_float32_is_an_error(multiplier):
+    model = SymmetricBoostingRegressor(**{**ORDERED, "fold_len_multiplier": multiplier})
+    with pytest.raises(ValueError, match="fold_len_multiplier"):
+        model.fit([[1.0], [2.0]], [1.0, 2.0])

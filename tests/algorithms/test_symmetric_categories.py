@@ -291,3 +291,10 @@ def test_rows_without_weight_do_not_count():
     first = SymmetricBoostingRegressor(**fixed).fit(X, y, sample_weight=weight)
     second = SymmetricBoostingRegressor(**fixed).fit(X[:300], y[:300])
     np.testing.assert_allclose(first.predict(X), second.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [["x"], {"x": 1}, "\ud800", b"\xff"])
+def test_a_value_that_cannot_be_a_category_names_its_column(value):
+    column = pd.Series(["a", value, "b"], dtype=object)
+    with pytest.raises(ValueError, match="column 'city' is categorical, but"):
+        fit_categories(pd.DataFrame({"city": column}), ["city"])

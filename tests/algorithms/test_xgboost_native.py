@@ -470,3 +470,23 @@ def test_estimators_take_a_series_and_refuse_other_tasks(tmp_path):
     forest = xgb.XGBRFRegressor(n_estimators=4).fit(X, Y)
     config = json.loads(forest.get_booster().save_config())["learner"]["gradient_booster"]
     assert config["gbtree_model_param"] == {"num_parallel_tree": "4", "num_trees": "4"}
+
+
+@pytest.mark.parametrize("damage", [{"tree_info": []}, {"trees": "cycle"}])
+def test_a_file_whose_trees_are_damaged_is_an_xgboost_error(damage):
+    document = json.loads(bytes(train().save_raw(raw_format="json")))
+    model = document["learner"]["gradient_booster"]["model"]
+    if "trees" in damage:
+        model["trees"][0]["left_children"][0] = model["trees"][0]["right_children"][0]
+    else:
+        model.update(damage)
+    with pytest.raises(xgb.XGBoostError, match="cannot be read"):
+        xgb.Booster().load_model(bytearray(json.dumps(document).encode()))
+
+
+def test_errors_name_the_booster_instead_of_its_estimator():
+    with pytest.raises(xgb.XGBoostError, match="of Booster must be"):
+        train({**PARAMS, "max_depth": -1})
+    with pytest.raises(xgb.XGBoostError) as caught:
+        train(data=xgb.DMatrix(X[:0], Y[:0]))
+    assert "NativeModel" not in str(caught.value)

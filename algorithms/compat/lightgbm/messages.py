@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 from algorithms.estimator.verbose import say
 
+MODEL_CLASS = "NativeModel"  # estimator of a Booster; errors name the Booster
+
 
 class LightGBMError(ValueError):
     """Error in data, parameters or a model."""
@@ -18,7 +20,7 @@ def as_lightgbm_errors():
     except LightGBMError:
         raise
     except ValueError as error:
-        raise LightGBMError(str(error)) from error
+        raise LightGBMError(str(error).replace(MODEL_CLASS, "Booster")) from error
 
 
 class Logger:

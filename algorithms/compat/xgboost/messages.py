@@ -5,6 +5,8 @@ import inspect
 import warnings
 from contextlib import contextmanager
 
+MODEL_CLASS = "NativeModel"  # estimator of a Booster; errors name the Booster
+
 
 class XGBoostError(ValueError):
     """Error in data, parameters or a model."""
@@ -18,7 +20,7 @@ def as_xgboost_errors():
     except XGBoostError:
         raise
     except (ValueError, TypeError) as error:
-        raise XGBoostError(str(error)) from error
+        raise XGBoostError(str(error).replace(MODEL_CLASS, "Booster")) from error
 
 
 def allow_positional(function):

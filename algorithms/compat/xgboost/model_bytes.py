@@ -11,6 +11,7 @@ from algorithms.compat.xgboost.training import finish
 from algorithms.model_io import ubjson, xgboost_reader, xgboost_writer
 from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, UBJSON
 from algorithms.newton.model import rounds_from
+from harness import HarnessError
 
 
 def write_booster(booster, kind):
@@ -59,7 +60,7 @@ def read_booster(booster, data):
         rounds = rounds_from(ensemble, n_parallel)
         model.set_objective()
         attributes = {str(k): str(v) for k, v in learner.get("attributes", {}).items()}
-    except MALFORMED as error:
+    except (*MALFORMED, HarnessError) as error:
         raise XGBoostError(f"the model cannot be read: {error}") from error
     has_sets = len(ensemble.set_codes) > 0
     model.n_features_in_ = ensemble.n_features

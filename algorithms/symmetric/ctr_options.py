@@ -100,7 +100,7 @@ def read_prior(value, text, name):
     except ValueError:
         prior, weight = np.nan, 1.0
     if not np.isfinite(prior) or weight != 1.0:
-        raise ValueError(f"{name}={text!r}: {value!r} is not a prior with the denominator 1")
+        raise ValueError(f"{name}={text!r}: {value!r} is not a prior; its denominator must be 1")
     return prior
 
 

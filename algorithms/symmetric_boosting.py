@@ -22,7 +22,7 @@ a permutation of the rows, with the n earlier rows of the same level, of which k
 
 so a row's own target does not enter its statistic. Prediction counts all training rows.
 
-`boosting_type="Ordered"` takes the derivatives of a row from models that have not seen its target.
+`boosting_type="Ordered"` takes the derivatives of a row from models trained without its target.
 """
 
 import numpy as np
@@ -91,18 +91,20 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Target statistics, such as "Borders:TargetBorderCount=2:CtrBorderCount=15:Prior=0.5". The
         kinds are "Borders", "Buckets", "BinarizedTargetMeanValue" and "Counter".
     ctr_target_border_count : int, optional
-        Number of borders of the target for statistics: 1, or one less than the classes.
+        Number of borders of the target for statistics; by default 1, or one less than the number
+        of classes.
     model_size_reg : float
         Penalty of statistics with many levels that no tree uses yet.
     boosting_type : {"Plain", "Ordered"}, optional
-        "Ordered" takes gradients from models that have not seen a row's target; see
+        "Ordered" takes the gradient of a row from models trained without its target; see
         `symmetric/ordered_boosting.py`. The default is "Plain".
     approx_on_full_history : bool
         Whether "Ordered" estimates leaf values for each row from all rows before it.
     fold_len_multiplier : float
         Ratio of the lengths of successive segments of "Ordered", above 1.
     fold_permutation_block : int
-        Rows that a permutation keeps together; 0 means n / 1000 + 1, at most 256.
+        Number of consecutive rows that permutations keep together; 0 means n / 1000 + 1, at most
+        256.
     loss_function : str, optional
         "Logloss" or "CrossEntropy" for two classes, "MultiClass" for any number.
     eval_metric : str or callable, optional

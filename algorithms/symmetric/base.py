@@ -117,7 +117,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             Labels of any kind, or numbers.
         sample_weight : array-like (n_rows,), optional
         cat_features : sequence of int or str, optional
-            Replaces the parameter of this name.
+            Categorical columns, by position or name; replaces the parameter of this name.
         eval_set : (X, y) or list of (X, y), optional
             Evaluation sets; the last one decides the best iteration.
         use_best_model, early_stopping_rounds, verbose : optional
@@ -199,7 +199,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
     def _boost(self, params, table, y, weight, tables, workers):
         """Grow the trees; return the `SymmetricEarlyStopping`."""
         objective, self._derived = self._objective, table.derived
-        tables, watched = self._read_watched(tables)
+        tables, codes_of = self._read_eval_sets(tables)
         self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
         is_small = table.size * objective.n_scores < FEW_CELLS
         seed = draw_seed(self.random_seed)
@@ -215,7 +215,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         stopping = SymmetricEarlyStopping(self, eval_sets, metric, self._start)
         for _ in range(params.iterations):
             tree = booster.boost()
-            for one, codes in zip(stopping.eval_sets, watched, strict=False):
+            for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
                 one.X = self._derived.append(one.X, codes)
             if tables and stopping.is_over(self._join([tree], first=False)):
                 break
@@ -225,8 +225,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._derived.finish()
         return stopping
 
-    def _read_watched(self, tables):
-        """Return evaluation sets with zeros in categorical columns, and the codes of these."""
+    def _read_eval_sets(self, tables):
+        """Return the evaluation sets with numeric X, and the category codes of each.
+
+        X has zeros in the categorical columns. Codes are int32 (n_categorical, n_rows).
+        """
         if self._derived is None:
             return tables, []
         pairs = [self._derived.categories.read(X) for X, _ in tables]
@@ -247,7 +250,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         return kind(params, table, self._objective.n_scores, workers)
 
     def _booster_class(self, params):
-        """Return the class of plain or ordered boosting of this mode."""
+        """Return the class of the booster: plain or ordered, with or without parity."""
         if params.boosting_type != "Ordered":
             return Booster
         if self.parity is None:

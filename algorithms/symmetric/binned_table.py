@@ -22,7 +22,7 @@ class BinnedTable:
     nan_right: np.ndarray  # bool (n_features,): missing values lie above all borders
     rows: np.ndarray  # uint8 (n_rows, n_used)
     columns: np.ndarray  # uint8 (n_used, n_rows)
-    derived = None  # a `CategoricalTable` has `DerivedColumns`
+    derived = None  # `DerivedColumns` in a `CategoricalTable`
 
     @property
     def size(self):

@@ -58,7 +58,7 @@ class Booster:
         return tree
 
     def _grow(self, number):
-        """Return the splits of the next tree, and the leaf of each row."""
+        """Return the `GrownTree` of the next tree: its splits, and the leaf of each row."""
         self._differentiate(self.score, self.y, self.weight, self.g)
         g, weight = self._sample(seed_of(self.seed, number, SAMPLE))
         noise = self._noise(self.g, number)
@@ -66,7 +66,7 @@ class Booster:
         return self.grower.grow(g, weight, self.leaves.l2, noise, seed)
 
     def _update(self, grown):
-        """Add a tree to other scores; plain boosting has none."""
+        """Add a tree to the scores of the segments; plain boosting has no segments."""
 
     def _differentiate(self, score, y, weight, g):
         """Write the derivatives of −loss at some scores.

@@ -13,14 +13,14 @@ from algorithms.symmetric.target_statistics import (
     statistics_of,
 )
 
-PERMUTATIONS = 4  # three to search trees, one for their leaves
-KEPT = 50  # combinations whose statistics are kept between trees, as in CatBoost
-ASCENDING = np.empty(0, np.uint32)
+PERMUTATIONS = 4  # three to choose splits, one to assign rows to leaves
+KEPT = 50  # number of combinations whose statistics are cached, as in CatBoost
+ASCENDING = np.empty(0, np.uint32)  # stands for the order of the rows
 
 
 @dataclass(frozen=True)
 class StatisticBins:
-    """The statistics of one projection in one permutation."""
+    """Bins of the target statistics of one projection in one permutation."""
 
     statistics: list  # of Statistic
     n_levels: int
@@ -59,7 +59,7 @@ class CategoricalTable:
 
     @property
     def size(self):
-        """Number of bins of numeric columns and of statistics of single columns."""
+        """Number of entries in the bins of numeric columns and of single columns' statistics."""
         per_column = sum(len(own.priors) for own in self.params.simple_ctr)
         return self.rows.size + per_column * len(self.X) * len(self.codes_of)
 
@@ -74,7 +74,7 @@ class CategoricalTable:
         return self.table.rows
 
     def permute(self, seed):
-        """Draw the permutations, unless the order of the rows is to be kept."""
+        """Draw the permutations; with ``has_time`` the order of the rows is used instead."""
         if self.params.has_time or not self.counted:
             return
         rng = np.random.default_rng(seed)
@@ -92,12 +92,12 @@ class CategoricalTable:
         return Combiner(projection, projection_parts(projection, self.codes_of, self.X))
 
     def _tables(self, projection):
-        """Return the combiner and the `StatisticTables` of a projection."""
+        """Return the `Combiner` and the `StatisticTables` of a projection."""
         combiner = self.combiner(projection)
         return combiner, StatisticTables(combiner.codes, combiner.size, self.classes)
 
     def ctrs(self, projection):
-        """Return the `CtrOptions` of a projection."""
+        """Return the `CtrOptions` of a projection, sequence."""
         return self.params.simple_ctr if projection.is_single else self.params.combinations_ctr
 
     def bins(self, projection, number=0):
@@ -109,7 +109,7 @@ class CategoricalTable:
         return self._bins[key]
 
     def bins_of(self, projections, number, workers):
-        """Return the `StatisticBins` of several projections; threads share the new ones."""
+        """Return the `StatisticBins` of several projections, list; threads compute the new ones."""
         missing = [one for one in projections if (number, one) not in self._bins]
 
         def make(projection):
@@ -132,14 +132,19 @@ class CategoricalTable:
         return StatisticBins(statistics, combiner.n_levels, bins)
 
     def single_projections(self):
-        """Return the projections of one categorical column."""
+        """Return the `Projection` of each single column that has target statistics, list."""
         return [Projection((j,)) for j in self.counted]
 
     def combinations(self, splits, columns):
-        """Return the combinations that a tree with some splits offers at its next level.
+        """Return the combinations that are candidates at the next level of a tree, list.
 
-        They join all its numeric and one-hot splits, or the columns of a statistic that it uses,
-        with one more of some categorical columns.
+        A combination consists of all numeric and one-hot splits of the tree, or of the columns of
+        a statistic that the tree uses, and of one more categorical column.
+
+        Parameters
+        ----------
+        splits : list of TreeSplit, the splits of the tree so far
+        columns : list of int, the categorical columns to add
         """
         bases = find_bases(splits)
         found = {}
@@ -152,7 +157,7 @@ class CategoricalTable:
 
 
 def find_bases(splits):
-    """Return the projections that combinations extend, given `TreeSplit`s."""
+    """Return the projections that combinations extend, list; ``splits`` are `TreeSplit`s."""
     borders = tuple(one.numeric for one in splits if one.numeric is not None)
     levels = tuple((s.feature.column, s.feature.level) for s in splits if s.is_indicator)
     used = [s.feature.projection for s in splits if s.is_statistic]
@@ -161,7 +166,10 @@ def find_bases(splits):
 
 
 def trim(cache, count):
-    """Drop the oldest entries of combinations beyond a number; keys end with their projection."""
+    """Remove the oldest combinations from a cache until ``count`` are left.
+
+    A key is a projection, or a tuple that ends with one.
+    """
     extra = [key for key in cache if not (key[-1] if isinstance(key, tuple) else key).is_single]
     for old in extra[: max(len(extra) - count, 0)]:
         del cache[old]

@@ -1,8 +1,8 @@
 """Categorical columns of X as codes of levels.
 
 The identity of a category is its text, as in CatBoost: 1 and "1" are one category. A missing value
-is the category "nan". Real numbers are refused. Levels are numbered in order of appearance, except
-that the most frequent one has the code 0 in columns that may be one-hot.
+is the category "nan". Real numbers raise an error. Levels are numbered in order of
+appearance, except that the most frequent one has the code 0 in columns that may be one-hot.
 """
 
 from collections.abc import Hashable
@@ -19,24 +19,25 @@ from algorithms.symmetric.city_hash import city_hash
 
 UNSEEN = -1  # code of a level that is absent from training
 MISSING = "nan"
-MOST_ORDERED = 255  # levels whose order matters: those of one-hot columns
+MOST_ORDERED = 255  # maximum number of levels of a one-hot column
 HASH_BITS = 0xFFFFFFFF
 TEXT = ("string", "mixed", "mixed-integer", "bytes")  # kinds of object columns with categories
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Positions of the categorical columns, and the levels of each, in order of their codes."""
+    """Positions of the categorical columns, and the levels of each in the order of their codes."""
 
     columns: tuple  # int, ascending
     levels: tuple  # pandas.Index of str, one a column
 
     def read(self, X):
-        """Return X with zeros in the categorical columns, and the codes of these.
+        """Return numeric X and the codes of the categorical columns.
 
         Returns
         -------
-        (numeric X, int32 (n_columns, n_rows)), UNSEEN for levels that are absent from training
+        numeric : X with zeros in the categorical columns
+        codes : int32 (n_columns, n_rows), UNSEEN for levels that are absent from training
         """
         X = as_table(X)
         n_columns = X.shape[1] if X.ndim == 2 else 0
@@ -52,13 +53,21 @@ class Categories:
 
 
 def fit_categories(X, cat_features):
-    """Return the `Categories` of training rows, numeric X and the codes; or None, X and None.
+    """Return the `Categories` of the training rows, numeric X and the codes.
+
+    Without categorical columns the result is None, X and None.
 
     Parameters
     ----------
-    X : table
-    cat_features : sequence of positions and names, or None: columns of a frame with categories
-        or text
+    X : table (n_rows, n_features)
+    cat_features : sequence of positions and names, or None
+        None selects the columns of a frame that hold categories or text.
+
+    Returns
+    -------
+    categories : Categories
+    numeric : X with zeros in the categorical columns
+    codes : int32 (n_categorical, n_rows)
 
     Raises
     ------
@@ -94,7 +103,7 @@ def find_columns(X, cat_features):
     Raises
     ------
     ValueError
-        If an entry of ``cat_features`` is no column, or a column with text is left out.
+        If an entry of ``cat_features`` is not a column, or if it lacks a column with text.
     """
     is_frame = isinstance(X, pd.DataFrame)
     textual = [j for j in range(X.shape[1]) if holds_text(X.iloc[:, j])] if is_frame else []
@@ -125,12 +134,12 @@ def find_column(X, one):
         raise ValueError(f"cat_features has {one}, but X has {n_columns} columns")
     names = list(X.columns) if isinstance(X, pd.DataFrame) else []
     if one not in names:
-        raise ValueError(f"cat_features has {one!r}, which is no column of X")
+        raise ValueError(f"cat_features has {one!r}, which is not a column of X")
     return names.index(one)
 
 
 def holds_text(column):
-    """Return whether a frame's column is categorical without being named."""
+    """Return True if a frame's column holds categories or text."""
     kind = column.dtype
     if isinstance(kind, (pd.CategoricalDtype, pd.StringDtype)):
         return True
@@ -197,9 +206,10 @@ def factorize_objects(column, name):
 
 
 def most_frequent_first(codes, keys):
-    """Return codes and texts with those of level 0 and the most frequent level exchanged.
+    """Return codes and texts in which the most frequent level has the code 0.
 
-    Among equally frequent levels it is the one with the lowest hash, as in CatBoost.
+    It is exchanged with the level that had the code 0. Of equally frequent levels the one with the
+    lowest hash is used, as in CatBoost.
     """
     if not 1 < len(keys) <= MOST_ORDERED:
         return codes, keys
@@ -213,7 +223,7 @@ def most_frequent_first(codes, keys):
 
 
 def key_of(value, name, *, may_be_missing=True):
-    """Return the text that identifies a category."""
+    """Return the text that identifies a category; raise ValueError for real numbers."""
     if isinstance(value, (str, bytes)):
         return text_of(value, name)
     if may_be_missing and pd.isna(value):

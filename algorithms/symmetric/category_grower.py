@@ -1,8 +1,8 @@
 """Growth of trees on tables with categorical columns, with exact integer histograms.
 
 The statistics of categorical columns are numeric columns that depend on a permutation of the rows.
-Each tree is searched with one of three permutations; a fourth one gives the statistics by which
-rows reach their leaf. With ``has_time`` there is one, the order of the rows.
+The splits of a tree are chosen with one of three permutations. A fourth one gives the statistics
+that assign rows to leaves. With ``has_time`` the only permutation is the order of the rows.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PERMUTATION = 4  # salt of seeds, after those of `SymmetricGrower`
 
 @dataclass(frozen=True)
 class StaticTable:
-    """Bins of the columns that all trees share, in one permutation."""
+    """Bins in one permutation of the columns that are candidates in all trees."""
 
     rows: np.ndarray  # uint8 (n_rows, n_columns)
     columns: np.ndarray  # uint8 (n_columns, n_rows)
@@ -79,7 +79,7 @@ class CategoryGrower(SymmetricGrower):
         super().__init__(params, self.tables[0], n_outputs, workers)
 
     def _list_sources(self):
-        """Return what each static column is: a used numeric column, `Indicator` or `Statistic`."""
+        """Return the source of each static column: a number, an `Indicator` or a `Statistic`."""
         data = self.data
         sources = list(range(len(data.table.features)))
         for j in data.one_hot:
@@ -108,11 +108,11 @@ class CategoryGrower(SymmetricGrower):
         return StaticTable(np.ascontiguousarray(columns.T), columns, np.concatenate(n_bins))
 
     def _indicator(self, one):
-        """Return whether rows have a level, uint8 (n_rows,)."""
+        """Return 1 for rows that have the level of an `Indicator`, else 0; uint8 (n_rows,)."""
         return (self.data.codes_of[one.column] == one.level).astype(np.uint8)
 
     def _find_splits(self, rows, usable, noise, seed):
-        """Return the splits of a tree: list of their numbers in ``self.splits``, and bins."""
+        """Return the splits of a tree: list of (number in ``self.splits``, bin)."""
         self.permutation = seed_of(seed, PERMUTATION) % max(len(self.tables) - 1, 1)
         self.table = self.tables[self.permutation]
         self.splits, self.combinations = [], {}
@@ -138,18 +138,18 @@ class CategoryGrower(SymmetricGrower):
 
     def _best(self, usable, noise, seed):
         """Return the number of the best split in this tree, and its bin."""
-        rivals = [(self.sources[f], self.best_bin[f], f) for f in usable]
+        candidates = [(self.sources[f], self.best_bin[f], f) for f in usable]
         scores, levels = [self.best_score[usable]], [self.levels[usable]]
         for one in self.combinations.values():
-            rivals += zip(one.own.statistics, one.best_bin, one.features, strict=True)
+            candidates += zip(one.own.statistics, one.best_bin, one.features, strict=True)
             scores.append(one.best_score)
             levels.append(np.full(len(one.features), one.own.n_levels))
         scores, levels = np.concatenate(scores), np.concatenate(levels)
         if noise > 0.0:
             drawn = hash_numbers(seed, len(scores)) >> np.uint32(32 - NOISE_BITS)
             scores = scores + noise * NORMAL[drawn]
-        factors = self._penalties([rival[0] for rival in rivals], levels)
-        source, split_bin, f = rivals[int((scores * factors).argmax())]
+        factors = self._penalties([source for source, _, _ in candidates], levels)
+        source, split_bin, f = candidates[int((scores * factors).argmax())]
         self.splits.append(self._split(source, int(split_bin), int(f)))
         return len(self.splits) - 1, int(split_bin)
 
@@ -160,7 +160,7 @@ class CategoryGrower(SymmetricGrower):
         return np.where(is_free, 1.0, factors)
 
     def _split(self, source, split_bin, f):
-        """Return the `TreeSplit` of a column of the searched permutation."""
+        """Return the `TreeSplit` of a column in the permutation that chooses splits."""
         if isinstance(source, int):
             table = self.data.table
             feature = int(table.features[source])

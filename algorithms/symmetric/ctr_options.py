@@ -22,7 +22,7 @@ MOST_BORDERS = 255
 
 @dataclass(frozen=True)
 class CtrOptions:
-    """One kind of statistic with its priors."""
+    """Options of one kind of target statistic (CTR in CatBoost)."""
 
     kind: str
     priors: tuple = ()  # float
@@ -32,12 +32,12 @@ class CtrOptions:
 
     @property
     def shifts(self):
-        """Shift of each prior: priors outside [0, 1] widen the range of the statistic."""
+        """Shift of each prior, float32: negative priors lower the range of the statistic."""
         return -np.minimum(np.float32(0.0), np.array(self.priors, np.float32))
 
     @property
     def norms(self):
-        """Width of the range of the statistic for each prior."""
+        """Width of the range of the statistic for each prior, float32."""
         return np.maximum(np.float32(1.0), np.array(self.priors, np.float32)) + self.shifts
 
 
@@ -45,12 +45,12 @@ DEFAULT = (CtrOptions(BORDERS, PRIORS[BORDERS]), CtrOptions(COUNTER, PRIORS[COUN
 
 
 def read_ctrs(given, name):
-    """Return the `CtrOptions` of a parameter; the default is Borders and Counter.
+    """Return the `CtrOptions` of a parameter, tuple; the default is Borders and Counter.
 
     Parameters
     ----------
     given : None, a text with descriptions separated by commas, or a sequence of descriptions
-    name : name of the parameter, for messages
+    name : str, name of the parameter in error messages
 
     Raises
     ------
@@ -93,22 +93,22 @@ def read_ctr(text, name):
 
 
 def read_prior(value, text, name):
-    """Return the prior of a text such as "0.5" or "0.5/1"."""
+    """Return the prior of a text such as "0.5" or "0.5/1", float."""
     above, _, below = value.partition("/")
     try:
         prior, weight = float(above), float(below or 1.0)
     except ValueError:
         prior, weight = np.nan, 1.0
     if not np.isfinite(prior) or weight != 1.0:
-        raise ValueError(f"{name}={text!r}: {value!r} is no prior; its denominator must be 1")
+        raise ValueError(f"{name}={text!r}: {value!r} is not a prior; its denominator must be 1")
     return prior
 
 
 def read_count(value, text, name):
-    """Return a number of borders."""
+    """Return the number of borders of a text, int."""
     if not value.isdigit() or not 1 <= int(value) <= MOST_BORDERS:
         raise ValueError(
-            f"{name}={text!r}: {value!r} is no number of borders from 1 to {MOST_BORDERS}"
+            f"{name}={text!r}: {value!r} is not a number of borders from 1 to {MOST_BORDERS}"
         )
     return int(value)
 
@@ -128,7 +128,10 @@ class TargetClasses:
         self.known = {}
 
     def of(self, options):
-        """Return the class of each row, int32, and the number of classes."""
+        """Return the class of each row, int32 (n_rows,), and the number of classes.
+
+        For Counter, which ignores the target, they are None and 0.
+        """
         if options.kind == COUNTER:
             return None, 0
         usual = self.default_count or (self.n_classes - 1 if self.n_classes else 1)
@@ -138,7 +141,7 @@ class TargetClasses:
         return self.known[key]
 
     def _divide(self, count, border_type):
-        """Return the classes for a number of borders."""
+        """Return the class of each row and the number of classes, for a number of borders."""
         if self.n_classes:
             borders = np.arange(count, dtype=np.float32) + np.float32(0.5)
         else:

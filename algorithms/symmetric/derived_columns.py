@@ -1,7 +1,7 @@
-"""Columns that splits of categories compare: target statistics and indicators of a level.
+"""Numeric columns derived from categorical ones: target statistics and indicators of a level.
 
-A model numbers the derived columns that its trees use, after the columns of X. To predict, they are
-appended to X, and the trees read them as numbers.
+The derived columns that the trees of a model use are numbered after the columns of X. For
+prediction they are appended to X as numeric columns.
 """
 
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ INDICATOR_BORDER = np.float32(0.5)
 
 @dataclass(frozen=True)
 class Indicator:
-    """Whether a categorical column has one level."""
+    """Indicator column: 1 in rows where a categorical column has a certain level, else 0."""
 
     column: int
     level: int
 
     @property
     def sources(self):
-        """Positions of the columns of X that it reads."""
+        """Positions of the columns of X from which it is computed."""
         return (self.column,)
 
     def border(self, _split_bin):
-        """Return the border of its only split."""
+        """Return the border of its only split, float32."""
         return INDICATOR_BORDER
 
 
@@ -55,7 +55,7 @@ class DerivedColumns:
         return self.n_features + len(self.features)
 
     def number(self, feature):
-        """Return the column number of a derived feature; add it if it is new."""
+        """Return the column number of an `Indicator` or `Statistic`; add it if it is new."""
         if feature not in self.numbers:
             self.numbers[feature] = self.n_columns
             self.features.append(feature)
@@ -66,17 +66,18 @@ class DerivedColumns:
         return self.numbers[feature]
 
     def finish(self):
-        """Release what only training needs."""
+        """Release the data that only training needs."""
         self.tables = None
         for combiner in self.combiners.values():
             combiner.without_rows()
 
     def append(self, X, codes):
-        """Return X with the derived columns that it lacks.
+        """Return X with the missing derived columns appended, float32 (n_rows, n_columns).
 
         Parameters
         ----------
-        X : float32 (n_rows, n_features or more)
+        X : float32 (n_rows, at least n_features)
+            It may have some of the derived columns.
         codes : int32 (n_categorical, n_rows)
         """
         missing = self.features[X.shape[1] - self.n_features :]
@@ -96,7 +97,9 @@ class DerivedColumns:
         return np.hstack([X, columns])
 
     def share_back(self, amounts):
-        """Return amounts by columns of X; a derived one divides its amount equally.
+        """Return amounts by column of X, float64 (…, n_features).
+
+        The amount of a derived column is divided equally among its source columns.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ from algorithms.symmetric.objectives import KINDS
 
 
 def format_name(wanted):
-    """Return our name of a file format that may have CatBoost's name; raise if it is "cbm"."""
+    """Return this project's name of a file format; raise ModelFileError for "cbm"."""
     if wanted == "cbm":
         raise ModelFileError(
             "CatBoost's binary format (cbm) is neither read nor written: use format='json'"
@@ -74,7 +74,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         if self._derived is not None:
             raise ModelFileError(
                 "a model with categorical columns has tables of target statistics, which the file "
-                "formats do not have: use pickle"
+                "formats cannot store: use pickle"
             )
         super().save_model(path, format=format_name(format))
 
@@ -123,7 +123,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         self.__dict__.setdefault("evals_result_", {})
 
     def _read_rows(self, X):
-        """Return validated X, float32 or CSR, with the derived columns of categories."""
+        """Return validated X, float32 array or CSR matrix, with the derived columns appended."""
         if self._derived is None:
             return read_rows(self, X, reset=False)
         numeric, codes = self._derived.categories.read(as_rows(X))
@@ -196,7 +196,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """Return the PredictionValuesChange importances, (n_features,), summing to 100."""
+        """Importances of the columns by CatBoost's PredictionValuesChange.
+
+        float64 (n_features,) that sum to 100.
+        """
         check_is_fitted(self, "ensemble_")
         if self._derived is None:
             return value_changes(self._trees, self.n_features_in_)
@@ -208,9 +211,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         return self.feature_importances_
 
     def predict_contributions(self, X):
-        """Return the SHAP values of the raw scores, as `Contributions` does.
+        """Return the SHAP values of the raw scores, float64 (n_rows, n_features + 1).
 
-        Those of a statistic of several columns are divided equally among the columns.
+        The last column is the base. With several scores per row the shape is (n_rows, n_scores,
+        n_features + 1). The value of a statistic of several columns is divided equally among them.
         """
         found = super().predict_contributions(X)
         if self._derived is None:
@@ -219,7 +223,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         return np.concatenate([own, found[..., -1:]], axis=-1)
 
     def get_cat_feature_indices(self):
-        """Return the positions of the categorical columns."""
+        """Return the positions of the categorical columns, list of int."""
         check_is_fitted(self, "ensemble_")
         return [] if self._derived is None else list(self._derived.categories.columns)
 

@@ -45,7 +45,16 @@ class GrownTree:
         return 1 << len(self.features)
 
     def describe(self, table):
-        """Return the columns of X, the borders and the sides of missing values of the splits."""
+        """Return the column of X, the border and the side of missing values of each split.
+
+        Parameters
+        ----------
+        table : BinnedTable
+
+        Returns
+        -------
+        int64, float32 and bool (depth,); True if missing values lie above the border
+        """
         features = table.features[self.features]
         pairs = zip(self.features.tolist(), self.bins.tolist(), strict=True)
         borders = np.array([table.borders[f][b] for f, b in pairs], np.float32)

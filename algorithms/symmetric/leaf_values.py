@@ -194,7 +194,7 @@ class LeafEstimator:
         return values
 
     def _quantile_weights(self):
-        """Return the weights of the residuals: CatBoost ignores them, and so does ``parity``."""
+        """Return the weights of the residuals: none with ``parity``, as in CatBoost."""
         return NO_WEIGHT if self.params.parity else self.weight
 
     def _weights(self, grown):

@@ -1,10 +1,10 @@
-"""Ordered boosting: the gradient of a row comes from a model that has not seen its target.
+"""Ordered boosting: the gradient of a row comes from a model trained without its target.
 
 Prokhorenkova et al. 2018, Algorithm 2. There are several permutations of the rows; each is cut
 into segments (`symmetric/segments.py`) with their own scores. For each tree:
 
     1. choose a permutation; g = the derivatives of −loss at the scores of its segments
-    2. grow the tree: leaf averages come from a segment's body, its tail rates them
+    2. grow the tree: averages come from a segment's body, the score of a split from its tail
     3. in every segment of every permutation: v = leaf values of its body, scores += η v[leaf]
     4. the leaf values of the model come from all rows, as in plain boosting
 """
@@ -87,7 +87,10 @@ class OrderedBooster(Booster):
         return self.grower.grow(g, weight, None, noise, seed_of(self.seed, number, GROWTH))
 
     def _sample_tails(self, model, g, number):
-        """Multiply the derivatives of the tails by their sampling weights; return all weights."""
+        """Multiply the tails' derivatives by their sampling weights; return the weights.
+
+        The result is float32 (n_entries,), or (0,) if all are 1; ``g`` is written.
+        """
         last = self.done[-1].values if self.done else None
         placed = np.ascontiguousarray(g[:, model.placed])
         seed = seed_of(self.seed, number, SAMPLE)

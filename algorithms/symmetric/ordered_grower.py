@@ -29,7 +29,7 @@ class SegmentHistograms:
     most_kept = MOST_KEPT
 
     def _make_histograms(self):
-        """Postpone the histograms: their size depends on the number of segments."""
+        """Leave the allocation to `start_tree`: the size depends on the number of segments."""
         self.planes = None
 
     def start_tree(self, fold, l2):
@@ -99,4 +99,4 @@ class SegmentHistograms:
 
 
 class OrderedGrower(SegmentHistograms, SymmetricGrower):
-    """Grower of ordered boosting in default mode."""
+    """Grower of ordered boosting without parity."""

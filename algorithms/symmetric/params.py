@@ -117,7 +117,7 @@ def resolve(params, objective, shape, *, uses_best):
 
 
 def resolve_ctrs(found):
-    """Fill in the parameters of categorical columns."""
+    """Set the parameters of categorical columns to their resolved values."""
     found.simple_ctr = read_ctrs(found.simple_ctr, "simple_ctr")
     found.combinations_ctr = read_ctrs(found.combinations_ctr, "combinations_ctr")
     if found.one_hot_max_size is None:
@@ -155,7 +155,7 @@ def check_boosting(params, objective):
             f"boosting_type='Ordered' with {name} is not supported for loss {objective.name}"
         )
     if is_ordered and np.float32(params.fold_len_multiplier) <= 1.0:
-        raise ValueError("fold_len_multiplier must be above 1 as a float32 number")
+        raise ValueError("fold_len_multiplier must be above 1 after rounding to float32")
 
 
 def check_parity(params, objective):

@@ -1,7 +1,8 @@
-"""Combinations of categorical columns and earlier splits, whose values are levels.
+"""Combinations of categorical columns and earlier splits, encoded as levels.
 
-A combination is compacted step by step: the level so far and the next part make a key. Where keys
-would be many more than rows, they are numbered by first appearance, so they fit into int32.
+The parts of a combination are added one after another: the code so far and the code of the next
+part make a key. If there could be many more keys than rows, keys are numbered by first appearance,
+so that codes fit into int32.
 """
 
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ import pandas as pd
 
 from algorithms.symmetric.categories import UNSEEN
 
-DENSE = 1 << 12  # keys that need no numbering, whatever the number of rows
+DENSE = 1 << 12  # number of keys up to which they are never renumbered
 
 
 @dataclass(frozen=True)
 class Projection:
-    """What the levels of a statistic combine."""
+    """Categorical columns and splits whose combined values are the levels of a statistic."""
 
     columns: tuple  # positions of categorical columns, ascending
     borders: tuple = ()  # (column, border, whether missing values lie above), in split order
@@ -24,12 +25,12 @@ class Projection:
 
     @property
     def is_single(self):
-        """Whether it is one categorical column."""
+        """Whether the projection is one categorical column."""
         return len(self.columns) == 1 and not (self.borders or self.levels)
 
     @property
     def complexity(self):
-        """CatBoost's length: all splits together count as one column."""
+        """Number of columns, in which all splits together count as one (CatBoost's length)."""
         return len(self.columns) + bool(self.borders or self.levels)
 
     @property
@@ -39,7 +40,7 @@ class Projection:
 
     @property
     def sources(self):
-        """Positions of the columns that take part, ascending."""
+        """Positions of the columns of X that are used, ascending."""
         parts = (*self.columns, *(one[0] for one in (*self.borders, *self.levels)))
         return tuple(sorted(set(parts)))
 
@@ -74,7 +75,12 @@ class Combiner:
         self.n_levels = np.count_nonzero(np.bincount(self.codes, minlength=self.size))
 
     def transform(self, parts):
-        """Return the level of new rows, UNSEEN where a part is unseen or the keys lack it."""
+        """Return the level of each new row, int (n_rows,), UNSEEN where training lacks it.
+
+        Parameters
+        ----------
+        parts : as in the constructor, UNSEEN where a category is absent from training
+        """
         codes = parts[0]
         for part, (width, keys) in zip(parts[1:], self.steps, strict=True):
             known = (codes >= 0) & (part >= 0) & (part < width)
@@ -83,13 +89,13 @@ class Combiner:
         return codes
 
     def without_rows(self):
-        """Drop the levels of the training rows, which prediction does not need."""
+        """Drop the levels of the training rows, which prediction does not need; return self."""
         self.codes = None
         return self
 
 
 def projection_parts(projection, codes_of, X):
-    """Return the codes of each part of a projection.
+    """Return the codes of each part of a projection: list of int (n_rows,).
 
     Parameters
     ----------

@@ -48,14 +48,14 @@ class SegmentLeaves(LeafEstimator):
         return factor**rate
 
     def _change(self, score, grown):
-        """Return the change of each row's score before the learning rate; a factor of eᶠ."""
+        """Return the change of each row's score before the learning rate, or the factor of eᶠ."""
         body = self.body
         of_body = GrownTree(grown.features, grown.bins, grown.leaf_of[:body])
         if self.params.leaf_estimation_method == "Exact":
             return self._quantiles(score[:, :body], of_body).T[:, grown.leaf_of]
         is_exp, left = self.objective.is_exp, self.params.leaf_estimation_iterations
-        watches = left > 1 and self.params.leaf_estimation_backtracking != "No"
-        loss = self.loss(score[:, :body].copy()) if watches else 0.0
+        backtracks = left > 1 and self.params.leaf_estimation_backtracking != "No"
+        loss = self.loss(score[:, :body].copy()) if backtracks else 0.0
         change = np.full(score.shape, 1.0 if is_exp else 0.0)
         while left > 0:
             now = score * change if is_exp else score + change
@@ -63,14 +63,14 @@ class SegmentLeaves(LeafEstimator):
             sums = self._sums(at_body, of_body)
             step = self._step(sums)
             left -= 1
-            if watches:
+            if backtracks:
                 step, loss, left = self._shorten(step, at_body, of_body, (loss, left))
             if step is not None:
                 self._advance(change, step, now, sums, grown)
         return change
 
     def _shorten(self, step, score, grown, state):
-        """Halve a step until the loss of the body falls.
+        """Halve a step until the loss of the body decreases.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class SegmentLeaves(LeafEstimator):
                 return None, loss, left
 
     def _advance(self, change, step, score, sums, grown):
-        """Add the steps to the changes of all rows."""
+        """Add a step to the changes of all rows; ``change`` is written."""
         body = self.body
         if not self.params.approx_on_full_history:
             self.add(change, step, grown)

@@ -38,12 +38,12 @@ class Fold:
 
     @property
     def spans(self):
-        """Slice of the entries of each segment."""
+        """Entries of each segment: list of slices."""
         return [slice(start, start + end) for _, end, start in self.segments.tolist()]
 
     @property
     def tails(self):
-        """Slice of the entries in the tail of each segment."""
+        """Entries in the tail of each segment: list of slices."""
         return [slice(start + body, start + end) for body, end, start in self.segments.tolist()]
 
 
@@ -80,7 +80,7 @@ def draw_order(n_rows, block, seed):
     Parameters
     ----------
     n_rows : int
-    block : rows of a block that stay together; 0: n / 1000 + 1, at most 256
+    block : int, number of consecutive rows that stay together; 0 means n / 1000 + 1, at most 256
     seed : int below 2³²
     """
     block = block or min(MOST_IN_BLOCK, n_rows // BLOCKS + 1)

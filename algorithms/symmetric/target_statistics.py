@@ -26,13 +26,13 @@ from algorithms.symmetric.kernels.target_statistics import (
 from algorithms.symmetric.projections import Projection
 
 ONE = np.float32(1.0)
-BELOW_NEXT = np.float32(0.999999)  # added to a bin: CatBoost's border above all of its values
+BELOW_NEXT = np.float32(0.999999)  # bin + this is CatBoost's border above the values of the bin
 KINDS = {BORDERS: kernels.BORDERS, BUCKETS: kernels.BUCKETS}
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One statistic of one projection."""
+    """One target statistic of a projection: a kind, a target border or class, and a prior."""
 
     projection: Projection
     options: CtrOptions
@@ -46,7 +46,7 @@ class Statistic:
 
     @property
     def sources(self):
-        """Positions of the columns of X that it reads."""
+        """Positions of the columns of X from which it is computed."""
         return self.projection.sources
 
     def border(self, split_bin):
@@ -54,7 +54,13 @@ class Statistic:
         return np.float32(split_bin) + BELOW_NEXT
 
     def value(self, good, total):
-        """Return float32 values on the scale of bins, as CatBoost's prediction computes them."""
+        """Return the values on the scale of bins, float32, as CatBoost's prediction computes them.
+
+        Parameters
+        ----------
+        good : (n_levels,), numerators without the prior
+        total : (n_levels,) or number, denominators less 1
+        """
         own = self.options
         prior, shift = np.float32(own.priors[self.prior]), own.shifts[self.prior]
         scale = np.float32(own.n_borders) / own.norms[self.prior]
@@ -77,9 +83,10 @@ class StatisticTables:
         self.totals = np.bincount(codes, minlength=n_levels)
 
     def values(self, statistic):
-        """Return the statistic of each level and, last, of an unseen one: float32 (n_levels + 1,).
+        """Return the value of a statistic for each level, float32 (n_levels + 1,).
 
-        An index of −1 selects the unseen level.
+        The last value is that of a level which is absent from training; the index UNSEEN, −1,
+        selects it.
         """
         options = statistic.options
         totals = np.append(self.totals, 0)
@@ -99,7 +106,7 @@ class StatisticTables:
 
 
 def statistics_of(projection, ctrs, classes):
-    """Return the `Statistic`s of a projection, in CatBoost's order.
+    """Return the `Statistic`s of a projection in CatBoost's order, list.
 
     Parameters
     ----------
@@ -119,7 +126,7 @@ def statistics_of(projection, ctrs, classes):
 
 
 def target_count(options, classes):
-    """Return the number of target borders or classes that a kind of statistic has."""
+    """Return the number of target borders or classes for which a statistic is computed."""
     if options.kind in (MEAN, COUNTER):
         return 1
     n_classes = classes.of(options)[1]
@@ -158,7 +165,7 @@ def ordered_bins(codes, n_levels, ctrs, classes, order):
 
 
 def counter_bins(codes, n_levels, priors, shifts, norms, n_borders):
-    """Return the bins of Counter, uint8 (n_levels, n_priors); it counts all rows."""
+    """Return the bins of the statistic Counter over all rows, uint8 (n_levels, n_priors)."""
     totals = np.bincount(codes, minlength=n_levels)
     below = np.float32(totals.max(initial=0) + 1)
     values = (totals.astype(np.float32)[:, None] + priors) / below

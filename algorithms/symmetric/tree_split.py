@@ -20,12 +20,12 @@ class TreeSplit:
 
     @property
     def is_indicator(self):
-        """Whether it asks for one level of a categorical column."""
+        """Whether it is a one-hot split."""
         return isinstance(self.feature, Indicator)
 
     @property
     def is_statistic(self):
-        """Whether it compares a target statistic."""
+        """Whether it is a split of a target statistic."""
         return isinstance(self.feature, Statistic)
 
 
@@ -36,7 +36,14 @@ class GrownCategoricalTree(GrownTree):
     splits: list  # of TreeSplit
 
     def describe(self, table):
-        """Return columns, borders and sides of missing values; number new derived columns."""
+        """Return the column, the border and the side of missing values of each split.
+
+        New derived columns of the table are numbered. The result is as in `GrownTree.describe`.
+
+        Parameters
+        ----------
+        table : CategoricalTable
+        """
         described = []
         for split in self.splits:
             if split.numeric is not None:

@@ -195,7 +195,7 @@ def test_the_identity_of_a_category_is_its_text():
         (pd.DataFrame({"a": [0.5, 1.5]}), ["a"], "has the real number 0.5"),
         (pd.DataFrame({"a": [1.0, np.nan]}), [0], "has the real number 1.0"),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"] * 2)}), [0], "has the value 2020"),
-        (pd.DataFrame({"a": [1, 2]}), ["b"], "'b', which is no column"),
+        (pd.DataFrame({"a": [1, 2]}), ["b"], "'b', which is not a column"),
         (pd.DataFrame({"a": [1, 2]}), [1], "has 1, but X has 1 columns"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), ["a"], r"columns \['b'\] hold categories"),
         (np.ones((2, 2)), [0], "X is an array of real numbers"),

@@ -1,4 +1,4 @@
-"""The estimators under CatBoost's names, with its methods."""
+"""Estimators with CatBoost's names and methods."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,10 @@ HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2")
 
 
 class CatBoostMethods:
-    """Methods of CatBoost's estimators that ours lack, and Pools instead of X and y."""
+    """Mixin with the methods of CatBoost's estimators that ours lack.
+
+    The methods take a `Pool` in place of X and y.
+    """
 
     def __init__(self, iterations=1000, learning_rate=None, depth=6, l2_leaf_reg=None, **kwargs):
         super().__init__(
@@ -49,14 +52,16 @@ class CatBoostMethods:
 
         Parameters
         ----------
-        X : Pool, array-like, frame or sparse matrix
+        X : Pool, or array-like, frame or sparse matrix (n_rows, n_features)
         y : array-like (n_rows,), optional
-            Missing if X is a Pool.
+            Must be None if X is a Pool.
         cat_features : list of int or str, optional
+            Categorical columns, by position or name; by default those of the Pool.
         sample_weight : array-like (n_rows,), optional
         use_best_model, verbose, early_stopping_rounds : optional
             Replace the parameters of these names.
         eval_set : Pool or (X, y), or a list of these, optional
+            Evaluation sets.
         **others
             CatBoost's other arguments; they must be None or have no effect.
 
@@ -89,7 +94,11 @@ class CatBoostMethods:
         ----------
         X : Pool, or as in `fit`
         y : array-like (n_rows,), optional
-            Missing if X is a Pool.
+            Must be None if X is a Pool.
+
+        Returns
+        -------
+        float, weighted by the weights of the Pool
         """
         X, y, weight = parts_of(X, y, None)
         return super().score(X, y, sample_weight=weight)
@@ -112,6 +121,13 @@ class CatBoostMethods:
             Whether to return a frame, the most important column first.
         **others
             CatBoost's other arguments; they must be None or have no effect.
+
+        Returns
+        -------
+        importances : float64 (n_features,) that sum to 100, or with ``prettified`` a frame with the
+            columns "Feature Id" and "Importances"
+        SHAP values : float64 (n_rows, n_features + 1), whose last column is the base; with several
+            scores per row, (n_rows, n_scores, n_features + 1)
         """
         check_others(others)
         name = getattr(type, "name", type)
@@ -129,25 +145,25 @@ class CatBoostMethods:
         return pd.DataFrame({"Feature Id": names[order], "Importances": values[order]})
 
     def is_fitted(self):
-        """Return whether the model is trained."""
+        """Return True if the model is trained."""
         return hasattr(self, "ensemble_")
 
     def get_param(self, key):
-        """Return a parameter that was given, or None."""
+        """Return the value of a given parameter; None if it was not given."""
         return self.get_params().get(key)
 
     def get_tree_leaf_counts(self):
-        """Return the number of leaves of each tree."""
+        """Return the number of leaves of each tree, uint32 (n_trees,)."""
         check_is_fitted(self, "ensemble_")
         return np.array([len(tree.values) for tree in self._trees], np.uint32)
 
     def get_best_score(self):
-        """Return `best_score_`."""
+        """Return `best_score_`, a dict."""
         return self.best_score_
 
     @property
     def best_score_(self):
-        """Best value of each metric of each evaluation set."""
+        """Best value of each metric: dict, evaluation set → metric → float."""
         return {
             name: {
                 metric: (max if metric in HIGHER_IS_BETTER else min)(values)
@@ -158,7 +174,7 @@ class CatBoostMethods:
 
     @property
     def feature_names_(self):
-        """Names of the columns; their indices as text if there are none."""
+        """Names of the columns, list of str; their positions as text if they have no names."""
         check_is_fitted(self, "ensemble_")
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return [str(name) for name in names]
@@ -171,7 +187,9 @@ class CatBoostMethods:
         fname : str or path
         format : {"json"}
             CatBoost's default "cbm" is not supported.
-        export_parameters, pool : None
+        export_parameters : None
+        pool : Pool, optional
+            Has no effect.
         """
         check_others({"export_parameters": export_parameters})
         del pool
@@ -192,7 +210,7 @@ class CatBoostMethods:
         return super().load_model(fname, format=format)
 
     def _raw_scores(self, data, first, last):
-        """Return raw scores as CatBoost does: (n_rows,), or (n_rows, n_scores) of several."""
+        """Return raw scores, float64 (n_rows,); with several scores per row, (n_rows, n_scores)."""
         raw = self._raw(rows_of(data), first, last)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
@@ -211,6 +229,12 @@ class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
             Half-open range of trees to use; 0 as the end means all.
         **others
             CatBoost's other arguments; they must be None or have no effect.
+
+        Returns
+        -------
+        labels : (n_rows,), with the dtype of y; (n_rows, 1) with more than two classes
+        probabilities or their logarithms : float64 (n_rows, n_classes)
+        raw scores : float64 (n_rows,) for two classes, otherwise (n_rows, n_classes)
         """
         check_others(others)
         if prediction_type == "RawFormulaVal":
@@ -224,12 +248,18 @@ class CatBoostClassifier(CatBoostMethods, SymmetricBoostingClassifier):
         return labels[:, None] if len(self._start) > 1 else labels
 
     def predict_proba(self, X, ntree_start=0, ntree_end=0, **others):
-        """Return the probabilities of the classes, float64 (n_rows, n_classes)."""
+        """Return the probabilities of the classes, float64 (n_rows, n_classes).
+
+        The arguments are those of `predict`.
+        """
         check_others(others)
         return super().predict_proba(rows_of(X), ntree_start, ntree_end)
 
     def predict_log_proba(self, data, ntree_start=0, ntree_end=0, **others):
-        """Return the logarithms of the probabilities."""
+        """Return the logarithms of the probabilities, float64 (n_rows, n_classes).
+
+        The arguments are those of `predict`.
+        """
         return self.predict(data, "LogProbability", ntree_start, ntree_end, **others)
 
 
@@ -248,6 +278,10 @@ class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
             Half-open range of trees to use; 0 as the end means all.
         **others
             CatBoost's other arguments; they must be None or have no effect.
+
+        Returns
+        -------
+        float64 (n_rows,)
         """
         check_others(others)
         if prediction_type is None:
@@ -259,7 +293,19 @@ class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
 
 
 def check_others(given):
-    """Raise if an argument of a method is unknown, or not supported and not None."""
+    """Check the other arguments of a method.
+
+    Parameters
+    ----------
+    given : dict, name → value
+
+    Raises
+    ------
+    CatBoostError
+        If an argument that is not supported is not None.
+    TypeError
+        If CatBoost has no such argument.
+    """
     for name, value in given.items():
         if name in NO_EFFECT or (name in UNSUPPORTED and value is None):
             continue

@@ -1,4 +1,4 @@
-"""`Pool`: rows with labels and weights, under CatBoost's name."""
+"""CatBoost's `Pool`: rows with labels and weights."""
 
 import numpy as np
 import pandas as pd
@@ -24,11 +24,12 @@ class Pool:
     Parameters
     ----------
     data : array-like, frame or sparse matrix (n_rows, n_features), or Pool
-        Files are not read.
+        Paths of files are not supported.
     label : array-like (n_rows,), optional
     cat_features : list of int or str, optional
-        Categorical columns.
+        Categorical columns, by position or name.
     weight : array-like (n_rows,), optional
+        Weights of the rows.
     feature_names : list of str, optional
         Names of the columns of an array.
     thread_count : int
@@ -79,7 +80,7 @@ class Pool:
 
     @property
     def shape(self):
-        """Number of rows and columns."""
+        """Number of rows and of columns, (int, int)."""
         return self.data.shape
 
     def num_row(self):
@@ -91,36 +92,37 @@ class Pool:
         return self.shape[1]
 
     def get_label(self):
-        """Return the labels, or None."""
+        """Return the labels as an array or series (n_rows,), or None."""
         return self.label
 
     def get_weight(self):
-        """Return the weights; 1 for each row if there are none."""
+        """Return the weights, (n_rows,); if none were given, ones, float64."""
         return np.ones(self.num_row()) if self.weight is None else np.asarray(self.weight)
 
     def get_cat_feature_indices(self):
-        """Return the indices of the categorical columns."""
+        """Return the positions of the categorical columns, list of int."""
         names = self.get_feature_names()
         given = self.cat_features or []
         return [names.index(one) if isinstance(one, str) else int(one) for one in given]
 
     def get_feature_names(self):
-        """Return the column names; their indices as text if there are none."""
+        """Return the column names, list of str; positions as text if there are no names."""
         if isinstance(self.data, pd.DataFrame):
             return [str(name) for name in self.data.columns]
         return [str(j) for j in range(self.num_col())]
 
     def set_weight(self, weight):
-        """Set the weights; return the Pool."""
+        """Set the weights, array-like (n_rows,); return the Pool."""
         self.weight = Pool(self.data, weight=weight).weight
         return self
 
     def slice(self, rindex):
-        """Return the Pool of some rows.
+        """Return a Pool of some rows.
 
         Parameters
         ----------
         rindex : list of int
+            Positions of the rows.
         """
         rows = np.asarray(rindex)
         label, weight = (take(values, rows) for values in (self.label, self.weight))
@@ -156,7 +158,7 @@ def name_columns(data, names):
 
 
 def take(values, rows):
-    """Return some rows of a table or a vector; None if there is none."""
+    """Return some rows of a table or a vector; None if ``values`` is None."""
     if values is None:
         return None
     if isinstance(values, pd.DataFrame | pd.Series):
@@ -170,19 +172,19 @@ def rows_of(data):
 
 
 def parts_of(X, y, sample_weight):
-    """Return rows, labels and weights; a Pool has all of them.
+    """Return rows, labels and weights: those of a Pool, or the arguments.
 
     Raises
     ------
     CatBoostError
-        If there are no labels, or a Pool is given together with them.
+        If there are no labels, or if X is a Pool and y or weights are given, too.
     """
     if isinstance(X, Pool):
         if y is not None or sample_weight is not None:
-            raise CatBoostError("y and sample_weight are those of the Pool")
+            raise CatBoostError("X is a Pool: y and sample_weight must be None")
         X, y, sample_weight = X.data, X.label, X.weight
     if y is None:
-        raise CatBoostError("y is missing: give it, or a Pool with a label")
+        raise CatBoostError("y is missing: give y, or a Pool with labels")
     return X, y, sample_weight
 
 

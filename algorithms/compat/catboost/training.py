@@ -1,4 +1,4 @@
-"""CatBoost, train and cv under CatBoost's names."""
+"""CatBoost's class `CatBoost` and its functions `train` and `cv`."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from algorithms.compat.catboost.pool import CatBoostError, Pool
 
 FOR_CLASSES = ("Logloss", "CrossEntropy", "MultiClass")
 RATE_NAMES = ("learning_rate", "eta")
-USUAL_RATE = 0.03  # of `cv`, which does not choose it by the number of rows
+DEFAULT_RATE = 0.03  # of `cv`; other trainings choose it by the number of rows
 LOSS_NAMES = ("loss_function", "objective")
 ROUND_NAMES = ("iterations", "num_boost_round", "n_estimators", "num_trees")
 
@@ -32,16 +32,23 @@ class CatBoost:
         self._model = make_estimator(dict(params or {}))
 
     def fit(self, X, y=None, **others):
-        """Train the model; the arguments are those of `CatBoostClassifier.fit`."""
+        """Train the model; return this object.
+
+        The arguments are those of `CatBoostClassifier.fit`.
+        """
         self._model.fit(X, y, **others)
         return self
 
     def predict(self, data, prediction_type="RawFormulaVal", ntree_start=0, ntree_end=0, **others):
-        """Return predictions; the arguments are those of `CatBoostClassifier.predict`."""
+        """Return predictions, by default raw scores.
+
+        Arguments and shapes are those of `CatBoostClassifier.predict` for losses of classes, and
+        of `CatBoostRegressor.predict` for others.
+        """
         return self._model.predict(data, prediction_type, ntree_start, ntree_end, **others)
 
     def load_model(self, fname, format="json"):  # noqa: A002 - CatBoost's name
-        """Load a model from a file; return this object."""
+        """Load a model from a file in CatBoost's JSON format; return this object."""
         try:
             self._model = CatBoostClassifier().load_model(fname, format)
         except ValueError:
@@ -56,7 +63,10 @@ class CatBoost:
 
 
 def make_estimator(params):
-    """Return the estimator of the loss among the parameters; RMSE by default."""
+    """Return an unfitted classifier or regressor, as the loss in the parameters requires.
+
+    The default loss is RMSE.
+    """
     names = [params[name] for name in LOSS_NAMES if name in params]
     loss = str(names[0]) if names else "RMSE"
     kind = CatBoostClassifier if loss.partition(":")[0] in FOR_CLASSES else CatBoostRegressor
@@ -64,7 +74,7 @@ def make_estimator(params):
 
 
 def with_rounds(params, iterations, num_boost_round):
-    """Return parameters with the number of iterations that was given apart from them."""
+    """Return the parameters; a number of iterations given as an argument replaces theirs."""
     params = dict(params or {})
     if iterations is not None and num_boost_round is not None:
         raise CatBoostError("give one of iterations and num_boost_round")
@@ -76,11 +86,11 @@ def with_rounds(params, iterations, num_boost_round):
 
 
 def find_pool(pool, dtrain):
-    """Return the one of two arguments that is given, as a Pool."""
+    """Return the argument that is not None as a Pool; raise if both or none are given."""
     if (pool is None) == (dtrain is None):
         raise CatBoostError("give one of pool and dtrain")
-    found = dtrain if pool is None else pool
-    return found if isinstance(found, Pool) else Pool(*found)
+    given = dtrain if pool is None else pool
+    return given if isinstance(given, Pool) else Pool(*given)
 
 
 def train(
@@ -104,13 +114,15 @@ def train(
     iterations, num_boost_round : int, optional
         Replace the parameter.
     eval_set, evals : Pool or (X, y), or a list of these, optional
+        Evaluation sets; one of the arguments.
     early_stopping_rounds : int, optional
+        Number of iterations without improvement after which training ends.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
     Returns
     -------
-    CatBoost
+    CatBoost, trained
     """
     check_others(others)
     if eval_set is not None and evals is not None:
@@ -140,7 +152,7 @@ def cv(
     return_models=False,
     **others,
 ):
-    """Train a model on all but one of several folds, for each of them.
+    """Cross-validate: for each fold, train on the other folds and evaluate on it.
 
     Parameters
     ----------
@@ -150,18 +162,20 @@ def cv(
     iterations, num_boost_round : int, optional
         Replace the parameter.
     fold_count, nfold : int
+        Number of folds.
     partition_random_seed, seed : int
         Seed of the folds.
     shuffle : bool
+        Whether rows are shuffled before they are divided into folds.
     stratified : bool, optional
-        By default for losses of classes.
+        Whether folds have the same shares of classes; by default for losses of classes.
     as_pandas : bool
         Whether to return a frame instead of a dict.
     early_stopping_rounds : int, optional
-        End the table where the mean metric has not improved for so many iterations.
+        Number of iterations without improvement of the mean metric after which the table ends.
     folds : list of (training rows, test rows), or a splitter of scikit-learn, optional
     return_models : bool
-        Whether to return the models, too.
+        Whether to return the models as well.
     **others
         CatBoost's other arguments; they must be None or have no effect.
 
@@ -170,14 +184,14 @@ def cv(
     table : frame or dict
         The columns "iterations", and for each metric "test-…-mean", "test-…-std", "train-…-mean"
         and "train-…-std".
-    models : list, if wanted
+    models : list of CatBoost, one a fold; only with ``return_models``
     """
     check_others(others)
     params, whole = with_rounds(params, iterations, num_boost_round), find_pool(pool, dtrain)
     if whole.label is None:
         raise CatBoostError("the Pool has no label")
     if not any(name in params for name in RATE_NAMES):
-        params["learning_rate"] = USUAL_RATE
+        params["learning_rate"] = DEFAULT_RATE
     if folds is None:
         by_class = isinstance(make_estimator(params), CatBoostClassifier)
         kind = StratifiedKFold if (by_class if stratified is None else stratified) else KFold
@@ -198,12 +212,12 @@ def cv(
 
 
 def summarize(curves, patience):
-    """Return the frame of `cv`.
+    """Return the table of `cv` as a frame.
 
     Parameters
     ----------
     curves : list of [metrics of the training rows, metrics of the test rows], one a fold
-    patience : int, iterations without improvement after which the frame ends; or None
+    patience : int, number of iterations without improvement after which it ends; or None
     """
     columns, count = {}, None
     for metric in curves[0][1]:
@@ -219,7 +233,14 @@ def summarize(curves, patience):
 
 
 def stop_at(values, higher, patience):
-    """Return the number of iterations until the metric has not improved for ``patience``."""
+    """Return the number of iterations up to the end of early stopping, or all of them.
+
+    Parameters
+    ----------
+    values : float64 (n_iterations,), metric after each iteration
+    higher : bool, whether larger values are better
+    patience : int, or None for no early stopping
+    """
     values = -values if higher else values
     best = 0
     for i in range(len(values)):

@@ -82,7 +82,7 @@ class Booster(HistogramBooster):
 
     @classmethod
     def of_estimator(cls, estimator):
-        """Return the Booster of a fitted estimator."""
+        """Return the `Booster` with the model of a fitted estimator."""
         made = cls.__new__(cls)
         made._set_up(estimator.get_params(deep=False))  # noqa: SLF001 - its own part
         model = NativeModel()
@@ -226,14 +226,14 @@ class Booster(HistogramBooster):
         return results
 
     def finish(self):
-        """Keep the rounds up to the best one, and forget the training rows; return the Booster."""
+        """Drop the rounds after the best one, and the training rows; return the Booster."""
         if 0 < self.best_iteration < self._training.n_rounds:
             self._estimator = self._training.fit_model(self.best_iteration)
             self._is_stale = False
         return self.free_dataset()
 
     def free_dataset(self):
-        """Forget the training rows and what training needs; return the Booster."""
+        """Release the training rows and the state of training; return the Booster."""
         self._sync()
         self._training = None
         self.__dict__.pop("train_set", None)  # as in LightGBM
@@ -404,11 +404,11 @@ class Booster(HistogramBooster):
         return self
 
     def _get_loaded_param(self):
-        """Return all parameters of LightGBM with the values of this model."""
+        """Return all parameters of LightGBM with this model's values: dict, name → value."""
         return parse_parameters(self.model_to_string(num_iteration=1))
 
     def _as_written(self, start_iteration=0, num_iteration=-1):
-        """Return a view of the model as LightGBM's text has it: the base is part of the leaves."""
+        """Return a view of the model as in LightGBM's text, where leaves include the base score."""
         text = self.model_to_string(num_iteration, start_iteration)
         part = copy.copy(self.estimator)
         part.ensemble_ = read(text)[0]
@@ -448,7 +448,7 @@ class Booster(HistogramBooster):
 
     @property
     def pandas_categorical(self):
-        """Lists of the categories of a frame's columns, or None."""
+        """Categories of the categorical columns of a frame: list of lists, or None."""
         known = getattr(self.estimator, "categories_", None) or {}
         lists = known if isinstance(known, list) else list(known.values())
         return [list(np.asarray(one).tolist()) for one in lists] or None
@@ -462,7 +462,7 @@ class Booster(HistogramBooster):
         bins : int, str or sequence, default=None
             As in `numpy.histogram`; None is the number of distinct thresholds.
         xgboost_style : bool, default=False
-            Return a frame of the non-empty bins, with SplitValue and Count.
+            Whether to return a frame of the non-empty bins, with the columns SplitValue and Count.
         """
         names = self.feature_name()
         number = names.index(feature) if isinstance(feature, str) else int(feature)

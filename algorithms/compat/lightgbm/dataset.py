@@ -277,7 +277,7 @@ class Dataset:
         return self.group
 
     def get_position(self):
-        """Return the number of each document's position, int32 from 0 on, or None."""
+        """Return the positions as numbers from 0 on, int32 (n_rows,), or None."""
         self.rows()
         return self.position
 

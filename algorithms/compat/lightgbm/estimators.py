@@ -1,7 +1,7 @@
-"""The estimators under LightGBM's names, with LightGBM's constructor and conventions.
+"""Estimators with LightGBM's names, constructor and conventions.
 
-They differ from ours where LightGBM does: columns of a frame are read by position, a classifier
-with an objective of the user's predicts raw scores, and `booster_` is a `Booster`.
+Unlike `HistogramBoosting*`, they read the columns of a frame by position, a classifier with a
+user-defined objective predicts raw scores, and `booster_` is a `Booster`.
 """
 
 import inspect
@@ -24,7 +24,7 @@ from algorithms.histogram_boosting import HistogramBoostingClassifier, Histogram
 from algorithms.histogram_ranking import HistogramBoostingRanker
 
 __all__ = ["LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor"]
-MAIN_NAMES = ("num_leaves", "max_depth", "learning_rate")  # arguments under LightGBM's main name
+MAIN_NAMES = ("num_leaves", "max_depth", "learning_rate")  # arguments that precede aliases
 RAW_SCORES = (
     "Cannot compute class probabilities or labels due to the usage of customized objective "
     "function.\nReturning raw scores instead."
@@ -34,7 +34,7 @@ RAW_SCORES = (
 class LightGBMEstimator:
     """Mixin with LightGBM's constructor; all other parameters are keyword arguments."""
 
-    _first_constructor = True  # `get_params` shows the arguments of no class below
+    _first_constructor = True  # `get_params` leaves out the constructors of the base classes
     reads_categories_as_lightgbm = True
 
     def __init__(
@@ -64,13 +64,13 @@ class LightGBMEstimator:
         self._set_constructor_params(locals())
 
     def _given_rows(self):
-        """Yield the given parameters; main names precede aliases, as in LightGBM."""
+        """Yield the given parameters without aliases of `MAIN_NAMES`, as in LightGBM."""
         for row, name in super()._given_rows():
             if row.name not in MAIN_NAMES or name == row.name:
                 yield row, name
 
     def _warn_of_aliases(self):
-        """Warn of names that are ignored because the main name is an argument."""
+        """Warn of aliases that are ignored because the main name is a constructor argument."""
         if self._resolved().verbosity is not None and self._resolved().verbosity < 0:
             return
         for row, name in super()._given_rows():
@@ -82,19 +82,19 @@ class LightGBMEstimator:
                 )
 
     def _validate_params(self):
-        """Raise an error if a parameter has an invalid value, whatever its name."""
+        """Raise an error if a parameter, under any of its names, has an invalid value."""
         given = {name: getattr(self, name) for name in self._parameter_constraints}
         validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
 
     def _fit(self, rows, *arguments, **options):
-        """Warn of several numbers of rounds, and train."""
+        """Warn of conflicting numbers of rounds and of ignored aliases, then train."""
         extra = {name: getattr(self, name) for name in self.__dict__.get("_extra_params", ())}
         warn_of_rounds(extra)
         self._warn_of_aliases()
         return super()._fit(rows, *arguments, **options)
 
     def _metric(self, wanted):
-        """Return the metric of a name; None for an unknown one, which is ignored with a warning."""
+        """Return the metric of a name; warn and return None if the name is unknown."""
         try:
             return super()._metric(wanted)
         except UnknownMetricError as error:
@@ -102,7 +102,7 @@ class LightGBMEstimator:
             return None
 
     def _read_for_prediction(self, X, validate_features, given):
-        """Return X with the column names of training; they are read by position."""
+        """Return X for prediction; its columns are matched with those of training by position."""
         check_is_fitted(self, "ensemble_")
         rows = as_rows(X)
         names = getattr(self, "feature_names_in_", None)
@@ -112,12 +112,12 @@ class LightGBMEstimator:
         return super()._read_for_prediction(name_as_in_training(rows, names), False, given)
 
     def __sklearn_is_fitted__(self):
-        """Return whether the estimator is fitted."""
+        """Return True if the estimator is fitted."""
         return "ensemble_" in self.__dict__
 
     @property
     def objective_(self):
-        """Objective used in training: the name that was given, or the callable."""
+        """Objective used in training: the given name or callable, or the default name."""
         default = super().objective_
         return self._resolved().objective or default
 
@@ -157,7 +157,7 @@ class LGBMClassifier(LightGBMEstimator, HistogramBoostingClassifier):
     """`HistogramBoostingClassifier` with LightGBM's constructor."""
 
     def _metric(self, wanted):
-        """Return the metric of a name; "logloss" and "error" fit the number of classes."""
+        """Return the metric of a name; "logloss" and "error" become binary or multi-class."""
         kind = "multi" if self.n_classes_ > 2 else "binary"
         for short in ("logloss", "error"):
             if wanted in (short, f"binary_{short}", f"multi_{short}"):
@@ -165,9 +165,10 @@ class LGBMClassifier(LightGBMEstimator, HistogramBoostingClassifier):
         return super()._metric(wanted)
 
     def predict_proba(self, X, raw_score=False, **options):
-        """Return class probabilities; raw scores if the objective is the user's.
+        """Return class probabilities, float64 (n_rows, n_classes).
 
-        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
+        With a user-defined objective the result is raw scores. Parameters are as in
+        `HistogramBoostingClassifier.predict_proba`.
         """
         special = options.get("pred_leaf") or options.get("pred_contrib")
         if self._fitted_objective is None or raw_score or special:
@@ -176,9 +177,10 @@ class LGBMClassifier(LightGBMEstimator, HistogramBoostingClassifier):
         return super().predict_proba(X, raw_score=True, **options)
 
     def predict(self, X, raw_score=False, **options):
-        """Return the most probable labels; raw scores if the objective is the user's.
+        """Return the most probable labels, (n_rows,).
 
-        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
+        With a user-defined objective the result is raw scores. Parameters are as in
+        `HistogramBoostingClassifier.predict_proba`.
         """
         special = raw_score or options.get("pred_leaf") or options.get("pred_contrib")
         if self._fitted_objective is None or special:
@@ -195,7 +197,7 @@ class LGBMRanker(LightGBMEstimator, HistogramBoostingRanker):
 
 
 class LGBMModel(LightGBMEstimator, NativeModel, metaclass=ABCMeta):
-    """Estimator of any objective; labels of classes are the numbers 0, 1 and so on.
+    """Estimator for any objective; class labels are the numbers 0, 1 and so on.
 
     ``objective`` must be given. ``num_class`` is the number of classes of "multiclass". The other
     estimators are virtual subclasses, so `isinstance` is as in LightGBM.
@@ -226,6 +228,10 @@ class LGBMModel(LightGBMEstimator, NativeModel, metaclass=ABCMeta):
         **options
             The other arguments of `HistogramBoostingClassifier.fit`, and for ranking of
             `HistogramBoostingRanker.fit`.
+
+        Returns
+        -------
+        The estimator.
         """
         if self.objective is None or (isinstance(self.objective, str) and self.objective in NONE):
             raise ValueError("Unknown model type.")
@@ -234,9 +240,10 @@ class LGBMModel(LightGBMEstimator, NativeModel, metaclass=ABCMeta):
         return LightGBMInterface.fit(self, X, y, sample_weight, **options)
 
     def predict(self, X, *, raw_score=False, **options):
-        """Return values, or the probabilities of classes; for two classes of the second one.
+        """Return values, or class probabilities; with two classes those of the second class.
 
-        Parameters are as in `HistogramBoostingClassifier.predict_proba`.
+        The shape is (n_rows,), or (n_rows, n_classes) with more than two classes. Parameters are as
+        in `HistogramBoostingClassifier.predict_proba`.
         """
         found = super().predict(X, raw_score=raw_score, **options)
         special = raw_score or options.get("pred_leaf") or options.get("pred_contrib")

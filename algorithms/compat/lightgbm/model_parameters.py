@@ -1,6 +1,6 @@
-"""The block of parameters of LightGBM's model text: all parameters, with their values.
+"""Block of parameters in LightGBM's model text: all parameters, with their values.
 
-``[name: value]`` is a line. Booleans are 0 and 1, lists are separated by commas.
+Each line is ``[name: value]``. Booleans are 0 and 1, lists are separated by commas.
 """
 
 import json
@@ -142,12 +142,12 @@ FIRST, LAST = "parameters:", "end of parameters"
 
 
 def read_values(params, categorical=()):
-    """Return all parameters of LightGBM with their values.
+    """Return all parameters of LightGBM: dict, main name → value.
 
     Parameters
     ----------
     params : dict, under any of LightGBM's names
-    categorical : list of int, categorical columns
+    categorical : list of int, positions of the categorical columns
     """
     values = {}
     for name, default in DEFAULTS.items():
@@ -196,11 +196,11 @@ def format_value(value):
 
 
 def parameter_block(params, categorical=()):
-    """Return the lines of the block of parameters.
+    """Return the lines of the block of parameters, list of str.
 
     Parameters
     ----------
-    params, categorical : as of `read_values`
+    params, categorical : as in `read_values`
     """
     values = read_values(params, categorical)
     lines = []
@@ -211,7 +211,7 @@ def parameter_block(params, categorical=()):
 
 
 def with_parameters(text, params, categorical=()):
-    """Return a model's text with the block of all parameters in place of its own one."""
+    """Return a model's text with its parameter block replaced by the block of all parameters."""
     head, _, rest = text.partition(f"\n{FIRST}\n")
     tail = rest.partition(f"\n{LAST}\n")[2]
     block = "\n".join(parameter_block(params, categorical))
@@ -235,7 +235,7 @@ def parse_parameters(text):
 
 
 def parse_value(text, default):
-    """Return a value of the type of its default."""
+    """Return the value of a text, with the type of its default."""
     if isinstance(default, bool):
         return text == "1"
     if isinstance(default, int | float):
@@ -250,7 +250,7 @@ def parse_value(text, default):
 
 
 def is_number(text):
-    """Return whether a text is a number."""
+    """Return True if a text is a number."""
     try:
         float(text)
     except ValueError:

@@ -104,7 +104,7 @@ def check_numbers(params, defaults):
 
 
 def limit_bins(params):
-    """Set a larger maximum of bins to the largest number there is here, with a warning."""
+    """Replace a ``max_bin`` above `MOST_BINS` in the parameters, with a warning."""
     for name in LIGHTGBM.by_name["max_bin"].names:
         if isinstance(params.get(name), int) and params[name] > MOST_BINS:
             warn(f"{name}={params[name]} is more than {MOST_BINS} bins: {MOST_BINS} are used")

@@ -10,9 +10,14 @@ def split_value_histogram(values, bins, *, xgboost_style):
     Parameters
     ----------
     values : (n_splits,) float64
-    bins : as of `numpy.histogram`, or None
+    bins : as in `numpy.histogram`; None is the number of distinct values
     xgboost_style : bool
-        The frame has at most as many bins as there are distinct values, and at least one.
+        Whether to return a frame. It has at most as many bins as there are distinct values.
+
+    Returns
+    -------
+    counts int64 (n_bins,) and edges float64 (n_bins + 1,), or a frame with the columns SplitValue
+    (upper edge) and Count
     """
     n_values = len(np.unique(values))
     if bins is None or (isinstance(bins, int | np.integer) and xgboost_style):

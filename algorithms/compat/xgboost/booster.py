@@ -1,4 +1,4 @@
-"""Booster: a model of trees, with or without its training."""
+"""XGBoost's `Booster`: a model of gradient boosted trees, and its training."""
 
 import copy
 import json
@@ -32,11 +32,12 @@ from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import contributions
 
-# Parameters that training reads in each round; others are read before the first one.
+# Parameters that training reads in each round; the others are read before the first round.
 IN_EACH_ROUND = ("learning_rate", "subsample", "colsample_bytree", "colsample_bylevel")
 IN_EACH_ROUND += ("colsample_bynode",)
+# Parameters that do not change the training.
 NO_TRAINING = ("eval_metric", "disable_default_eval_metric", "verbosity", "nthread", "n_jobs")
-USUAL = object()  # stands for the metric of the objective
+DEFAULT_METRIC = object()  # stands for the metric of the objective
 NO_STOPPING = "`{}` is only defined when early stopping is used."
 
 
@@ -46,6 +47,7 @@ class Booster(NewtonBooster):
     Parameters
     ----------
     params : dict or list of pairs, default=None
+        Parameters under any of XGBoost's names.
     cache : list of DMatrix, default=None
         The first one defines the columns of a model that is not trained yet.
     model_file : path, bytes or Booster, default=None
@@ -68,7 +70,7 @@ class Booster(NewtonBooster):
             self.load_model(model_file)
 
     def _take_columns(self, data):
-        """Take over the number, names and types of the columns."""
+        """Store the number, names and types of the columns of a DMatrix."""
         self._n_columns = data.num_col()
         self._column_names, self._column_types = data.feature_names, data.feature_types
 
@@ -79,8 +81,9 @@ class Booster(NewtonBooster):
 
         Parameters
         ----------
-        params : dict, list of pairs, or a name
-        value : value, if a name is given
+        params : dict, list of pairs, or a parameter's name
+        value : object, default=None
+            The value if ``params`` is a name.
         """
         given = {params: value} if isinstance(params, str) else read_pairs(params)
         self._params.update(given)
@@ -107,15 +110,17 @@ class Booster(NewtonBooster):
     # ------------------------------------------------------------------ training
 
     def update(self, dtrain, iteration=0, fobj=None):
-        """Add a round.
+        """Add a round of boosting.
 
         Parameters
         ----------
         dtrain : DMatrix
+            Training rows.
         iteration : int
             It has no effect.
         fobj : callable, default=None
-            The user's objective: it takes raw scores and the DMatrix, and returns g and h.
+            The user's objective. It takes raw scores, float32 (n_rows,) or (n_rows, n_scores), and
+            the DMatrix, and returns g and h of the same shape.
         """
         del iteration
         if not isinstance(dtrain, DMatrix):
@@ -132,14 +137,16 @@ class Booster(NewtonBooster):
         self._is_stale = True
 
     def boost(self, dtrain, iteration=0, grad=None, hess=None):
-        """Add a round with given derivatives.
+        """Add a round of boosting with given derivatives.
 
         Parameters
         ----------
         dtrain : DMatrix
+            Training rows.
         iteration : int
             It has no effect.
         grad, hess : array (n_rows,) or (n_rows, n_scores)
+            First and second derivatives of the loss by the raw scores.
         """
         self.update(dtrain, iteration, lambda _score, _data: (grad, hess))
 
@@ -178,14 +185,16 @@ class Booster(NewtonBooster):
     # ------------------------------------------------------------------ evaluation
 
     def eval_set(self, evals, iteration=0, feval=None, output_margin=True):
-        """Return the metrics of tables as text.
+        """Return the metrics of evaluation tables as one line of text, str.
 
         Parameters
         ----------
         evals : list of (DMatrix, name)
-        iteration : int, number at the start of the text
+        iteration : int
+            Number of the round, printed at the start of the line.
         feval : callable, default=None
-            The user's metric: it takes predictions and the DMatrix, and returns name and value.
+            The user's metric. It takes predictions and the DMatrix, and returns the pair of its
+            name and value, or a list of such pairs.
         output_margin : bool, default=True
             Whether the user's metric takes raw scores.
         """
@@ -194,11 +203,11 @@ class Booster(NewtonBooster):
         return f"[{iteration}]{''.join(cells)}"
 
     def eval(self, data, name="eval", iteration=0):
-        """Return the metrics of a DMatrix as text."""
+        """Return the metrics of a DMatrix as one line of text, str."""
         return self.eval_set([(data, name)], iteration)
 
     def evaluate(self, evals, feval=None, *, output_margin=False):
-        """Return the metrics of tables, list of (table, metric, value); see `eval_set`."""
+        """Return the metrics of tables: list of (table, metric, value); see `eval_set`."""
         found = []
         for data, name in evals:
             if not isinstance(data, DMatrix):
@@ -209,7 +218,7 @@ class Booster(NewtonBooster):
         return found
 
     def _evaluate_one(self, data, name, feval, *, output_margin):
-        """Return the metrics of one table."""
+        """Return the metrics of one table: list of (table, metric, value)."""
         core, raw = self._scores_of(data)
         with as_xgboost_errors():
             found = [(name, m, value) for m, value in self._values(core, raw, data)]
@@ -222,7 +231,14 @@ class Booster(NewtonBooster):
         return found
 
     def _values(self, core, raw, data):
-        """Return the metrics of the parameters at raw scores, list of (metric, value)."""
+        """Return the values of the metrics in the parameters: list of (metric, value).
+
+        Parameters
+        ----------
+        core : NativeModel
+        raw : float64 (n_rows, n_scores), raw scores
+        data : DMatrix of the same rows
+        """
         names = self._metric_names(core)
         if not names:
             return []
@@ -236,13 +252,13 @@ class Booster(NewtonBooster):
                 given = raw[:, 0], weight_of(data), bounds_of(data)
                 found.append((one, ranking_value(one, y, *given, **options)))
             else:
-                wanted = None if one == USUAL else one
-                (own,) = find_metrics(wanted, name, filled(core), core.n_classes_)
-                found.append((own[0], float(own[1](y, prediction, weight))))
+                wanted = None if one == DEFAULT_METRIC else one
+                (metric,) = find_metrics(wanted, name, filled(core), core.n_classes_)
+                found.append((metric[0], float(metric[1](y, prediction, weight))))
         return found
 
     def _metric_names(self, core):
-        """Return the names of the metrics; `USUAL` is that of the objective."""
+        """Return the names of the metrics; `DEFAULT_METRIC` stands for that of the objective."""
         wanted = self._params.get("eval_metric")
         if wanted is not None:
             return list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
@@ -251,7 +267,7 @@ class Booster(NewtonBooster):
         if core.objective_name in KINDS:
             metric = "map" if core.objective_name == "rank:map" else "ndcg"
             return [f"{metric}@{core.ranking.level}"]
-        return [USUAL]
+        return [DEFAULT_METRIC]
 
     def _scores_of(self, data):
         """Return the estimator and the raw scores of a DMatrix, float64 (n_rows, n_scores)."""
@@ -272,17 +288,17 @@ class Booster(NewtonBooster):
     # ------------------------------------------------------------------ model
 
     def _sync(self):
-        """Bring the estimator to the present rounds."""
+        """Update the estimator with the rounds that were added since the last update."""
         if self._is_stale:
             self._estimator = self._training.fit_model()
             self._is_stale = False
 
     def _fitted(self):
-        """Return the fitted `NativeModel`; of an untrained Booster, one without rounds."""
+        """Return the fitted `NativeModel`; it has no rounds if the Booster is untrained."""
         self._sync()
         if self._estimator is None:
             if not self._n_columns:
-                raise XGBoostError("The model is not trained, and there are no columns")
+                raise XGBoostError("The model is not trained, and its columns are unknown")
             with as_xgboost_errors():
                 model = self._model()
                 model.set_objective()
@@ -300,13 +316,13 @@ class Booster(NewtonBooster):
         return self._fitted()
 
     def reset(self):
-        """Forget the training rows; return the Booster."""
+        """Release the training rows; return the Booster."""
         self._sync()
         self._training, self._margins = None, {}
         return self
 
     def copy(self):
-        """Return a copy of the model, without its training."""
+        """Return a copy of the model without the state of its training."""
         return copy.copy(self)
 
     def __copy__(self):
@@ -333,6 +349,7 @@ class Booster(NewtonBooster):
         Parameters
         ----------
         rounds : slice or int
+            Rounds, counted from 0.
         """
         if isinstance(rounds, int):
             rounds = slice(rounds, rounds + 1)
@@ -349,7 +366,7 @@ class Booster(NewtonBooster):
         return made
 
     def __iter__(self):
-        """Yield a Booster for each round."""
+        """Yield a Booster with one round, for each round."""
         for number in range(self.num_boosted_rounds()):
             yield self[number]
 
@@ -365,7 +382,7 @@ class Booster(NewtonBooster):
 
     @property
     def feature_names(self):
-        """Names of the columns, or None."""
+        """Names of the columns, list of str or None."""
         return self._column_names
 
     @feature_names.setter
@@ -374,7 +391,7 @@ class Booster(NewtonBooster):
 
     @property
     def feature_types(self):
-        """Types of the columns, or None."""
+        """Types of the columns, list of str or None."""
         return self._column_types
 
     @feature_types.setter
@@ -382,11 +399,11 @@ class Booster(NewtonBooster):
         self._column_types = None if types is None else list(types)
 
     def attributes(self):
-        """Return the attributes of the model, name → text."""
+        """Return the attributes of the model: dict, name → str."""
         return dict(self._attributes)
 
     def attr(self, key):
-        """Return an attribute of the model, or None."""
+        """Return an attribute of the model, str, or None if there is none of this name."""
         return self._attributes.get(key)
 
     def set_attr(self, **values):
@@ -399,7 +416,7 @@ class Booster(NewtonBooster):
 
     @property
     def best_iteration(self):
-        """Best round of early stopping, counted from 0.
+        """Best round of early stopping, int, counted from 0.
 
         Raises
         ------
@@ -416,7 +433,7 @@ class Booster(NewtonBooster):
 
     @property
     def best_score(self):
-        """Metric of the best round."""
+        """Metric of the best round of early stopping, float."""
         if "best_score" not in self._attributes:
             raise AttributeError(NO_STOPPING.format("best_score"))
         return float(self._attributes["best_score"])
@@ -451,22 +468,32 @@ class Booster(NewtonBooster):
         pred_leaf : bool, default=False
             Whether to return the leaf of each tree.
         pred_contribs : bool, default=False
-            Whether to return the contributions of the columns, and last the base.
+            Whether to return the SHAP values of the columns.
         approx_contribs, pred_interactions : bool, default=False
             True is not supported.
         validate_features : bool, default=True
-            Whether the columns must be those of training.
+            Whether to raise an error if the columns are not those of training.
         training : bool
             It has no effect.
         iteration_range : (int, int), default=(0, 0)
-            Half-open range of rounds; (…, 0) means all up to the last one.
+            Half-open range of rounds; 0 as the end means all rounds.
         strict_shape : bool, default=False
-            Whether the shape does not depend on the number of scores.
+            Whether the number of dimensions is the same for any number of scores.
+
+        Returns
+        -------
+        values, probabilities or raw scores : (n_rows,) with one score per row, otherwise
+            (n_rows, n_scores); (n_rows, 1) with ``strict_shape``. "multi:softmax" gives the codes
+            of the classes, (n_rows,).
+        leaves : numbers within each tree, (n_rows, n_trees), or (n_rows,) with one tree; with
+            ``strict_shape`` (n_rows, n_rounds, n_scores, n_parallel)
+        SHAP values : (n_rows, n_features + 1), whose last column is the base; with several scores
+            per row or ``strict_shape`` (n_rows, n_scores, n_features + 1)
 
         Raises
         ------
         TypeError
-            If ``data`` is no DMatrix.
+            If ``data`` is not a DMatrix.
         ValueError
             If the columns differ, or the rounds do not exist.
         """
@@ -502,7 +529,7 @@ class Booster(NewtonBooster):
         base_margin=None,
         strict_shape=False,
     ):
-        """Return predictions for rows that are no DMatrix.
+        """Return predictions for rows that are not a DMatrix; shapes and dtype as in `predict`.
 
         Parameters
         ----------
@@ -525,7 +552,7 @@ class Booster(NewtonBooster):
         )
 
     def _in_range(self, iteration_range):
-        """Return the estimator with a range of its rounds."""
+        """Return the fitted `NativeModel` with a range of its rounds."""
         model = self._fitted()
         first, last = (int(one) for one in iteration_range)
         total = model.n_iter_
@@ -538,7 +565,7 @@ class Booster(NewtonBooster):
 
     @staticmethod
     def _leaves(model, X, strict_shape):
-        """Return the leaf of each row in each tree, as numbers within the tree."""
+        """Return the leaf of each row in each tree, float32; see `predict`."""
         trees = model.ensemble_
         found = trees.leaves(X) - trees.offsets[:-1].astype(np.int32)
         found = found.astype(np.float32)
@@ -556,7 +583,7 @@ class Booster(NewtonBooster):
         path.write_bytes(self.save_raw(kind))
 
     def save_raw(self, raw_format="ubj"):
-        """Return the model in XGBoost's format, bytearray.
+        """Return the contents of a model file in XGBoost's format, bytearray.
 
         Parameters
         ----------
@@ -567,7 +594,7 @@ class Booster(NewtonBooster):
         return bytearray(write_booster(self, raw_format))
 
     def load_model(self, fname):
-        """Load a model from a file, or from its contents as bytes."""
+        """Load a model from a path, or from the contents of a file as bytes."""
         if isinstance(fname, bytes | bytearray | memoryview):
             data = bytes(fname)
         else:
@@ -580,11 +607,11 @@ class Booster(NewtonBooster):
             read_booster(self, data)
 
     def save_config(self):
-        """Return the parameters as JSON text."""
+        """Return the parameters as JSON text, str."""
         return json.dumps(describe(self))
 
     def load_config(self, config):
-        """Set the parameters that `save_config` returned."""
+        """Set the parameters from the JSON text that `save_config` returned."""
         self.set_param(read_config(config))
 
     def dump_model(self, fout, fmap="", with_stats=False, dump_format="text"):
@@ -623,7 +650,7 @@ class Booster(NewtonBooster):
 
 
 def as_native(estimator):
-    """Return the `NativeModel` of a fitted estimator."""
+    """Return the `NativeModel` with the trees of a fitted `NewtonBoosting` estimator."""
     n_classes = getattr(estimator, "n_classes_", 0)
     objective = estimator.objective
     if callable(objective) or n_classes:
@@ -644,7 +671,10 @@ def as_native(estimator):
 
 
 def row_weights(data):
-    """Return the weights of rows, float64, or None; those of queries are repeated."""
+    """Return the weight of each row of a DMatrix, float64 (n_rows,), or None.
+
+    The weight of a query is that of each of its rows.
+    """
     weight = data.get_weight().astype(np.float64)
     sizes = data.get_group()
     if len(sizes) and len(weight) == len(sizes):
@@ -653,7 +683,9 @@ def row_weights(data):
 
 
 def raw_scores(model, X, data):
-    """Return the raw scores of rows, float32 (n_rows, n_scores); a base margin replaces the base.
+    """Return the raw scores of rows, float32 (n_rows, n_scores).
+
+    The base margin of the rows, if there is one, replaces the base score.
 
     Parameters
     ----------
@@ -662,19 +694,26 @@ def raw_scores(model, X, data):
     data : DMatrix of the same rows
     """
     n_scores = len(model._base)  # noqa: SLF001 - its own part
-    walker, threads = FastPredictor(model.ensemble_), model._threads()  # noqa: SLF001
+    predictor, threads = FastPredictor(model.ensemble_), model._threads()  # noqa: SLF001
     margin = data.get_base_margin()
     if not margin.size:
-        return walker.raw(X, threads)
+        return predictor.raw(X, threads)
     scores = margin.reshape(X.shape[0], n_scores).astype(np.float64)
-    walker.add(X, scores, threads)
+    predictor.add(X, scores, threads)
     return scores.astype(np.float32)
 
 
 def shift_base(found, data, model):
-    """Return contributions whose base includes the base margins of the rows."""
+    """Return SHAP values whose base includes the base margins of the rows.
+
+    Parameters
+    ----------
+    found : float64 (n_rows, n_scores, n_features + 1), written
+    data : DMatrix of the same rows
+    model : NativeModel
+    """
     margin = data.get_base_margin()
     if margin.size:
-        own = margin.reshape(len(found), -1) - model._base  # noqa: SLF001 - its own part
-        found[:, :, -1] += own
+        shift = margin.reshape(len(found), -1) - model._base  # noqa: SLF001 - its own part
+        found[:, :, -1] += shift
     return found

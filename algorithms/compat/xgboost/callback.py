@@ -1,4 +1,4 @@
-"""Callbacks of training under XGBoost's names; they work with the estimators, too."""
+"""Callbacks of training under XGBoost's names, for `train`, `cv` and the estimators."""
 
 import os
 import pickle
@@ -23,8 +23,9 @@ LOWER = ("mape",)
 class TrainingCallback:
     """Base class of callbacks.
 
-    ``evals_log`` is a dict: table → metric → list of values; in `cv` a value is a tuple (mean,
-    standard deviation).
+    Arguments of the methods: ``model`` is a Booster, in `cv` the `Folds`; ``epoch`` is the number
+    of the round, from 0; ``evals_log`` is a dict, table → metric → list of values, in which a
+    value of `cv` is a tuple (mean, standard deviation).
     """
 
     EvalsLog: ClassVar = dict
@@ -38,11 +39,11 @@ class TrainingCallback:
         return model
 
     def before_iteration(self, model, epoch, evals_log):  # noqa: ARG002 - for subclasses
-        """Return whether training ends; called before each round."""
+        """Return True to end the training; called before each round."""
         return False
 
     def after_iteration(self, model, epoch, evals_log):  # noqa: ARG002 - for subclasses
-        """Return whether training ends; called after each round."""
+        """Return True to end the training; called after each round."""
         return False
 
 
@@ -63,25 +64,26 @@ class LearningRateScheduler(TrainingCallback):
         self.learning_rates = learning_rates if is_function else learning_rates.__getitem__
 
     def after_iteration(self, model, epoch, evals_log):  # noqa: ARG002 - XGBoost's signature
-        """Set the learning rate."""
+        """Set the learning rate; return False."""
         model.set_param("learning_rate", self.learning_rates(epoch))
         return False
 
 
 class EarlyStopping(TrainingCallback):
-    """Callback that ends training if a metric stops improving.
+    """Callback that ends the training if a metric stops improving.
 
     Parameters
     ----------
     rounds : int
+        Number of rounds without improvement after which the training ends.
     metric_name, data_name : str, default=None
-        The last metric of the last table by default.
+        Metric and table; by default the last metric of the last table.
     maximize : bool, default=None
         Whether higher is better; by default it depends on the metric's name.
     save_best : bool, default=False
-        Whether the rounds after the best one are dropped.
+        Whether the rounds after the best one are removed from the model.
     min_delta : float, default=0.0
-        Least improvement.
+        Smallest change of the metric that counts as an improvement.
     """
 
     @allow_positional
@@ -113,7 +115,7 @@ class EarlyStopping(TrainingCallback):
         return model
 
     def after_iteration(self, model, epoch, evals_log):
-        """Record the metric; return whether training ends."""
+        """Record the metric; return True if the training ends."""
         if not evals_log:
             raise ValueError("Must have at least 1 validation dataset for early stopping.")
         table = self.data or list(evals_log)[-1]
@@ -135,7 +137,7 @@ class EarlyStopping(TrainingCallback):
         return self.current_rounds >= self.rounds
 
     def _improves(self, score):
-        """Return whether a score is better than the best one by more than ``min_delta``."""
+        """Return True if a score is better than the best one by more than ``min_delta``."""
         if self.maximize:
             return score - self.min_delta > self.best
         return score < self.best - self.min_delta
@@ -165,7 +167,7 @@ class EvaluationMonitor(TrainingCallback):
     show_stdv : bool, default=False
         Whether standard deviations of `cv` are printed.
     logger : callable, default=None
-        Function that takes a line with its end; by default it is printed.
+        Function that takes a line of text that ends with a newline; by default it is printed.
     """
 
     def __init__(self, rank=0, period=1, show_stdv=False, logger=None):
@@ -176,7 +178,7 @@ class EvaluationMonitor(TrainingCallback):
         self.latest = None
 
     def after_iteration(self, model, epoch, evals_log):  # noqa: ARG002 - XGBoost's signature
-        """Print the metrics of a round."""
+        """Print the metrics of every ``period``-th round; return False."""
         if not evals_log:
             return False
         cells = [
@@ -199,7 +201,7 @@ class EvaluationMonitor(TrainingCallback):
         return f"\t{name}:{value[0]:.5f}{spread}"
 
     def after_training(self, model):
-        """Print the last line if it is not printed yet; return the model."""
+        """Print the last line if it was not printed yet; return the model."""
         if self.latest is not None:
             self.logger(self.latest)
         return model
@@ -232,7 +234,7 @@ class TrainingCheckPoint(TrainingCallback):
         return model
 
     def after_iteration(self, model, epoch, evals_log):  # noqa: ARG002 - XGBoost's signature
-        """Save the model every ``interval`` rounds."""
+        """Save the model every ``interval`` rounds; return False."""
         if self.waited == self.interval:
             suffix = "pkl" if self.as_pickle else self.default_format
             path = self.directory / f"{self.name}_{epoch + self.start}.{suffix}"
@@ -246,5 +248,5 @@ class TrainingCheckPoint(TrainingCallback):
 
 
 def print_line(line):
-    """Print a line that has its end."""
+    """Write a line, which ends with a newline, to stdout."""
     sys.stdout.write(line)

@@ -1,4 +1,4 @@
-"""The parameters of a Booster as XGBoost's `save_config` returns them."""
+"""Parameters of a Booster in the form of XGBoost's `save_config`."""
 
 import json
 
@@ -17,7 +17,7 @@ OF_TREES = (
 
 
 def describe(booster):
-    """Return the parameters of a Booster as a dict that JSON can store."""
+    """Return the parameters of a Booster as a nested dict of str, list and int."""
     fitted = booster.estimator
     model = filled(booster._model())  # noqa: SLF001 - its own part
     train = {name: as_text(getattr(model, name)) for name in OF_TREES}
@@ -54,14 +54,14 @@ def describe(booster):
 
 
 def as_text(value):
-    """Return a parameter as text; None is empty."""
+    """Return a parameter as text; None gives an empty text."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def read_config(config):
-    """Return the parameters of a Booster from the text that `save_config` returned."""
+    """Return the parameters in the JSON text of `save_config`: dict, name → value."""
     learner = json.loads(config)["learner"]
     booster = learner["gradient_booster"]
     given = {name: value for name, value in booster["tree_train_param"].items() if value}

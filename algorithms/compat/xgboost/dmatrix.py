@@ -1,4 +1,4 @@
-"""DMatrix: rows with labels, weights and other fields."""
+"""XGBoost's `DMatrix`: rows with labels, weights and other fields."""
 
 import numpy as np
 import pandas as pd
@@ -19,25 +19,25 @@ class DMatrix:
 
     Parameters
     ----------
-    data : array, list, frame, sparse matrix, Arrow table, or path of a file
-        Read as float32. A file is text in LibSVM's format (``"file?format=libsvm"``) or CSV
+    data : array, list, frame, sparse matrix or Arrow table (n_rows, n_features), or path of a file
+        Converted to float32. A file is text in LibSVM's format (``"file?format=libsvm"``) or CSV
         (``"file?format=csv&label_column=0"``), or written by `save_binary`.
-    label : array-like, default=None
-    weight : array-like, default=None
-        Weights of rows; in ranking, of queries.
-    base_margin : array-like, default=None
+    label : array-like (n_rows,), default=None
+    weight : array-like (n_rows,), default=None
+        Weights of the rows; in ranking those of the queries, (n_queries,).
+    base_margin : array-like (n_rows,) or (n_rows, n_scores), default=None
         Raw scores in place of the base score.
     missing : float, default=None
         Value that is read as missing, in addition to NaN.
     silent : bool
         It has no effect.
     feature_names, feature_types : list of str, default=None
-        A type is "c" of a categorical column, otherwise "q", "int", "float" or "i".
+        The type of a categorical column is "c"; other types are "q", "int", "float" and "i".
     nthread : int
         It has no effect.
-    group : array-like, default=None
+    group : array-like of int (n_queries,), default=None
         Number of rows of each query.
-    qid : array-like, default=None
+    qid : array-like (n_rows,), default=None
         Query of each row; rows of a query are consecutive.
     label_lower_bound, label_upper_bound, feature_weights : array-like, default=None
         They are stored. No objective uses them.
@@ -91,7 +91,10 @@ class DMatrix:
     # ------------------------------------------------------------------ rows
 
     def rows(self):
-        """Return the rows as estimators take them; columns are numbered."""
+        """Return the rows in a form that estimators accept: array, CSR matrix or frame.
+
+        The columns of a frame are named 0, 1 and so on.
+        """
         places = [at for at, kind in enumerate(self._types or ()) if kind == CATEGORICAL]
         if not places or isinstance(self._rows, pd.DataFrame):
             return self._rows
@@ -114,7 +117,7 @@ class DMatrix:
         return self.get_data().nnz
 
     def get_data(self):
-        """Return the rows as a CSR matrix without missing values; categories as codes."""
+        """Return the rows as a float32 CSR matrix without missing values; categories as codes."""
         values = self._rows
         if isinstance(values, pd.DataFrame):
             columns = [
@@ -143,8 +146,9 @@ class DMatrix:
         Parameters
         ----------
         rindex : list of int
+            Positions of the rows.
         allow_groups : bool, default=False
-            Whether rows with queries may be selected; the result has no queries.
+            Whether rows with queries may be selected. The result has no queries.
         """
         at = np.asarray(rindex, np.intp)
         if "group_ptr" in self._fields and not allow_groups:
@@ -160,7 +164,7 @@ class DMatrix:
         return part
 
     def save_binary(self, fname, silent=True):  # noqa: ARG002 - it has no effect
-        """Write the rows and all fields to a file, which `DMatrix` reads."""
+        """Write the rows and all fields to a file that `DMatrix` can read."""
         if isinstance(self._rows, pd.DataFrame):
             raise XGBoostError("save_binary does not support frames with categorical columns")
         names = {"names": self._names, "types": self._types}
@@ -207,7 +211,7 @@ class DMatrix:
             self.feature_types = feature_types
 
     def set_float_info(self, field, data):
-        """Set a field of floats by its name."""
+        """Set a field of floats by its name, from an array-like."""
         if field not in FLOATS:
             raise XGBoostError(f"Unknown float field name {field}")
         values = read_floats(data)
@@ -225,7 +229,7 @@ class DMatrix:
         self._fields[field] = values
 
     def set_uint_info(self, field, data):
-        """Set a field of integers by its name: "group" or "group_ptr"."""
+        """Set the field "group" or "group_ptr" of integers from an array-like."""
         if field == "group":
             return self.set_group(data)
         self._fields["group_ptr"] = np.asarray(data, np.uint32)
@@ -238,32 +242,35 @@ class DMatrix:
         return self._fields.get(field, np.empty(0, np.float32))
 
     def get_uint_info(self, field):
-        """Return a field of integers by its name: "group_ptr", the bounds of the queries."""
+        """Return a field of integers by its name, uint32; empty if it is not set.
+
+        The only one is "group_ptr": the first row of each query, and the number of rows.
+        """
         if field not in UINTS:
             raise XGBoostError(f"Unknown uint field name {field}")
         return self._fields.get(field, np.empty(0, np.uint32))
 
     def set_label(self, label):
-        """Set the labels."""
+        """Set the labels, array-like (n_rows,)."""
         self.set_float_info("label", label)
 
     def set_weight(self, weight):
-        """Set the weights."""
+        """Set the weights, array-like (n_rows,); in ranking (n_queries,)."""
         self.set_float_info("weight", weight)
 
     def set_base_margin(self, margin):
-        """Set the raw scores in place of the base score."""
+        """Set the raw scores that replace the base score; see `DMatrix`."""
         self.set_float_info("base_margin", margin)
 
     def set_group(self, group):
-        """Set the number of rows of each query."""
+        """Set the number of rows of each query, array-like (n_queries,)."""
         sizes = np.asarray(as_vector(group), np.int64).ravel()
         if sizes.sum() != self.num_row():
             raise XGBoostError(f"group has {sizes.sum()} rows, the data have {self.num_row()}")
         self._fields["group_ptr"] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
 
     def _set_queries(self, qid):
-        """Set the queries by the query of each row."""
+        """Set the queries from the query of each row, array-like (n_rows,)."""
         qid = np.asarray(as_vector(qid)).ravel()
         starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]]))
         if len(np.unique(qid)) != len(starts):
@@ -271,7 +278,7 @@ class DMatrix:
         self.set_group(np.diff(np.append(starts, len(qid))))
 
     def get_label(self):
-        """Return the labels, float32."""
+        """Return the labels, float32; empty if there are none."""
         return self.get_float_info("label")
 
     def get_weight(self):
@@ -279,18 +286,18 @@ class DMatrix:
         return self.get_float_info("weight")
 
     def get_base_margin(self):
-        """Return the raw scores in place of the base score; empty if there are none."""
+        """Return the raw scores that replace the base score, float32; empty if there are none."""
         return self.get_float_info("base_margin")
 
     def get_group(self):
-        """Return the number of rows of each query."""
+        """Return the number of rows of each query, int64 (n_queries,)."""
         return np.diff(self.get_uint_info("group_ptr").astype(np.int64))
 
     # ------------------------------------------------------------------ names
 
     @property
     def feature_names(self):
-        """Names of the columns, or None."""
+        """Names of the columns, list of str or None."""
         return self._names
 
     @feature_names.setter
@@ -309,7 +316,7 @@ class DMatrix:
 
     @property
     def feature_types(self):
-        """Types of the columns, or None."""
+        """Types of the columns, list of str or None."""
         return self._types
 
     @feature_types.setter
@@ -326,14 +333,14 @@ class DMatrix:
 
 
 class QuantileDMatrix(DMatrix):
-    """A `DMatrix`; bins are found in training.
+    """`DMatrix` under another name: bins are computed in training.
 
     Parameters
     ----------
     data, label : as in `DMatrix`
     ref : DMatrix, default=None
     max_bin, max_quantile_batches : int
-        They have no effect; neither has ``ref``.
+        These parameters and ``ref`` have no effect.
     **fields
         The other arguments of `DMatrix`.
     """
@@ -352,7 +359,7 @@ class QuantileDMatrix(DMatrix):
 
 
 def as_categories(codes):
-    """Return codes as a categorical column whose categories are 0, 1 and so on."""
+    """Return codes as a pandas categorical with the categories 0, 1, …; NaN is missing."""
     is_valid = np.isnan(codes) | ((codes >= 0) & (codes == np.floor(codes)))
     if not is_valid.all():
         raise XGBoostError("Invalid categorical value in data: codes must be whole numbers from 0")

@@ -1,4 +1,4 @@
-"""train and cv under XGBoost's names."""
+"""XGBoost's functions `train` and `cv`."""
 
 import numpy as np
 import pandas as pd
@@ -34,24 +34,26 @@ def train(
     params : dict or list of pairs
         Parameters under any of XGBoost's names.
     dtrain : DMatrix
+        Training rows.
     num_boost_round : int, default=10
     evals : list of (DMatrix, name), default=None
         Tables that are evaluated after each round.
     obj : callable, default=None
-        Objective: it takes raw scores and the DMatrix, and returns g and h.
+        The user's objective. It takes raw scores and the DMatrix, and returns g and h.
     maximize : bool, default=None
         Whether early stopping maximises the metric.
     early_stopping_rounds : int, default=None
+        Number of rounds without improvement after which the training ends.
     evals_result : dict, default=None
-        It is filled: table → metric → list of values.
+        It receives the metrics: table → metric → list of values.
     verbose_eval : bool or int, default=True
         Whether metrics are printed; a number n prints every n-th round.
     xgb_model : Booster, path or bytes, default=None
         Model to continue from.
     callbacks : list of TrainingCallback, default=None
     custom_metric : callable, default=None
-        Metric: it takes predictions, raw scores if ``obj`` is given, and the DMatrix, and returns
-        name and value.
+        The user's metric. It takes predictions, or raw scores if ``obj`` is given, and the DMatrix,
+        and returns the pair of its name and value.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def train(
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid; `XGBoostError` if data or parameters are.
+        If an argument is invalid. Invalid data or parameters raise `XGBoostError`, a ValueError.
     """
     evals = list(evals or ())
     check_matrices(dtrain, evals)
@@ -81,12 +83,12 @@ def train(
 
 
 def as_model(given):
-    """Return the model to continue from: a Booster, path or bytes; of an estimator its Booster."""
+    """Return the model to continue from: the Booster of an estimator, otherwise the argument."""
     return given.get_booster() if hasattr(given, "get_booster") else given
 
 
 def check_matrices(dtrain, evals):
-    """Raise TypeError if the training rows or an evaluation table are no DMatrix."""
+    """Raise TypeError if the training rows or an evaluation table are not a DMatrix."""
     if not isinstance(dtrain, DMatrix):
         raise TypeError(f"dtrain must be a DMatrix, not a {type(dtrain).__name__}")
     if not all(isinstance(one, tuple | list) and isinstance(one[0], DMatrix) for one in evals):
@@ -94,7 +96,7 @@ def check_matrices(dtrain, evals):
 
 
 def add_callbacks(callbacks, verbose, rounds, maximize, *, show_stdv=False):
-    """Return the callbacks with those of printing and of early stopping."""
+    """Return the callbacks, with those that print metrics and stop early appended."""
     found = list(callbacks or ())
     if verbose:
         period = 1 if verbose is True else verbose
@@ -105,13 +107,13 @@ def add_callbacks(callbacks, verbose, rounds, maximize, *, show_stdv=False):
 
 
 class Loop:
-    """Callbacks and results of one training.
+    """Calls of the callbacks, and history of the metrics, in one training.
 
     Parameters
     ----------
     model : Booster or Folds
     callbacks : list of TrainingCallback
-    metric : callable or None, the user's metric
+    metric : callable, the user's metric; or None
     output_margin : bool
         Whether the user's metric takes raw scores.
     """
@@ -124,18 +126,18 @@ class Loop:
 
     @staticmethod
     def _checked(model):
-        """Return the model that a callback returned."""
+        """Return the model that a callback returned; raise TypeError if it is None."""
         if model is None:
             raise TypeError("before_training and after_training should return the model")
         return model
 
     def before(self, number):
-        """Call the callbacks before a round; return whether training ends."""
+        """Call the callbacks before a round; return True if the training ends."""
         calls = [one.before_iteration(self.model, number, self.history) for one in self.callbacks]
         return any(calls)  # all are called
 
     def after(self, number, evals):
-        """Evaluate a round and call the callbacks after it; return whether training ends."""
+        """Evaluate a round and call the callbacks; return True if the training ends."""
         options = {"output_margin": self.output_margin}
         for table, metric, value in self.model.evaluate(evals, self.metric, **options):
             self.history.setdefault(table, {}).setdefault(metric, []).append(value)
@@ -187,13 +189,13 @@ class Folds:
             fold.bst.update(fold.dtrain, iteration, obj)
 
     def evaluate(self, _evals, metric, *, output_margin):
-        """Return the means of the metrics: list of (table, metric, (mean, deviation))."""
+        """Return the metrics over the folds: list of (table, metric, (mean, deviation))."""
         found = {}
         for fold in self.cvfolds:
             options = {"output_margin": output_margin}
             for table, name, value in fold.bst.evaluate(fold.watchlist, metric, **options):
                 found.setdefault((table, name), []).append(value)
-        return [(*key, (float(np.mean(own)), float(np.std(own)))) for key, own in found.items()]
+        return [(*key, (float(np.mean(all_)), float(np.std(all_)))) for key, all_ in found.items()]
 
     def set_attr(self, **values):
         """Set attributes of each model."""
@@ -246,45 +248,49 @@ def cv(
     shuffle=True,
     custom_metric=None,
 ):
-    """Train and evaluate a model in each fold of a cross-validation.
+    """Cross-validate: train a model for each fold, and evaluate it on the fold.
 
-    Parameters not listed here are as in `train`.
+    Parameters that are not listed here are as in `train`.
 
     Parameters
     ----------
     nfold : int, default=3
+        Number of folds.
     stratified : bool, default=False
         Whether folds have the same shares of labels.
     folds : list of (train rows, test rows), or a splitter, default=None
     metrics : str or list of str, default=()
-        Metrics in place of those of ``params``.
+        Metrics that replace those in ``params``.
     fpreproc : callable, default=None
-        It takes training rows, test rows and parameters of a fold, and returns them.
+        Function that takes the training rows, test rows and parameters of a fold, and returns all
+        three, changed or not.
     as_pandas : bool, default=True
-        Whether a frame is returned.
+        Whether to return a frame instead of a dict.
     show_stdv : bool, default=True
         Whether standard deviations are printed.
     seed : int, default=0
         Seed of the folds.
     shuffle : bool, default=True
+        Whether rows are shuffled before they are divided into folds.
 
     Returns
     -------
-    frame or dict : "train-rmse-mean", "train-rmse-std", "test-rmse-mean" and so on → values
+    frame or dict : one value a round for "train-rmse-mean", "train-rmse-std", "test-rmse-mean" and
+        so on
     """
     check_matrices(dtrain, [])
     params = read_pairs(params)
     if metrics:
         params["eval_metric"] = [metrics] if isinstance(metrics, str) else list(metrics)
-    packs = []
+    models = []
     for train_rows, test_rows in find_folds(dtrain, folds, nfold, seed, stratified, shuffle):
         options = {"allow_groups": True}
         pair = dtrain.slice(train_rows, **options), dtrain.slice(test_rows, **options)
         given = fpreproc(*pair, params.copy()) if fpreproc is not None else (*pair, params)
-        packs.append(Fold(*given))
+        models.append(Fold(*given))
     shown = {"show_stdv": show_stdv}
     callbacks = add_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize, **shown)
-    loop = Loop(Folds(packs), callbacks, custom_metric, output_margin=callable(obj))
+    loop = Loop(Folds(models), callbacks, custom_metric, output_margin=callable(obj))
     stops = False
     for number in range(num_boost_round):
         if loop.before(number):
@@ -302,7 +308,7 @@ def cv(
 
 
 def as_columns(history):
-    """Return the results of `cv` as columns: name → values."""
+    """Return the results of `cv` as columns: dict, name → list of float."""
     found = {}
     for table, by_metric in history.items():
         for metric, values in by_metric.items():

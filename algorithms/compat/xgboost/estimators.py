@@ -1,4 +1,4 @@
-"""The estimators under XGBoost's names, with its defaults."""
+"""Estimators with XGBoost's names and defaults."""
 
 from abc import ABCMeta
 
@@ -85,6 +85,10 @@ class LibraryEstimator:
             Whether metrics of the evaluation sets are printed; a number n prints every n-th round.
         **options
             The other arguments of `NewtonBoostingClassifier.fit`.
+
+        Returns
+        -------
+        The estimator.
         """
         tables = options.get("eval_set")
         if isinstance(tables, list | tuple) and all(map(is_pair, tables)):
@@ -97,7 +101,7 @@ class LibraryEstimator:
         return Booster.from_estimator(self)
 
     def get_xgb_params(self):
-        """Return the parameters that `train` accepts."""
+        """Return the parameters for `train`: dict, name → value."""
         found = super().get_xgb_params()
         seed = found.get("random_state")
         draw = getattr(seed, "integers", getattr(seed, "randint", None))
@@ -116,7 +120,7 @@ class LibraryEstimator:
         super().save_model(path, format=format or "xgboost")
 
     def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
-        """Return raw scores; raise ValueError if the columns have other names than in training."""
+        """Return raw scores; raise ValueError if the column names are not those of training."""
         if checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             names, here = list(self.feature_names_in_), [str(one) for one in X.columns]
             if names != here:
@@ -124,7 +128,7 @@ class LibraryEstimator:
         return super()._raw(X, iteration_range, margin, checks_names=checks_names)
 
     def _check_task(self, path, ensemble):
-        """Raise TypeError if the file is of a model for another task."""
+        """Raise TypeError if the file holds a model for another task."""
         try:
             super()._check_task(path, ensemble)
         except ModelFileError as error:
@@ -140,7 +144,7 @@ class LibraryEstimator:
         return self.get_booster() if "ensemble_" in vars(self) else None
 
     def __getattr__(self, name):
-        """Raise AttributeError with the reason for the results of early stopping."""
+        """Raise AttributeError; for a result of early stopping, with the reason."""
         if name in OF_STOPPING:
             raise AttributeError(NO_STOPPING.format(name))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -152,7 +156,10 @@ def as_frame(X):
 
 
 class XGBModel(LibraryEstimator, NewtonBoostingRegressor, metaclass=ABCMeta):
-    """Base class of the regressors; itself a regressor. The classifiers are registered with it."""
+    """Base class of the regressors, and a regressor itself.
+
+    Classifiers and rankers are its virtual subclasses, so `isinstance` is as in XGBoost.
+    """
 
 
 class XGBClassifier(LibraryEstimator, NewtonBoostingClassifier):
@@ -161,7 +168,7 @@ class XGBClassifier(LibraryEstimator, NewtonBoostingClassifier):
     Parameters
     ----------
     objective : str or callable, default="binary:logistic"
-        With more than two classes "multi:softprob".
+        With more than two classes it is replaced by "multi:softprob".
     **kwargs
         The parameters of `LibraryEstimator`.
     """
@@ -190,7 +197,7 @@ XGBModel.register(XGBClassifier)
 
 
 class RandomForest:
-    """Mixin of a random forest: one round of ``n_estimators`` trees.
+    """Mixin of random forests: one boosting round of ``n_estimators`` trees.
 
     Parameters
     ----------
@@ -219,7 +226,7 @@ class RandomForest:
         return 1
 
     def get_xgb_params(self):
-        """Return the parameters that `train` accepts."""
+        """Return the parameters for `train`: dict, name → value."""
         return {**super().get_xgb_params(), "num_parallel_tree": self.n_estimators or N_TREES}
 
     def _resolved(self):

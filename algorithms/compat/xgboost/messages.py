@@ -1,4 +1,4 @@
-"""Errors of the XGBoost interface."""
+"""Errors and warnings of the XGBoost interface."""
 
 import functools
 import inspect
@@ -24,7 +24,7 @@ def as_xgboost_errors():
 
 
 def allow_positional(function):
-    """Return a function that takes its keyword-only arguments by position, too, with a warning."""
+    """Decorate a function: keyword-only arguments may be positional, with a FutureWarning."""
     known = inspect.signature(function).parameters.values()
     n_usual = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in known)
     names = [one.name for one in known if one.kind is one.KEYWORD_ONLY]

@@ -33,7 +33,7 @@ HALF = 0.5  # prediction before the first round with an objective of the user
 class NativeModel(XGBoostInterface, BaseNewtonBoosting):
     """Estimator for any objective; classes are the numbers 0, 1 and so on.
 
-    ``fit`` is not used: `training.Training` trains it round by round. ``n_native_classes`` is the
+    `training.Training` trains it round by round, without ``fit``. ``n_native_classes`` is the
     parameter ``num_class``.
     """
 
@@ -59,7 +59,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         Parameters
         ----------
         function : callable, default=None
-            The user's objective: it takes y and raw scores, and returns g and h.
+            The user's objective. It takes y and raw scores, and returns g and h.
 
         Raises
         ------
@@ -122,18 +122,27 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         return y
 
     def link_scores(self, raw):
-        """Return values, or the probabilities of all classes, of raw scores."""
+        """Return the values or class probabilities of raw scores.
+
+        Parameters
+        ----------
+        raw : (n_rows, n_scores)
+
+        Returns
+        -------
+        values (n_rows,) or (n_rows, n_scores); probabilities (n_rows, n_classes)
+        """
         return self._join([]).from_raw(np.asarray(raw, np.float32))
 
     def predict_link(self, raw):
-        """Return the predictions of raw scores, as `Booster.predict` returns them."""
+        """Return the predictions of raw scores, float32, with the shapes of `Booster.predict`."""
         found = self.link_scores(raw)
         if self.objective_name == CLASSES[1]:
             return found.argmax(axis=1).astype(np.float32)
         return self.drop_first_class(found)
 
     def drop_first_class(self, found):
-        """Return the probability of the second class if there is one score, as float32."""
+        """Return predictions, float32; with one score, the probability of the second class."""
         if found.ndim == 2 and self._objective.n_scores == 1:
             found = found[:, -1]
         return found.astype(np.float32)
@@ -141,7 +150,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
 
 @dataclass(frozen=True)
 class NativeObjective(Objective):
-    """An objective whose initial scores can be stored in XGBoost's files as they are."""
+    """Objective whose initial scores are stored in XGBoost's files without rounding."""
 
     def first_scores(self, y, weight, given, workers):
         """Return the initial scores; see `Objective.first_scores`."""
@@ -150,7 +159,7 @@ class NativeObjective(Objective):
 
 @dataclass(frozen=True)
 class NativeCustom(Custom):
-    """A user-defined loss; before the first round the prediction is ½, as in XGBoost."""
+    """User-defined objective; the prediction before the first round is ½, as in XGBoost."""
 
     def first_scores(self, _y, _weight, given, _workers):
         """Return the scores of the given base score, float32 (n_scores,)."""
@@ -159,7 +168,7 @@ class NativeCustom(Custom):
 
 
 def storable(scores, link):
-    """Return the nearest scores that are the margins of float32 predictions, as XGBoost has."""
+    """Return the nearest raw scores that are links of float32 predictions, as in XGBoost."""
     if link not in ("sigmoid", "exp"):
         return scores
     means = (expit(scores) if link == "sigmoid" else np.exp(scores)).astype(np.float32)
@@ -167,5 +176,5 @@ def storable(scores, link):
 
 
 def untrained(link, n_scores):
-    """Return an `Objective` that only turns scores into predictions."""
+    """Return an `Objective` for prediction only."""
     return Objective("", L2, 0.0, n_scores, link)

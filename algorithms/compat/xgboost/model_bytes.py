@@ -1,4 +1,4 @@
-"""A Booster's model as bytes: XGBoost's JSON or UBJSON."""
+"""Conversion of a Booster's model to and from bytes: XGBoost's JSON or UBJSON."""
 
 import json
 
@@ -15,7 +15,7 @@ from harness import HarnessError
 
 
 def write_booster(booster, kind):
-    """Return the model of a Booster as bytes.
+    """Return the model of a Booster as the contents of a file, bytes.
 
     Parameters
     ----------
@@ -40,12 +40,17 @@ def write_booster(booster, kind):
 
 
 def read_booster(booster, data):
-    """Set the model of a Booster from bytes.
+    """Set the model of a Booster from the contents of a file.
+
+    Parameters
+    ----------
+    booster : Booster, changed
+    data : bytes
 
     Raises
     ------
     XGBoostError
-        If they are not a model in XGBoost's format.
+        If ``data`` is not a model in XGBoost's format.
     """
     try:
         document = ubjson.decode(data) if data.startswith(UBJSON) else json.loads(data)
@@ -77,7 +82,7 @@ def read_booster(booster, data):
 
 
 def given_params(model, params, n_parallel):
-    """Return the parameters of a Booster with those that its model fixes."""
+    """Return the given parameters, and those that follow from the model: dict, name → value."""
     fixed = {"objective": model.objective}
     if model.n_native_classes:
         fixed["num_class"] = model.n_native_classes
@@ -89,7 +94,10 @@ def given_params(model, params, n_parallel):
 
 
 def levels_of(objective, n_outputs):
-    """Return the quantile levels of an objective; other levels if the file has not all of them."""
+    """Return the quantile levels of an objective, float or list.
+
+    If the file does not store a level for each output, they are spaced evenly.
+    """
     stored = json.loads(objective.get("quantile_loss_param", {}).get("quantile_alpha", "[0.5]"))
     stored = np.atleast_1d(stored).tolist()
     if len(stored) == n_outputs:

@@ -1,4 +1,4 @@
-"""Parameters of `train` and `Booster`: reading of text, aliases and names of columns."""
+"""Parameters of `train` and `Booster`: text values, aliases and column names."""
 
 import json
 import warnings
@@ -21,7 +21,7 @@ OF_THE_BOOSTER = ("num_class", "eval_metric", "disable_default_eval_metric", "up
 
 
 def read_pairs(params):
-    """Return parameters as a dict; of several values of ``eval_metric``, a list.
+    """Return parameters as a dict; several values of ``eval_metric`` become a list.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def read_pairs(params):
 
 
 def read_params(params, names):
-    """Return the parameters of the estimator, under its own names.
+    """Return the parameters of `NativeModel`: dict, its parameter name → value.
 
     Parameters
     ----------
     params : dict
         Parameters under any of XGBoost's names. Numbers may be given as text.
-    names : list of str, column names, or None
+    names : list of str, the column names; or None
 
     Raises
     ------
@@ -99,13 +99,13 @@ def read_ranking(params):
 
 
 def is_true(params, name, *, default):
-    """Return whether a parameter is true; text may be "1" or "true"."""
+    """Return True if a parameter is True, 1, "1" or "true"; ``default`` if it is not given."""
     value = params.get(name)
     return default if value is None else str(value).lower() in ("1", "true")
 
 
 def as_number(name, value):
-    """Return a number that is given as text as a number; other values unchanged."""
+    """Return the value of a numeric parameter as a number if it is text, else unchanged."""
     if not isinstance(value, str):
         return value
     kinds = {one.type for one in CONSTRAINTS.get(name, ()) if isinstance(one, Interval)}
@@ -118,7 +118,7 @@ def as_number(name, value):
 
 
 def number_columns(given, names):
-    """Return constraints with numbers of columns in place of names.
+    """Return constraints with column names replaced by column numbers.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def number_columns(given, names):
 
 
 def column_number(column, places):
-    """Return the number of a column that is given by number or name."""
+    """Return the number of a column given by its number or name."""
     if isinstance(column, str) and column not in places:
         raise ValueError(f"Constrained features are not a subset of training data: {column!r}")
     return places.get(column, column)

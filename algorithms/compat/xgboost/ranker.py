@@ -1,4 +1,4 @@
-"""XGBRanker: ranking by query, trained by `train`."""
+"""XGBoost's `XGBRanker`: ranking of the rows of each query."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,7 +14,7 @@ from algorithms.newton.xgboost_interface import XGBoostInterface
 
 
 class RankerParameters(LibraryParameters, BaseEstimator):
-    """Base class that stores the parameters given by other names."""
+    """Base class that stores parameters which are not arguments of the constructor."""
 
     _parameter_table = XGBOOST
 
@@ -23,7 +23,7 @@ class RankerParameters(LibraryParameters, BaseEstimator):
 
 
 class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
-    """Ranking of the rows of a query, with XGBoost's names.
+    """Ranker with XGBoost's names and defaults; a higher score is a higher rank in the query.
 
     Parameters
     ----------
@@ -60,16 +60,19 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix
+        X : array-like, frame or sparse matrix (n_rows, n_features)
             The rows of a query are consecutive.
-        y : array-like (n_rows,), labels; a larger one is more relevant
-        group : array-like (n_queries,), number of rows of each query; or
-        qid : array-like (n_rows,), query of each row; by default the column "qid" of a frame
+        y : array-like (n_rows,), labels; a larger label is more relevant
+        group : array-like of int (n_queries,), number of rows of each query
+        qid : array-like (n_rows,), query of each row
+            Without ``group`` and ``qid`` it is the column "qid" of a frame.
         sample_weight : array-like (n_queries,), weights of the queries
         base_margin : array-like (n_rows,), raw scores to start from
-        eval_set : list of (X, y)
-        eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set : lists, one a table
+        eval_set : list of (X, y), the evaluation tables
+        eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set : list
+            One entry for each evaluation table, as the arguments above.
         verbose : bool or int, default=False
+            Whether metrics are printed; a number n prints every n-th round.
         xgb_model : Booster or path, model to continue from
         feature_weights : None; weights of columns are not supported
 
@@ -110,7 +113,7 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         return self
 
     def _matrix(self, X, y, group, qid, weight, margin):
-        """Return rows with their queries."""
+        """Return a `DMatrix` of rows with their queries."""
         if qid is None and group is None:
             if "qid" not in getattr(X, "columns", ()):
                 raise ValueError("Either `group` or `qid` is required for ranking task")
@@ -148,7 +151,7 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         return found.reshape(len(found), -1)
 
     def _predict(self, X, base_margin, iteration_range, **options):
-        """Return `Booster.predict` with the rounds up to the best one."""
+        """Return the result of `Booster.predict`, by default with the rounds up to the best one."""
         booster = self.get_booster()
         if "qid" in getattr(X, "columns", ()) and "qid" not in (booster.feature_names or ()):
             X, _ = split_queries(X)
@@ -160,7 +163,7 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         return booster.predict(rows, iteration_range=rounds, **options)
 
     def score(self, X, y):
-        """Return the metric of rows with a column "qid": the last ``eval_metric``, or NDCG."""
+        """Return the last ``eval_metric``, float, by default NDCG; X has a column "qid"."""
         wanted = self.eval_metric
         wanted = wanted[-1] if isinstance(wanted, list) else wanted
         if callable(wanted):
@@ -184,23 +187,23 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         return vars(self).get("_model")
 
     def evals_result(self):
-        """Return the metrics of the evaluation sets: dict, set → metric → list."""
+        """Return the metrics of the evaluation tables: dict, table → metric → list of float."""
         check_is_fitted(self, "_model")
         return self._history
 
     @property
     def best_iteration(self):
-        """Best round of early stopping, counted from 0."""
+        """Best round of early stopping, int, counted from 0."""
         return self.get_booster().best_iteration
 
     @property
     def best_score(self):
-        """Metric of the best round."""
+        """Metric of the best round of early stopping, float."""
         return self.get_booster().best_score
 
     @property
     def feature_importances_(self):
-        """Importance of each feature, summing to 1; (n_features,)."""
+        """Importance of each feature, float64 (n_features,) that sum to 1."""
         found = self.get_booster().get_score(importance_type=self.importance_type or "gain")
         names = self.get_booster().feature_names or [f"f{k}" for k in range(self.n_features_in_)]
         values = np.array([found.get(name, 0.0) for name in names])
@@ -233,18 +236,21 @@ XGBModel.register(XGBRanker)
 
 
 def split_queries(X):
-    """Return a frame without its column "qid", and the column."""
+    """Return a frame without its column "qid", and that column."""
     if hasattr(X, "drop") and hasattr(X, "iloc"):
         return X.drop(columns="qid"), X["qid"]
     return X.drop("qid"), X["qid"]
 
 
 def as_metric(metric):
-    """Return a metric of scikit-learn's signature as one of `train`; None if it has a name."""
+    """Return a metric with scikit-learn's signature in the form that `train` takes.
+
+    The result is None if ``metric`` is not a callable.
+    """
     if not callable(metric):
         return None
 
-    def own(prediction, data):
+    def evaluate(prediction, data):
         return metric.__name__, metric(data.get_label(), prediction)
 
-    return own
+    return evaluate

@@ -13,7 +13,7 @@ from algorithms.compat.inputs import as_rows
 from algorithms.compat.xgboost.messages import XGBoostError
 
 CATEGORICAL = "c"
-OF_KIND = {"b": "i", "i": "int", "u": "int", "f": "float"}  # numpy's kind → XGBoost's type
+TYPE_OF_KIND = {"b": "i", "i": "int", "u": "int", "f": "float"}  # numpy's kind → XGBoost's type
 SAVED = b"PK"  # first bytes of a file that `DMatrix.save_binary` wrote
 
 
@@ -23,10 +23,10 @@ class Rows:
 
     Parameters
     ----------
-    values : float32 array (n_rows, n_columns), CSR matrix, or frame with categorical columns;
-        the columns of a frame are numbered
-    names, types : list of str, or None if the data have none
-    fields : other data of a file, name → values
+    table : float32 array or CSR matrix (n_rows, n_columns), or frame with categorical columns
+        The columns of a frame are named 0, 1 and so on.
+    names, types : list of str, names and types of the columns; None if the data have none
+    fields : dict, field of `DMatrix` → values that a file holds; or None
     """
 
     table: object
@@ -48,7 +48,7 @@ def read_rows(data, missing, *, enable_categorical):
     Raises
     ------
     ValueError
-        If the data are no table of numbers.
+        If the data are not a table of numbers.
     """
     if isinstance(data, str | Path):
         rows = read_file(data)
@@ -83,7 +83,7 @@ def polars_frame(data):
 
 
 def as_floats(column):
-    """Return a numeric polars column as floats, NaN where null; others unchanged."""
+    """Return a polars column as a numpy array; nulls of a numeric column become NaN."""
     if str(column.dtype) in ("String", "Object", "Date", "Datetime"):
         return column.to_numpy()
     if column.null_count():
@@ -92,7 +92,7 @@ def as_floats(column):
 
 
 def read_array(data):
-    """Return an array, list or sparse matrix as float32."""
+    """Return an array or list as a float32 array, a sparse matrix as a float32 CSR matrix."""
     if sparse.issparse(data):
         found = sparse.csr_matrix(data).astype(np.float32)
         found.sort_indices()
@@ -133,8 +133,9 @@ def read_frame(frame, enable_categorical):
         if len(numeric) == frame.shape[1]:
             values = plain.to_numpy(np.float32, na_value=np.nan)
         else:
-            own = {at: plain[at].to_numpy(np.float32, na_value=np.nan) for at in numeric}
-            values = pd.DataFrame({at: own.get(at, plain[at]) for at in plain}, index=plain.index)
+            singles = {at: plain[at].to_numpy(np.float32, na_value=np.nan) for at in numeric}
+            columns = {at: singles.get(at, plain[at]) for at in plain}
+            values = pd.DataFrame(columns, index=plain.index)
             values = values.reset_index(drop=True)
     return Rows(values, names, kinds)
 
@@ -146,11 +147,11 @@ def type_of(dtype):
     if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary"):
         return CATEGORICAL
     dtype = getattr(dtype, "numpy_dtype", dtype)
-    return OF_KIND.get(getattr(dtype, "kind", ""))
+    return TYPE_OF_KIND.get(getattr(dtype, "kind", ""))
 
 
 def drop_missing(values, missing):
-    """Return the values with NaN in place of ``missing``.
+    """Return the table with ``missing`` replaced by NaN.
 
     Raises
     ------
@@ -177,7 +178,7 @@ def drop_missing(values, missing):
 
 
 def read_file(path):
-    """Return the rows of a file: of `DMatrix.save_binary`, or text in LibSVM's format or CSV.
+    """Return a file as `Rows`: LibSVM's format, CSV, or a file of `DMatrix.save_binary`.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def read_file(path):
     path, _, options = str(path).partition("?")
     options = dict(part.partition("=")[::2] for part in options.split("&") if part)
     if not Path(path).is_file():
-        raise XGBoostError(f"there is no file {path}")
+        raise XGBoostError(f"the file {path} does not exist")
     with Path(path).open("rb") as file:
         start = file.readline()
     try:
@@ -208,7 +209,7 @@ def read_file(path):
 
 
 def read_saved(path):
-    """Return the rows of a file that `write_saved` wrote."""
+    """Return a file that `write_saved` wrote as `Rows`."""
     with np.load(path, allow_pickle=False) as file:
         found = {name: file[name] for name in file.files}
     if "indptr" in found:

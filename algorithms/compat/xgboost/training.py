@@ -29,7 +29,7 @@ class Training:
     earlier : NativeModel, default=None
         Fitted model to continue from.
     with_objective : bool
-        Whether the user's objective is passed to `update`.
+        Whether `update` will receive the user's objective.
     """
 
     def __init__(self, model, data, earlier=None, *, with_objective=False):
@@ -74,12 +74,12 @@ class Training:
 
     @property
     def function_is_named(self):
-        """Whether the objective has a name; the user's own one applies the weights itself."""
+        """Whether the objective is built in. A user-defined one applies the weights itself."""
         return self.core._objective.name != "custom"  # noqa: SLF001 - its own part
 
     @property
     def rounds(self):
-        """All rounds, with those of the earlier model."""
+        """All rounds, including those of the earlier model: list of lists of NewtonTree."""
         return self.boosting.done
 
     def _gradients(self, _y, raw):
@@ -92,7 +92,7 @@ class Training:
         Parameters
         ----------
         function : callable, default=None
-            The user's objective: it takes raw scores and the DMatrix, and returns g and h.
+            The user's objective. It takes raw scores and the DMatrix, and returns g and h.
         """
         self.function = function
         with self.workers:
@@ -101,11 +101,14 @@ class Training:
         self.function = None
 
     def scores(self):
-        """Return the raw scores of all rows, float64 (n_rows, n_scores), or None if unknown."""
+        """Return the raw scores of the training rows, float64 (n_rows, n_scores).
+
+        The result is None if rows of weight 0 were dropped.
+        """
         return self.boosting.score.T if self.is_complete else None
 
     def fit_model(self):
-        """Return the fitted estimator of the present rounds."""
+        """Return a fitted `NativeModel` with all rounds so far."""
         return finish(copy(self.core), self.rounds)
 
 
@@ -118,7 +121,10 @@ def finish(core, rounds):
 
 
 def bounds_of(data):
-    """Return the first rows of a DMatrix's queries, int64; without queries all rows are one."""
+    """Return the first row of each query of a DMatrix, and the number of rows, int64.
+
+    Without queries all rows are one query.
+    """
     bounds = data.get_uint_info("group_ptr").astype(np.int64)
     bounds = bounds if len(bounds) else np.array([0, data.num_row()])
     return np.unique(bounds)
@@ -130,7 +136,7 @@ def weight_of(data):
     Raises
     ------
     XGBoostError
-        If there are as many weights as rows.
+        If the number of weights is not that of the queries.
     """
     weight = data.get_weight().astype(np.float64)
     if not len(weight):
@@ -157,7 +163,7 @@ def len_of(X):
 
 
 class Margins:
-    """Raw scores of a DMatrix that grow with the rounds of a model.
+    """Raw scores of a DMatrix, updated by the new rounds of a model.
 
     Parameters
     ----------
@@ -168,11 +174,11 @@ class Margins:
         self.data, self.n_rounds, self.scores = data, 0, None
 
     def add(self, model, rounds):
-        """Add the rounds that are not seen yet; return the raw scores, float64.
+        """Add the rounds that are new; return the raw scores, float64 (n_rows, n_scores).
 
         Parameters
         ----------
-        model : NativeModel that has read its rows
+        model : NativeModel whose base score is set
         rounds : list of all its rounds
         """
         n_scores = len(model._base)  # noqa: SLF001 - its own part

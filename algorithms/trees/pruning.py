@@ -5,6 +5,8 @@ import numpy as np
 from algorithms.trees.kernels.prune import GONE, LEAF, cut_branches
 from algorithms.trees.tree import Tree
 
+ROUNDING = 1e-12  # relative difference up to which two sums of squares are equal
+
 
 def prune(tree, alpha):
     """Return the smallest subtree that minimises R + alpha × leaves, with new node numbers."""
@@ -87,11 +89,13 @@ def prune_by_error(tree, X, y, weight):
             below = error[left[node]] + error[right[node]]
         if tree.is_classifier:
             alone = sums[node, 0] - sums[node, 1 + predicted[node]]
+            rounding = 0.0
         else:
             total, s, q = sums[node]
             v = tree.values[node, 0] - middle
             alone = q - 2.0 * v * s + v * v * total
-        leaf[node] |= alone <= below
+            rounding = ROUNDING * (q + v * v * total)
+        leaf[node] |= alone <= below + rounding
         error[node] = alone if leaf[node] else below
     return cut_at_leaves(tree, leaf)
 

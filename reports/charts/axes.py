@@ -69,7 +69,8 @@ def linear(
     low, high = low - room * (not zero or low < 0), high + room * (not zero or high > 0)
     high = high if high > low else low + room  # all are 0
     step = next(s for s in _steps(high - low) if (high - low) / s <= most)
-    ticks = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    places = range(math.ceil(low / step), math.floor(high / step) + 1)
+    ticks = [min(max(i * step, low), high) for i in places]  # i · step may round beyond an end
     return Axis(low, high, ticks, [label_of(round(t, 12)) for t in ticks], title)
 
 

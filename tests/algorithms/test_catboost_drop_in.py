@@ -159,7 +159,7 @@ def test_pools_of_frames_sparse_rows_and_pools():
         (lambda X, y: ours.CatBoostRegressor(depht=3), TypeError, "did you mean 'depth'"),
         (lambda X, y: ours.CatBoostRegressor(task_type="GPU").fit(X, y), ValueError, "no GPU"),
         (lambda X, y: ours.CatBoostRegressor().fit(X), ours.CatBoostError, "y is missing"),
-        (lambda X, y: ours.CatBoostRegressor().fit(ours.Pool(X, y), y), ValueError, "of the Pool"),
+        (lambda X, y: ours.CatBoostRegressor().fit(ours.Pool(X, y), y), ValueError, "X is a Pool"),
         (lambda X, y: ours.CatBoostRegressor().fit(X, y, baseline=y), ValueError, "baseline"),
         (lambda X, y: ours.CatBoostRegressor().fit(X, y, nothing=1), TypeError, "'nothing'"),
         (lambda X, y: ours.Pool(X, y, group_id=y), ours.CatBoostError, "group_id"),

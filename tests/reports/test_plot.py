@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reports.charts import axes, legends
@@ -54,6 +54,7 @@ def test_log_scale_ignores_nonpositive_values() -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=20), st.integers(2, 8))
+@example([1 / 3], 4)
 def test_linear_axis_spans_its_values_with_few_round_ticks(values, most) -> None:
     axis = axes.linear(values, most=most)
     assert all(axis.low <= v <= axis.high for v in values)

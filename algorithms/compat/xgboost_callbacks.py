@@ -1,7 +1,27 @@
 """Support of XGBoost's training callbacks in second-order boosting."""
 
 
-class TrainingBooster:
+class ModelAttributes:
+    """Attributes of a model, name → text, in ``_attributes``."""
+
+    def attributes(self):
+        """Return the attributes: dict, name → str."""
+        return dict(self._attributes)
+
+    def attr(self, key):
+        """Return an attribute, str, or None if there is none of this name."""
+        return self._attributes.get(key)
+
+    def set_attr(self, **values):
+        """Set attributes as text; None removes one."""
+        for name, value in values.items():
+            if value is None:
+                self._attributes.pop(name, None)
+            else:
+                self._attributes[name] = str(value)
+
+
+class TrainingBooster(ModelAttributes):
     """View of the model in training, which callbacks receive.
 
     Parameters
@@ -16,22 +36,6 @@ class TrainingBooster:
     def num_boosted_rounds(self):
         """Return the number of rounds so far."""
         return len(self._rounds)
-
-    def attributes(self):
-        """Return the attributes set by callbacks, name → text."""
-        return dict(self._attributes)
-
-    def attr(self, key):
-        """Return an attribute set by a callback, or None."""
-        return self._attributes.get(key)
-
-    def set_attr(self, **values):
-        """Set attributes as text; None removes one."""
-        for name, value in values.items():
-            if value is None:
-                self._attributes.pop(name, None)
-            else:
-                self._attributes[name] = str(value)
 
     def set_param(self, params, value=None):
         """Change parameters for the following rounds."""

@@ -1,7 +1,7 @@
-"""Which values are missing: LightGBM's parameters ``use_missing`` and ``zero_as_missing``.
+"""Missing values as LightGBM's parameters ``use_missing`` and ``zero_as_missing`` define them.
 
-Training reads a table in which the missing values of numeric columns are NaN. The nodes of the
-trees store what they treat as missing, so that prediction needs no such table.
+Training reads a table in which the missing values of numeric columns are NaN. Each node
+of a tree stores whether NaN or zero is missing, so prediction reads the table as it is given.
 """
 
 import numpy as np

@@ -28,7 +28,7 @@ def tables():
 
 
 def classify(library):
-    """Return what a program with a classifier sees."""
+    """Return names, shapes and predictions of a program that trains a classifier."""
     X, y, _ = tables()
     names = list("abcde")
     pool = library.Pool(X[:200], label=y[:200], weight=np.ones(200), feature_names=names)
@@ -57,7 +57,7 @@ def classify(library):
 
 
 def regress(library):
-    """Return what a program with a regressor and the functions sees."""
+    """Return the results of a program with a regressor, `train` and `cv`."""
     X, y, s = tables()
     model = library.CatBoostRegressor(20, 0.1, 4, **SILENT).fit(X, s)
     params = {"loss_function": "Logloss", "max_depth": 3, **SILENT}

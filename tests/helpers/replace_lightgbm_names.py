@@ -1,6 +1,6 @@
 """Pytest plugin that runs the tests of LightGBM on our classes.
 
-``REPLACE_CLASSES_OURS=1`` replaces every name of `algorithms.compat.lightgbm` by ours before a test
+``REPLACE_NAMES_OURS=1`` replaces every name of `algorithms.compat.lightgbm` by ours before a test
 module is imported. Without it the library's own classes stay. In both cases each test's properties
 hold the number of replaced objects that it creates (``made``), and a test fails after ``SECONDS``.
 """
@@ -14,7 +14,7 @@ from collections import Counter
 
 import pytest
 
-OURS = os.environ.get("REPLACE_CLASSES_OURS") == "1"
+OURS = os.environ.get("REPLACE_NAMES_OURS") == "1"
 SECONDS = 240
 MADE = Counter()
 

@@ -22,6 +22,7 @@ from algorithms.compat.xgboost.training import (
     in_level_order,
     weight_of,
 )
+from algorithms.compat.xgboost_callbacks import ModelAttributes
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.input_table import missing_of, read_rows
 from algorithms.newton.metrics import find_metrics
@@ -41,7 +42,7 @@ DEFAULT_METRIC = object()  # stands for the metric of the objective
 NO_STOPPING = "`{}` is only defined when early stopping is used."
 
 
-class Booster(NewtonBooster):
+class Booster(ModelAttributes, NewtonBooster):
     """Model of gradient boosted trees.
 
     Parameters
@@ -397,22 +398,6 @@ class Booster(NewtonBooster):
     @feature_types.setter
     def feature_types(self, types):
         self._column_types = None if types is None else list(types)
-
-    def attributes(self):
-        """Return the attributes of the model: dict, name → str."""
-        return dict(self._attributes)
-
-    def attr(self, key):
-        """Return an attribute of the model, str, or None if there is none of this name."""
-        return self._attributes.get(key)
-
-    def set_attr(self, **values):
-        """Set attributes as text; None removes one."""
-        for name, value in values.items():
-            if value is None:
-                self._attributes.pop(name, None)
-            else:
-                self._attributes[name] = str(value)
 
     @property
     def best_iteration(self):

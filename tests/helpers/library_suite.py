@@ -95,5 +95,7 @@ def compare(theirs, ours, reasons):
     listed = {key: {case for case in cases if is_meant(case, key)} for key in reasons}
     assert cases
     assert [key for key, result in listed.items() if not result] == [], "no case is meant by these"
-    assert failed == set().union(*listed.values())
+    expected = set().union(*listed.values())
+    assert sorted(failed - expected) == [], "these failures have no reason"
+    assert sorted(expected - failed) == [], "these have a reason but pass"
     return cases, failed

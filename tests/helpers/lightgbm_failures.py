@@ -23,6 +23,7 @@ FAILURES = {
     "test_sklearn::test_metrics": PRIVATE,
     "test_sklearn_tags_should_correctly_reflect_lightgbm_specific_values": PRIVATE,
     "test_default_n_jobs": "it expects the number of processors in the text of the model",
+    "test_negative_n_jobs": "it expects the number of processors in the text of the model",
     "test_eval_set_deprecation": OWN_ERROR,
     "test_eval_X_eval_y_eval_set_equivalence": OWN_ERROR,
     "test_regression fair": OTHER_TREES,

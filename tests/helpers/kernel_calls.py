@@ -1,7 +1,7 @@
 """Compile the kernels of an algorithm, run trials and print the kernels compiled meanwhile.
 
-``python kernel_calls.py ALGORITHM DATASET...`` prints a JSON list of the kernels and signatures
-that trials called and that ``warm`` did not compile. Kernels loaded from the cache count like
+``python kernel_calls.py ALGORITHM DATASET...`` prints a JSON object of the kernels and signatures
+that trials called and that ``compile_all`` did not compile. Kernels loaded from the cache count like
 compiled ones, so the result does not depend on the cache.
 """
 
@@ -18,6 +18,7 @@ from harness.execution.compiling import kinds_of
 from harness.planning.plan import make_plan
 from harness.plugins.registry import load_registry
 from harness.worker.state import WorkerState
+from harness.worker.warm_up import compile_all
 
 
 def signatures():
@@ -42,8 +43,9 @@ def main(algorithm, *datasets):
     bench.hello(jobs[0].plugin, jobs[0].plugins, algorithm, 1)
     kinds = frozenset().union(*(kinds_of(registry, job.dataset.name) for job in jobs))
     params = {json.dumps(to_json(t.params)): t.params for job in jobs for t in job.trials}
-    notes = bench.warm(list(params.values()), sorted(kinds))["notes"]
-    assert not notes, notes
+    # Not by `WorkerState.warm`: it skips this stage where the package has the kernels.
+    done = compile_all(registry.algorithm(algorithm), list(params.values()), 1, sorted(kinds))
+    assert not done["notes"], done["notes"]
     warmed = signatures()
     assert warmed, "no kernel was found"
     missed = {}

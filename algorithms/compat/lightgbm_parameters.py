@@ -248,7 +248,7 @@ def read_lightgbm_values(params):
 
 
 def check_values(params):
-    """Raise ValueError if a parameter that is no constructor argument has an invalid value."""
+    """Raise ValueError if a parameter that is not a constructor argument has an invalid value."""
     flags = ("use_missing", "zero_as_missing", "bagging_by_query", "pred_early_stop")
     for name in flags:
         value = getattr(params, name)

@@ -104,7 +104,7 @@ def find_column(column, n_features, names, parameter):
             f"{parameter} has {column!r} for a column, which is neither a number nor a name of one"
         )
     if isinstance(column, str) or not 0 <= column < n_features:
-        raise ValueError(f"{parameter} names {column!r}, which is no column of X")
+        raise ValueError(f"{parameter} names {column!r}, which is not a column of X")
     return int(column)
 
 

@@ -213,7 +213,7 @@ def invalid_column_message(X, *, reset):
             wanted = wanted if reset else "numbers are expected"
             return f"column {name!r} holds text, such as {str(invalid)!r}: {wanted}"
         if invalid is not None:
-            return f"column {name!r} holds a {type(invalid).__name__}, which is no number"
+            return f"column {name!r} holds a {type(invalid).__name__}, which is not a number"
     return None
 
 

@@ -51,4 +51,4 @@ def read_forced_bins(path):
             for one in entries
         }
     except (TypeError, KeyError, ValueError) as error:
-        raise ValueError(f"{path} is no file of forced bins: {error!r}") from error
+        raise ValueError(f"{path} is not a file of forced bins: {error!r}") from error

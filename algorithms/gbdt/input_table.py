@@ -276,7 +276,7 @@ def find_categorical(estimator, wanted, ordered=()):
     for column in columns_of_mask(wanted, n_features):
         at = names.index(column) if isinstance(column, str) and column in names else column
         if not isinstance(at, Integral) or isinstance(at, bool) or not 0 <= at < n_features:
-            raise ValueError(f"categorical_feature names {column!r}, which is no column of X")
+            raise ValueError(f"categorical_feature names {column!r}, which is not a column of X")
         is_categorical[at] = True
     return is_categorical
 

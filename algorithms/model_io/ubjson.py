@@ -120,7 +120,7 @@ class Reader:
     def numbers(self, kind, count):
         """Return numbers of one type as a list."""
         if kind not in NUMBERS:
-            raise ValueError(f"{kind!r} is no type of numbers")
+            raise ValueError(f"{kind!r} is not a type of numbers")
         dtype = NUMBERS[kind]
         return np.frombuffer(self.take(count * dtype.itemsize), dtype).tolist()
 
@@ -128,7 +128,7 @@ class Reader:
         """Return a length."""
         (found,) = self.numbers(self.take(1), 1)
         if not isinstance(found, int) or not 0 <= found <= len(self.data):
-            raise ValueError(f"{found} is no length")
+            raise ValueError(f"{found} is not a length")
         return found
 
     def text(self):

@@ -10,7 +10,7 @@ NAMES = ("ndcg", "map", "pre")
 
 
 def read_name(name):
-    """Return the parts of a metric's name such as "ndcg@5-", or None if it is no ranking metric.
+    """Return the parts of a metric's name such as "ndcg@5-", or None if it is not a ranking metric.
 
     The parts are the metric, the rank or None, and whether a query without relevant documents
     counts as 0 instead of 1.

@@ -233,7 +233,7 @@ def read_feature_map(path):
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line.strip()]
     if any(len(row) < 2 or not row[0].isdigit() for row in rows):
-        raise ValueError(f"{path} is no feature map: a line is a number, a name and a type")
+        raise ValueError(f"{path} is not a feature map: a line must be a number, a name and a type")
     named = {int(row[0]): row[1] for row in rows}
     if sorted(named) != list(range(len(named))):
         raise ValueError(f"{path} does not name the features 0 to {max(named, default=0)}")

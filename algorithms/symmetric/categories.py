@@ -244,7 +244,7 @@ def text_of(value, name):
 
 
 def unusable(value, name):
-    """Return the ValueError about a value that is no category."""
+    """Return the ValueError about a value that is not a category."""
     kind = "real number" if isinstance(value, Real) else "value"
     return ValueError(
         f"column {name!r} is categorical, but has the {kind} {value}: categories are integers or "

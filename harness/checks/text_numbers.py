@@ -38,7 +38,7 @@ def find(sample: TableSample) -> Iterator[Report]:
 
 
 def _other_texts(column: Column) -> list[str] | None:
-    """Return the non-numeric texts of a column of numbers; None if it is no such column."""
+    """Return the non-numeric texts of a column of numbers; None if it is not such a column."""
     if not column.has_text or len(column.levels) < LEAST_LEVELS or column.codes is None:
         return None
     is_number = np.array([_NUMBER.fullmatch(str(level)) is not None for level in column.levels])

@@ -91,7 +91,7 @@ def _check(name: str, key: str, choices: Any) -> None:
         if least < choices["low"] < choices["high"]:
             return
     raise PluginError(
-        f"space of {name}: {key} = {choices!r} is no list of values and no "
+        f"space of {name}: {key} = {choices!r} is neither a list of values nor a "
         '{"low": …, "high": …}; with "log": True both lie above 0'
     )
 

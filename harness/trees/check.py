@@ -72,7 +72,7 @@ def freeze_arrays(ensemble: TreeEnsemble) -> None:
 
 
 def as_classes(given: Any) -> tuple[int, ...]:
-    """Return class codes as Python integers; raise DataError if one is no integer."""
+    """Return class codes as Python integers; raise DataError if one is not an integer."""
     try:
         codes = tuple(int(code) for code in given)
     except (TypeError, ValueError, OverflowError):

@@ -42,7 +42,7 @@ def refusal(model, error, **given):
         ([None] * 4, "monotone_constraints=.*must hold -1, 0 or 1"),
         ([[1, 0, 0, 0]] * 4, "monotone_constraints=.*must hold -1, 0 or 1"),
         ({0: 0.7}, r"monotone_constraints=\{0: 0.7\} must hold -1, 0 or 1"),
-        ({7: 1}, "monotone_constraints names 7, which is no column of X"),
+        ({7: 1}, "monotone_constraints names 7, which is not a column of X"),
         ([1] * 5, r"monotone_constraints=.* has 5 numbers; X has 4 columns"),
     ],
 )
@@ -57,9 +57,9 @@ def test_invalid_monotone_signs(kind, signs, message):
         ([[0.5, 1]], "interaction_constraints has 0.5 for a column"),
         ([[None]], "interaction_constraints has None for a column"),
         ([0, 1], r"interaction_constraints=\[0, 1\] must be lists of columns"),
-        ([["q"]], "interaction_constraints names 'q', which is no column of X"),
-        ([[0, 9]], "interaction_constraints names 9, which is no column of X"),
-        ([[-1, 0]], "interaction_constraints names -1, which is no column of X"),
+        ([["q"]], "interaction_constraints names 'q', which is not a column of X"),
+        ([[0, 9]], "interaction_constraints names 9, which is not a column of X"),
+        ([[-1, 0]], "interaction_constraints names -1, which is not a column of X"),
     ],
 )
 def test_invalid_interaction_groups(kind, lists, reported):

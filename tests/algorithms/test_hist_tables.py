@@ -115,7 +115,7 @@ NON_NUMERIC = {
     "dates of a zone": (DAYS.tz_localize("UTC"), "holds dates or times"),
     "durations": (DAYS - DAYS[0], "holds dates or times"),
     "periods": (DAYS.to_period("D"), "holds dates or times"),
-    "lists": ([[1, 2]] * 60, "holds a list, which is no number"),
+    "lists": ([[1, 2]] * 60, "holds a list, which is not a number"),
 }
 
 
@@ -161,8 +161,8 @@ def test_boolean_mask_selects_columns():
     ("expected", "message"),
     [
         ([False, True], "mask of 2; X has 3 columns"),
-        ([False, 1], "names False, which is no column"),
-        ([3], "names 3, which is no column"),
+        ([False, 1], "names False, which is not a column"),
+        ([3], "names 3, which is not a column"),
     ],
 )
 def test_boolean_mask_of_wrong_length_is_an_error(expected, message):

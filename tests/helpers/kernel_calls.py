@@ -1,8 +1,8 @@
 """Compile the kernels of an algorithm, run trials and print the kernels compiled meanwhile.
 
 ``python kernel_calls.py ALGORITHM DATASET...`` prints a JSON object of the kernels and signatures
-that trials called and that ``compile_all`` did not compile. Kernels loaded from the cache count like
-compiled ones, so the result does not depend on the cache.
+that trials called and that ``compile_all`` did not compile. Kernels loaded from the cache count
+like compiled ones, so the result does not depend on the cache.
 """
 
 import importlib

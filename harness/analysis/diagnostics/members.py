@@ -29,10 +29,10 @@ def member_predictions(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     Raises
     ------
     InapplicableError
-        If the trees are terms of a sum, so a single one is no prediction, or there is one tree.
+        If the trees are terms of a sum, so a single one is not a prediction, or there is one tree.
     """
     if ensemble.combination == "sum" and ensemble.n_trees > 1:
-        raise InapplicableError("its trees are terms of a sum, so a single tree is no prediction")
+        raise InapplicableError("its trees are terms of a sum, and one tree is not a prediction")
     if ensemble.n_trees < 2:
         raise InapplicableError("it is a single tree")
     value = ensemble.value[ensemble.leaves(X)]  # (n, n_trees, n_values)

@@ -27,7 +27,7 @@ def openml(tmp_path):
 
 def test_dense_dataset_keeps_categories_and_missing_values(openml):
     table = table_of(dataset_of())
-    assert list(table.X.columns) == ["age", "job"], "the row identifier is no column"
+    assert list(table.X.columns) == ["age", "job"], "the row identifier is not a column"
     assert table.X["age"].isna().tolist() == [False, True, False, False]
     assert table.X["job"].tolist()[:2] == ["cook", "clerk"]
     assert (table.classes, table.y.tolist()) == (("no", "yes"), [0, 1, 0, 1])

@@ -13,7 +13,9 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 MARK = "HARNESS_WORKER_STATE"  # environment variable of a worker and its descendants
-ROUNDS = 50  # maximum passes of killing descendants
+DEAD = (b"Z", b"X")  # states of processes that have ended
+KERNEL_THREAD = 0x00200000  # flag PF_KTHREAD of Linux
+ROUNDS = 50  # maximum passes of killing or reading processes
 
 
 class Mark(NamedTuple):
@@ -40,17 +42,30 @@ class Mark(NamedTuple):
         for folder in PROC.glob("[0-9]*"):
             pid = int(folder.name)
             with contextlib.suppress(OSError):  # ended, or of another user
-                if pid == os.getpid() or _started(pid) < self.since:
-                    continue
-                named = f"{MARK}=".encode() + text in (folder / "environ").read_bytes()
-                if named or text in (folder / "maps").read_bytes():
+                if pid != os.getpid() and self._may_own(pid) and _carries(folder, text):
                     pids.append(pid)
         return pids
 
+    def _may_own(self, pid: int) -> bool:
+        """Return whether a process runs a program and was started after the worker."""
+        fields = stat_fields(pid)
+        is_thread_of_kernel = int(fields[6]) & KERNEL_THREAD != 0
+        started = int(fields[19])  # in clock ticks since the machine was started
+        return started >= self.since and fields[0] not in DEAD and not is_thread_of_kernel
 
-def _started(pid: int) -> int:
-    """Return when a process started, in clock ticks since the machine was started."""
-    return int(stat_fields(pid)[19])
+
+def _carries(folder: Path, path: bytes) -> bool:
+    """Return whether a process has a path in its environment or has the file mapped.
+
+    While a process executes a new program (``execve``), its environment is empty for a moment.
+    It is read again then.
+    """
+    for _ in range(ROUNDS):
+        environ, maps = (folder / "environ").read_bytes(), (folder / "maps").read_bytes()
+        if environ or path in maps:
+            break
+        time.sleep(0.001)
+    return f"{MARK}=".encode() + path in environ or path in maps
 
 
 def stat_fields(pid: int) -> list[bytes]:
@@ -144,8 +159,13 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
         time.sleep(0.002)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-    for pid in mark.processes() if mark else ():
-        _send(pid, signal.SIGKILL)
+    for _ in range(ROUNDS):  # again, because a process may have started another one meanwhile
+        marked = mark.processes() if mark else []
+        for pid in marked:
+            _send(pid, signal.SIGKILL)
+        if not marked:
+            break
+        time.sleep(0.002)
 
 
 def is_zombie(pid: int) -> bool:
@@ -153,7 +173,7 @@ def is_zombie(pid: int) -> bool:
     if not PROC.is_dir():
         return False
     try:
-        return stat_fields(pid)[0] in (b"Z", b"X")
+        return stat_fields(pid)[0] in DEAD
     except OSError:
         return True
 

@@ -55,6 +55,20 @@ def test_group_is_killed_completely_and_a_dead_one_is_no_error():
     processes.kill_group(parent.pid)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's /proc")
+def test_marked_process_is_found_while_it_executes_new_programs(tmp_path):
+    program = tmp_path / "restarts_itself"
+    program.write_text('#!/bin/sh\nexec "$0"\n')
+    program.chmod(0o700)
+    mark = processes.Mark.now(str(tmp_path / "mark"))
+    one = subprocess.Popen([program], env=os.environ | {processes.MARK: mark.path})
+    try:
+        assert [mark.processes() for _ in range(300)] == [[one.pid]] * 300
+    finally:
+        one.kill()
+        one.wait()
+
+
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [

@@ -3,7 +3,9 @@
 The parameters of an algorithm are never changed. Before the run, every algorithm is trained on two
 small samples of the first training set; a line through both times predicts what a fit on all rows
 takes. The run then goes split by split, each with every algorithm, until the next split would not
-finish in time. Only if not even the fewest splits fit, each split trains on a sample of its rows.
+finish in time. If not even the fewest splits fit, a slow algorithm of a library is left out where
+one of this project trains the same kind of model much faster. If that does not suffice, each split
+trains on a sample of its rows.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from harness.config.experiment import Choice, Experiment
 from harness.core import ids
@@ -30,7 +33,7 @@ from harness.plugins.registry import Registry
 from harness.runs.execute import side_by_side
 
 KIND = "budget"  # of the stored event that lists the reductions
-VERSION = 1  # increase when budgets are spent differently
+VERSION = 2  # increase when budgets are spent differently
 FEWEST_SPLITS = 3  # fewer give no useful interval
 CELLS = 160_000  # rows × columns × classes of the larger sample
 FEWEST_ROWS = 500  # of the larger sample
@@ -39,6 +42,8 @@ GROWTH = 1.15  # factor on extrapolated times: fits scale slightly worse than li
 RESERVE = 0.15  # share of the budget for diagnostics, the report, and errors of prediction
 SHARE_OF_A_SAMPLE = 6  # a fit on a sample may take 1 / 6 of the budget
 LEAST_SHARE = 0.1  # of the rows: below it, the slowest algorithm is left out instead
+MUCH_FASTER = 3  # ratio of times from which a library's algorithm may be left out for ours
+LARGE_SHARE = 0.15  # of the time of a round, from which leaving out an algorithm helps
 FEWEST_CONFIGURATIONS = 5  # of the tuned track
 MOST_CONFIGURATIONS = 100
 
@@ -186,6 +191,7 @@ def fit_experiment(
     processors: int,
     *,
     may_leave_out: bool = True,
+    counterparts: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Experiment, dict[str, str]]:
     """Return the experiment that fits into its budget, and the reasons by left-out algorithm.
 
@@ -196,7 +202,9 @@ def fit_experiment(
     processors
         Number of trials that run in parallel.
     may_leave_out
-        Whether the slowest algorithm may be left out; False if the user named the algorithms.
+        Whether slow algorithms may be left out; False if the user named the algorithms.
+    counterparts
+        A library's algorithm → ours that trains the same kind of model.
     """
     left = (1 - RESERVE) * experiment.run.budget - spent
     most = max(size.train_rows for size in sizes.values())
@@ -208,6 +216,11 @@ def fit_experiment(
         return max(sum(times) / processors, max(times, default=0.0)) * _searches(experiment)
 
     rows = _rows_that_fit(round_at, fewest, most, left)
+    if may_leave_out and rows < most:
+        repeated = _slow_counterparts(known, counterparts, most)
+        left_out |= repeated
+        known = {key: cost for key, cost in known.items() if key[0] not in repeated}
+        rows = _rows_that_fit(round_at, fewest, most, left)
     while may_leave_out and rows < LEAST_SHARE * most and len({name for name, _ in known}) > 2:
         each = {key: cost.at(most) for key, cost in known.items()}
         slowest = max(each, key=each.__getitem__)
@@ -238,6 +251,23 @@ def _too_slow(
     why = f"one fit on {fewest:,} rows took longer than {limit}"
     known = {key: cost for key, cost in costs.items() if key[0] not in slow}
     return dict.fromkeys(sorted(slow), why) if may_leave_out else {}, known
+
+
+def _slow_counterparts(
+    known: Mapping[tuple[str, str], Cost], counterparts: Mapping[str, str], rows: int
+) -> dict[str, str]:
+    """Return the libraries' algorithms that ours repeat much faster, with the reasons."""
+    seconds: dict[str, float] = defaultdict(float)
+    for (name, _), cost in known.items():
+        seconds[name] += cost.at(rows)
+    least = LARGE_SHARE * sum(seconds.values())
+    found = {}
+    for library, ours in counterparts.items():
+        if library not in seconds or ours not in seconds or seconds[library] < least:
+            continue
+        if (times := seconds[library] / max(seconds[ours], 1e-9)) >= MUCH_FASTER:
+            found[library] = f"{ours} trains the same kind of model about {times:.0f} times as fast"
+    return found
 
 
 def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, seconds: float) -> int:
@@ -417,8 +447,14 @@ class Budgeting:
             self.clock.spent,
             processors,
             may_leave_out=self.may_leave_out,
+            counterparts=self._counterparts(plan.jobs),
         )
         return Fitted(fitted, key, 0, left_out, compiled)
+
+    def _counterparts(self, jobs: Sequence[Job]) -> dict[str, str]:
+        """Return the name of a library's algorithm → the name of ours that is compared with it."""
+        known = ((self.registry.algorithm(job.algorithm).reference, job.name) for job in jobs)
+        return {reference: name for reference, name in known if reference}
 
     def _costs(
         self,

@@ -85,6 +85,42 @@ def test_rows_are_reduced_before_an_algorithm_is_left_out():
     assert fitted.splits.most_train_rows is not None
 
 
+def test_library_is_left_out_where_ours_is_much_faster_and_rows_would_be_reduced():
+    times = costs(library=(5.0, 20.0), ours=(0.5, 2.0), other=(1.0, 4.0))
+    pairs = {"library": "ours", "absent": "other"}
+    requested = experiment(budget="60s")
+    fitted, left_out = fit_experiment(requested, times, SIZES, 0.0, 2, counterparts=pairs)
+    assert left_out == {"library": "ours trains the same kind of model about 10 times as fast"}
+    assert fitted.algorithms == ["ours", "other"]
+    alone, _ = fit_experiment(requested, times, SIZES, 0.0, 2)
+    assert fitted.splits.most_train_rows > 2 * alone.splits.most_train_rows
+
+
+@pytest.mark.parametrize(
+    ("budget", "pairs", "may_leave_out"),
+    [
+        ("1h", {"library": "ours"}, True),  # all rows fit
+        ("60s", {"library": "other"}, True),  # less than three times as fast
+        ("60s", {"other": "ours"}, True),  # other takes too little of the time
+        ("60s", {"library": "ours"}, False),  # the user named the algorithms
+    ],
+)
+def test_library_is_kept(budget, pairs, may_leave_out):
+    times = costs(library=(5.0, 20.0), ours=(0.5, 2.0), other=(1.7, 7.0))
+    if "other" in pairs:
+        times = costs(library=(5.0, 20.0), ours=(0.02, 0.1), other=(0.5, 2.0))
+    _, left_out = fit_experiment(
+        experiment(budget=budget),
+        times,
+        SIZES,
+        0.0,
+        2,
+        may_leave_out=may_leave_out,
+        counterparts=pairs,
+    )
+    assert left_out == {}
+
+
 def test_algorithm_too_slow_for_a_sample_is_left_out():
     message = costs(slow=(math.inf, math.inf), a=(0.1, 0.4), b=(0.1, 0.4))
     _, left_out = fit_experiment(experiment(budget="10m"), message, SIZES, 0.0, 2)

@@ -78,7 +78,7 @@ class Answer:
     tuned: bool
     budget: str  # in words; "" without one
     short: bool  # a short comparison at equal capacity with few trees
-    problems: tuple[str, ...] = ()  # codes of the findings that may make the scores worthless
+    problems: tuple[str, ...] = ()  # findings that may make the scores worthless, with codes
 
     def standing(self, name: str) -> Standing:
         """Return the standing of a name."""
@@ -141,7 +141,7 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
         budget=str(view.budget.get("words", "")),
         short=experiment.get("tracks") == ["equal"] and "trees" in experiment.get("capacity", {}),
         problems=tuple(
-            finding.code
+            f"{finding.sentence.partition(';')[0]} ({finding.code})"
             for finding in view.findings
             if finding.severity is Severity.PROBLEM and finding.dataset in ("", dataset)
         ),
@@ -375,8 +375,8 @@ def caution(answer: Answer) -> str:
     reasons = []
     others = [name for name in (answer.best, *answer.alike) if name != answer.recommended]
     if answer.problems:
-        codes = ", ".join(answer.problems)
-        reasons.append(f"the data have a problem that may make all scores worthless ({codes})")
+        found = " and ".join(answer.problems)
+        reasons.append(f"all scores may be worthless, because {found}")
     if answer.short:
         reasons.append(
             "this is a short comparison with few trees: without --quick every library is compared "

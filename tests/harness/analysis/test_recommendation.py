@@ -160,14 +160,14 @@ def test_json_has_scores_and_sentences():
 
 
 def test_caution_begins_with_a_problem_that_the_checks_found():
-    leak = Finding("DATA002", Severity.PROBLEM, "s", "p", "mine")
+    leak = Finding("DATA002", Severity.PROBLEM, "'alive' alone predicts y; drop it", "p", "mine")
     other = [
         Finding("DATA002", Severity.PROBLEM, "s", "p", "another table"),
         Finding("DATA010", Severity.NOTE, "s", "p", "mine"),
     ]
     run = view(cell("good", 0.2 + NOISE), cell("bad", 0.3 + NOISE))
     (answer,) = answers_of(replace(run, findings=(leak, *other)))
-    problem = "the data have a problem that may make all scores worthless (DATA002)"
+    problem = "all scores may be worthless, because 'alive' alone predicts y (DATA002)"
     assert caution(answer).startswith(f"What could change this: {problem}")
     (answer,) = answers_of(replace(run, findings=tuple(other)))
-    assert "problem" not in caution(answer)
+    assert "worthless" not in caution(answer)

@@ -111,9 +111,11 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
     goss_rank : {"gh", "g"}, default="gh"
         Ranking of rows in one-side sampling: by |g h| as in LightGBM, or by |g| as in the paper.
     max_delta_step : float, default=0.0
-        Maximum absolute leaf value. 0 means no limit. It has no effect on leaves that are
-        quantiles ("regression_l1", "quantile", "mape"), and neither have `reg_alpha` and
-        `path_smooth`.
+        Maximum absolute leaf value. 0 means no limit; for classes it means 10 / `learning_rate`
+        in default mode, so that one leaf changes the log-odds by at most 10. LightGBM has no such
+        limit, and its loss can grow without bound where classes are rare. It has no effect on
+        leaves that are quantiles ("regression_l1", "quantile", "mape"), and neither have
+        `reg_alpha` and `path_smooth`.
     path_smooth : float, default=0.0
         Strength of smoothing of a leaf value towards its parent's value, in rows.
     extra_trees : bool, default=False

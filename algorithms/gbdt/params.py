@@ -13,6 +13,7 @@ SHARE = Interval(Real, 0.0, 1.0, closed="right")
 AT_LEAST_0 = Interval(Real, 0.0, None, closed="left")
 ABOVE_0 = Interval(Real, 0.0, None, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
+LARGEST_STEP = 10.0  # of log-odds: the largest change by one leaf without `max_delta_step`
 MOST = 1 << 62  # larger integers are clipped, because kernels use 64 bits
 
 CONSTRAINTS = {
@@ -171,7 +172,7 @@ def make_rules(params, monotone, objective=None):
         reg_alpha=float(params.reg_alpha),
         reg_lambda=float(params.reg_lambda),
         min_split_gain=float(params.min_split_gain),
-        max_delta_step=float(params.max_delta_step),
+        max_delta_step=largest_leaf_value(params, objective),
         path_smooth=float(params.path_smooth),
         cat_smooth=float(params.cat_smooth),
         cat_l2=float(params.cat_l2),
@@ -183,6 +184,19 @@ def make_rules(params, monotone, objective=None):
         seed=0,
         noise=NOISE if getattr(objective, "renewed", None) is None else 0.0,
     )
+
+
+def largest_leaf_value(params, objective):
+    """Return the bound on absolute leaf values; 0: none.
+
+    Scores of classes are log-odds. A Newton step is far too large where the hessian is almost 0,
+    which happens for rare classes; then the loss grows without bound. Gains are not limited, so
+    most trees stay the same.
+    """
+    if params.max_delta_step:
+        return float(params.max_delta_step)
+    is_log_odds = getattr(objective, "link", None) in ("sigmoid", "softmax")
+    return LARGEST_STEP / params.learning_rate if is_log_odds else 0.0
 
 
 def whole(number):

@@ -260,10 +260,25 @@ def test_named_code_columns_are_categorical():
     model = HistogramBoostingRegressor(n_estimators=1, num_leaves=2, categorical_feature=[1])
     trees = model.fit(X, y).ensemble_
     assert trees.set_codes.tolist() == [1]
-    with pytest.raises(ValueError, match="no column of X"):
+    with pytest.raises(ValueError, match="not a column of X"):
         clone(model).set_params(categorical_feature=["gone"]).fit(X, y)
-    with pytest.raises(ValueError, match="no column of X"):
+    with pytest.raises(ValueError, match="not a column of X"):
         clone(model).set_params(categorical_feature=[b"gone"]).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_one_leaf_changes_log_odds_by_at_most_10(n_classes):
+    """The last class has a share of 1 / 1000, so its first Newton step is up to 1000."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(3000, 3))
+    y = rng.integers(0, n_classes - 1, 3000)
+    y[:3] = n_classes - 1
+    X[:3, 0] = 9.0
+    params = {"min_child_samples": 1, "n_estimators": 5, "n_jobs": 1}
+    limited = HistogramBoostingClassifier(**params).fit(X, y)
+    free = HistogramBoostingClassifier(**params, max_delta_step=1e9).fit(X, y)
+    largest = [np.abs(model.ensemble_.value).max() for model in (limited, free)]
+    assert largest[0] == 10.0 < largest[1]
 
 
 # ------------------------------------------------------------------ stopping and sampling

@@ -65,7 +65,7 @@ def test_bins_of_single_features(tmp_path):
     with pytest.raises(lgb.LightGBMError, match="3 numbers for 2 features"):
         train({"max_bin_by_feature": [2, 2, 2]}, y, rows)
     forced.write_text('[{"feature": 0}]')
-    with pytest.raises(lgb.LightGBMError, match="no file of forced bins"):
+    with pytest.raises(lgb.LightGBMError, match="not a file of forced bins"):
         train(params, y, rows)
 
 

@@ -469,7 +469,7 @@ def test_invalid_fits_give_the_reason():
         NewtonBoostingRegressor(objective=lambda y, _: (y[:3], y[:3])).fit(X, y)
     with pytest.raises(ValueError, match="y > 0"):
         NewtonBoostingRegressor(objective="reg:gamma").fit(X, y)
-    with pytest.raises(ValueError, match="no column of X"):
+    with pytest.raises(ValueError, match="not a column of X"):
         NewtonBoostingRegressor(interaction_constraints=[[0, 99]]).fit(X, y)
     with pytest.raises(ValueError, match="cuts needs parity"):
         NewtonBoostingRegressor().fit(X, y, cuts=([0], [1.0]))

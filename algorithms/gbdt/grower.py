@@ -16,16 +16,17 @@ from algorithms.gbdt.kernels.score_update import (
 from algorithms.gbdt.model import copy_tree
 from algorithms.gbdt.phase_timer import GROWTH, SCORES, timed_phase
 from algorithms.gbdt.resident_threads import ResidentThreads, grow
+from algorithms.gbdt.thread_choice import (
+    ROWS_TO_MARK,
+    count_values,
+    round_threads,
+    tree_threads,
+)
 from algorithms.runtime.interrupt_flag import check_interrupt
-from algorithms.runtime.threads import ALONE, count_processors, make_team
+from algorithms.runtime.threads import ALONE, make_team
 
 EVERY = np.empty(0, np.uint32)  # stands for all rows
-SMALL = 300_000  # rows × columns² below which one thread grows a tree faster than several
-CELL_BYTES = 8
 LARGE = 1 << 20  # values from which on starting threads takes little time beside growing a tree
-MOST_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
-FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
-ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
 
 
 class Grower:
@@ -42,17 +43,13 @@ class Grower:
     def __init__(self, bins, binner, rules, workers):
         n_rows, n_dense = bins.rows.shape
         n_features, n_columns = len(bins.count), len(bins.layout.length)
-        n_values = n_rows * n_dense + len(bins.sparse.cells)
-        small = n_values * n_columns < SMALL
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << deepest))  # upper bound of leaves
         rules = rules._replace(num_leaves=leaves)
         self.bins, self.binner, self.rules, self.workers = bins, binner, rules, workers
         self.codes = codes_with_bins(binner)
-        self.size = 1 if small else workers.threads
-        if n_rows < ROWS_TO_MARK:  # more threads than processors would wait for each other
-            self.size = min(self.size, count_processors())
-        self.is_large = n_rows >= ROWS_TO_MARK or n_values >= LARGE
+        self.size = tree_threads(bins, workers)
+        self.is_large = n_rows >= ROWS_TO_MARK or count_values(bins) >= LARGE
         self.team = make_team(self.size)
         self._resident_threads = None
         self.leaf_of = np.zeros(n_rows, np.uint16 if rules.num_leaves < 1 << 16 else np.uint32)
@@ -224,25 +221,17 @@ class Grower:
 def make_growers(binned, workers, n_trees):
     """Return the growers for the trees of a round: one `Grower`, or one for each thread.
 
-    Several threads on a small tree spend much time waiting for each other. So if a round has at
-    least as many trees as there are threads, each thread grows whole trees.
-
     Parameters
     ----------
     binned : Binned
-        With high-cardinality columns each tree has its own bins, so there is only one grower.
     workers : Workers
     n_trees : trees per round
     """
-    bins, given = binned.bins, (binned.bins, binned.binner, binned.rules)
-    threads = min(workers.threads, count_processors())
-    n_rows, n_values = len(bins.rows), bins.rows.size + len(bins.sparse.cells)
-    n_cells = stride_of(bins.layout) * len(bins.layout.length)
-    fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
-    is_small = n_rows < ROWS_TO_MARK and fits and not binned.high_cardinality
-    if 1 < threads <= n_trees and n_values >= FEW_VALUES and is_small:
-        return [Grower(*given, ALONE) for _ in range(threads)]
-    return [Grower(*given, workers)]
+    given = binned.bins, binned.binner, binned.rules
+    threads = round_threads(binned, workers, n_trees)
+    if threads == 1:
+        return [Grower(*given, workers)]
+    return [Grower(*given, ALONE) for _ in range(threads)]
 
 
 def codes_with_bins(binner):

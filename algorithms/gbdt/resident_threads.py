@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
+from algorithms.gbdt.kernels.gradients import ROWS
 from algorithms.gbdt.kernels.grow_tree import grow_when_called
 from algorithms.gbdt.phase_timer import GROWTH, timed_phase
 from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
@@ -27,24 +28,33 @@ PATIENCE = 4  # factor of a helper's polling time, because a round has other ste
 NO_SIGNS = np.zeros(SIGNS, np.int64)
 
 
-def empty_rounds(n_rounds, n_nodes, n_set_nodes):
-    """Return the arrays of `Rounds` that the kernel writes, by name."""
+def empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes):
+    """Return the arrays of `Rounds` that all threads write, by name."""
     return {
-        "nodes": np.empty((n_rounds, n_nodes), NODE),
-        "goes_left": np.empty((n_rounds, n_set_nodes, MAX_BINS), np.uint8),
-        "n_leaves": np.empty(n_rounds, np.int64),
-        "done": np.zeros(1, np.int64),
+        "steps": np.ones((n_scores, 2)),
+        "taken": np.zeros(n_rounds, np.int64),
+        "changes": np.zeros(n_rounds, np.int64),
+        "nodes": np.empty((n_rounds, n_scores, n_nodes), NODE),
+        "goes_left": np.empty((n_rounds, n_scores, n_set_nodes, MAX_BINS), np.uint8),
+        "n_leaves": np.zeros((n_rounds, n_scores), np.int64),
+    }
+
+
+def work_arrays(n_scores):
+    """Return the arrays of `Rounds` that one thread writes, by name."""
+    return {
+        "work": np.empty((n_scores + 2, ROWS)),
+        "tables": np.empty((1, 2, SINGLE_EXPONENTS + 1), np.int64),
+        "bounds": np.ones(2, np.int64),
     }
 
 
 def no_rounds():
     """Return the `Rounds` of a call that grows one tree."""
-    numbers, singles, integers = np.empty(0), np.empty(0, np.float32), np.empty(0, np.int64)
-    rows = np.empty(0, np.uint32)
-    given = rows, numbers, numbers, numbers, singles, singles
-    tables = np.empty((1, 2, SINGLE_EXPONENTS + 1), np.int64)
-    written = empty_rounds(0, 0, 0)
-    return Rounds(0, 0.0, 0.0, 0.0, 1, *given, tables, numbers, integers, rows, **written)
+    numbers, singles = np.empty((0, 0)), np.empty((0, 0), np.float32)
+    given = np.empty((0, 0), np.uint32), numbers, numbers, np.empty(0), singles, singles
+    written = {**work_arrays(0), **empty_rounds(0, 0, 0, 0), "no_rows": np.empty(0, np.uint32)}
+    return Rounds(make_team(1), 0, 0, 0.0, 0.0, 0.0, 1, *given, **written)
 
 
 NO_ROUNDS = no_rounds()

@@ -1,49 +1,41 @@
 """Batches of boosting rounds, each added by one call of the growing kernel.
 
-A batch gives the same bits as its rounds one by one. It is used by one thread: either there is only
-one, or the trees are so small that the Python code between them takes longer than a second thread
-saves.
+A batch gives the same bits as its rounds one by one. Each tree is grown by one thread; see
+`gbdt.thread_choice`.
 """
 
 import numpy as np
 
-from algorithms.gbdt.gradient_quantization import stride_of_sizes
+from algorithms.gbdt.gradient_quantization import checked, stride_of_sizes
 from algorithms.gbdt.kernels import booster_arrays
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS, NODE, Rounds
+from algorithms.gbdt.kernels.gradients import SOFTMAX
 from algorithms.gbdt.model import GrownTree
+from algorithms.gbdt.objectives import Objective
 from algorithms.gbdt.phase_timer import ROUNDS, timed_phase
-from algorithms.gbdt.resident_threads import empty_rounds, grow
-from algorithms.runtime.exact_sum_kernels import SINGLE_EXPONENTS
+from algorithms.gbdt.resident_threads import empty_rounds, grow, work_arrays
+from algorithms.gbdt.thread_choice import is_faster_alone
 from algorithms.runtime.interrupt_flag import check_interrupt
-from algorithms.runtime.threads import make_team
+from algorithms.runtime.threads import ALONE, make_team
 
 MOST_ROUNDS = 64  # rounds in a batch
 MOST_BYTES = 1 << 24  # size of the trees of a batch
-MOST_WORK = 400_000  # work of a tree, about nanoseconds, up to which one thread adds rounds faster
 NO_SCALE = booster_arrays.Scale(1.0, 1.0)  # the kernel computes that of each tree
-
-
-def is_small(grower):
-    """Return whether one thread adds rounds with a grower faster than several."""
-    bins, rules = grower.bins, grower.rules
-    n_values = bins.rows.size + len(bins.sparse.cells)
-    leaves = min(rules.num_leaves, len(bins.rows) // max(rules.min_child_samples, 1) + 1)
-    return grower.size == 1 or 2 * n_values + 3 * leaves * bins.layout.length.sum() <= MOST_WORK
 
 
 def can_batch(booster):
     """Return whether a booster's further rounds can be added in batches, after the first one."""
     p, objective = booster.params, booster.target.objective
     samples = p.subsample < 1.0 or p.colsample_bytree < 1.0 or p.data_sample_strategy == "goss"
-    is_plain = getattr(objective, "kind", None) is not None and objective.renewed is None
+    is_plain = isinstance(objective, Objective) and not objective.is_ranking
     return (
         is_plain
+        and objective.renewed is None
         and not samples
         and not p.extra_trees
-        and len(booster.score) == len(booster.growers) == 1
         and not len(booster.order[0])
         and not booster.high_cardinality
-        and is_small(booster.grower)
+        and (len(booster.growers) > 1 or is_faster_alone(booster.grower))
     )
 
 
@@ -76,6 +68,8 @@ def add_sets(trees, goes_left, codes):
 class RoundBatches:
     """Adds batches of rounds to a `Booster` for which `can_batch` holds.
 
+    If the booster has several growers, each thread grows trees with one of them.
+
     Parameters
     ----------
     booster : Booster
@@ -83,7 +77,8 @@ class RoundBatches:
 
     def __init__(self, booster):
         self.booster, self.grower = booster, booster.grower
-        self.y = booster.target.y[0].astype(np.float64)  # a copy: the kernel takes no read-only y
+        self.workers = booster.threads if len(booster.growers) > 1 else ALONE
+        self.y = booster.target.y.astype(np.float64)  # a copy: the kernel takes no read-only y
         weight = booster.target.weight
         self.weight = np.empty(0) if weight is None else weight.copy()
 
@@ -91,72 +86,77 @@ class RoundBatches:
     def add(self, count):
         """Add at most ``count`` rounds; return whether training may go on.
 
-        It does not if a tree changes no score, because all further trees would be the same.
+        It does not if a round changes no score, because all further trees would be the same.
+
+        Raises
+        ------
+        ValueError
+            If gradients are not finite.
         """
-        booster, grower = self.booster, self.grower
         rounds = self._rounds(min(count, self._most_rounds()))
-        growth, team = grower.growth, make_team(1)
+
+        def run(rank, _):
+            self._grow(rounds._replace(rank=rank, **work_arrays(len(rounds.score))))
+
+        self.workers.share(run, rounds.team.size, rounds.team)
+        check_interrupt(rounds.team.flag)
+        for step_g, step_h in rounds.steps:
+            checked(step_g, "gradients")
+            checked(step_h, "hessians")
+        n_done = int(rounds.n_leaves.all(axis=1).sum())
+        self.booster.rounds += self._trees(rounds, n_done)
+        return bool(rounds.changes[n_done - 1])
+
+    def _grow(self, rounds):
+        """Grow the trees of one thread."""
+        workspace = self.booster.workspaces[rounds.rank]
+        grower, records = workspace.grower, workspace.records
+        growth, rules = grower.growth, grower.rules
         growth.state[booster_arrays.ROWS] = len(growth.rows)
-        records = booster.workspaces[0].records
-        grow(
-            NO_SCALE,
-            team,
-            0,
-            grower.bins,
-            records,
-            growth,
-            grower.scratch,
-            grower.rules,
-            rounds=rounds,
-        )
-        check_interrupt(team.flag)
-        n_done = int(rounds.done[0])
-        booster.rounds += [[tree] for tree in self._trees(rounds, n_done)]
-        if n_done < len(rounds.seeds) and not self._is_settled():
-            booster.boost()  # raises the error of gradients that are not finite
-        return not self._is_settled()
+        given = grower.bins, records, growth, grower.scratch, rules
+        grow(NO_SCALE, make_team(1), 0, *given, rounds=rounds)
 
     def _most_rounds(self):
         """Return the maximum number of rounds in a batch, which limits the size of its arrays."""
-        n_nodes = len(self.grower.growth.nodes)
+        n_nodes = len(self.grower.growth.nodes) * len(self.booster.score)
         per_node = NODE.itemsize + (MAX_BINS if len(self.grower.bins.sizes) else 0)
         return max(1, min(MOST_ROUNDS, MOST_BYTES // (n_nodes * per_node)))
 
     def _rounds(self, n_rounds):
-        """Return the `Rounds` of the next batch."""
+        """Return the `Rounds` of the next batch, with the work arrays of the first thread."""
         booster, grower = self.booster, self.grower
-        first = booster.first + len(booster.rounds)
-        seeds = [booster.rounding_seed(number, 0) for number in range(first, first + n_rounds)]
+        first, n_scores = booster.first + len(booster.rounds), len(booster.score)
+        numbers = range(first, first + n_rounds)
+        seeds = [[booster.rounding_seed(number, k) for k in range(n_scores)] for number in numbers]
         n_nodes = len(grower.growth.nodes)
         n_set_nodes = n_nodes if len(grower.bins.sizes) else 0
         objective = booster.target.objective
         return Rounds(
-            kind=int(objective.kind),
+            team=make_team(len(booster.growers)),
+            rank=0,
+            kind=SOFTMAX if objective.kind is None else int(objective.kind),
             constant=float(objective.constant),
             rate=float(booster.rate),
             weight_unit=float(booster.weight_unit),
-            stride=stride_of_sizes(len(self.y)),
+            stride=stride_of_sizes(booster.n_rows),
             seeds=np.array(seeds, np.uint32),
-            score=booster.score[0],
+            score=booster.score,
             y=self.y,
             weight=self.weight,
-            g=booster.g[0],
-            h=booster.h[0],
-            tables=np.empty((1, 2, SINGLE_EXPONENTS + 1), np.int64),
-            steps=np.ones(2),
-            bounds=np.ones(2, np.int64),
+            g=booster.g,
+            h=booster.h,
             no_rows=np.empty(0, np.uint32),
-            **empty_rounds(n_rounds, n_nodes, n_set_nodes),
+            **work_arrays(n_scores),
+            **empty_rounds(n_rounds, n_scores, n_nodes, n_set_nodes),
         )
 
     def _trees(self, rounds, n_done):
-        """Return the trees of the finished rounds."""
-        n_leaves = rounds.n_leaves[:n_done].tolist()
-        trees = [GrownTree(rounds.nodes[at, : 2 * n - 1], {}) for at, n in enumerate(n_leaves)]
+        """Return the trees of the finished rounds, a list for each round."""
+        n_scores = len(rounds.score)
+        nodes = rounds.nodes[:n_done].reshape(n_done * n_scores, -1)
+        n_leaves = rounds.n_leaves[:n_done].ravel().tolist()
+        trees = [GrownTree(nodes[i, : 2 * n - 1], {}) for i, n in enumerate(n_leaves)]
         if len(self.grower.bins.sizes):
-            add_sets(trees, rounds.goes_left, self.grower.codes)
-        return trees
-
-    def _is_settled(self):
-        """Return whether the last tree changed no score."""
-        return not np.count_nonzero(self.booster.rounds[-1][0].nodes["value"])
+            goes_left = rounds.goes_left[:n_done]
+            add_sets(trees, goes_left.reshape(len(trees), -1, MAX_BINS), self.grower.codes)
+        return [trees[i : i + n_scores] for i in range(0, len(trees), n_scores)]

@@ -8,7 +8,7 @@ import pytest
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.estimator.constraints import all_free
-from algorithms.gbdt import boosting, early_stopping, resident_threads
+from algorithms.gbdt import boosting, early_stopping, resident_threads, thread_choice
 from algorithms.gbdt import gradient_quantization as hist_records
 from algorithms.gbdt import grower as growing
 from algorithms.gbdt.binned import Binned
@@ -26,7 +26,7 @@ SPIN, SLEEP = 10**6, 0  # spin counts of the resident threads
 
 @pytest.fixture(autouse=True)
 def add_rounds_one_by_one(monkeypatch):
-    """Disable batches of rounds, which one thread adds."""
+    """Disable batches of rounds."""
     monkeypatch.setattr(early_stopping, "can_batch", lambda _: False)
 
 
@@ -65,7 +65,7 @@ def tree_of(grower, records, **how):
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_resident_threads_grow_the_same_trees(spin_count, size, monkeypatch):
     monkeypatch.setattr(threads, "LOOKS", spin_count)
-    for module in (threads, growing):
+    for module in (threads, thread_choice):
         monkeypatch.setattr(module, "count_processors", lambda: 8)
     X, records = small_table()
     tables = [records, records * 3, records[::-1].copy()]
@@ -166,7 +166,7 @@ def test_resident_threads_end_with_the_block():
 def test_small_trees_of_a_round_have_separate_growers(
     n_columns, threads, n_trees, n_growers, monkeypatch
 ):
-    monkeypatch.setattr(growing, "count_processors", lambda: 8)
+    monkeypatch.setattr(thread_choice, "count_processors", lambda: 8)
     X, _ = small_table(n_columns=n_columns)
     with Workers(threads) as workers:
         one = make_grower(X, workers)
@@ -196,20 +196,20 @@ def test_concurrent_trees_equal_sequential_trees(params, monkeypatch):
         return model.fit(X, y, weight).predict_proba(X).tobytes()
 
     side_by_side = [fit(n_jobs) for n_jobs in (1, 2, 3, 4)]
-    monkeypatch.setattr(growing, "FEW_VALUES", 1 << 40)
+    monkeypatch.setattr(thread_choice, "FEW_VALUES", 1 << 40)
     assert set(side_by_side) == {fit(2)}
 
 
 def test_small_tables_use_no_more_threads_than_processors(monkeypatch):
     X, _ = small_table()
-    monkeypatch.setattr(growing, "count_processors", lambda: 2)
+    monkeypatch.setattr(thread_choice, "count_processors", lambda: 2)
     with Workers(5) as workers:
         one = make_grower(X, workers)
         assert one.size == 2
         given = binned_of(one), workers, 7
         assert len(make_growers(*given)) == 2
         assert len(make_growers(given[0]._replace(high_cardinality=[None]), *given[1:])) == 1
-        monkeypatch.setattr(growing, "MOST_BYTES", 1000)  # of histograms
+        monkeypatch.setattr(thread_choice, "MOST_BYTES", 1000)  # of histograms
         assert len(make_growers(*given)) == 1
 
 
@@ -237,6 +237,7 @@ def test_model_does_not_depend_on_rows_per_thread(monkeypatch):
         return model.fit(X, y).predict(X).tobytes()
 
     results = [fit(n_jobs) for n_jobs in (1, 2, 3)]
-    for module, name in ((growing, "ROWS_TO_MARK"), (boosting, "ROWS_TO_PACK")):
-        monkeypatch.setattr(module, name, 1)
+    for module in (growing, thread_choice):
+        monkeypatch.setattr(module, "ROWS_TO_MARK", 1)
+    monkeypatch.setattr(boosting, "ROWS_TO_PACK", 1)
     assert set(results) == {fit(2)}

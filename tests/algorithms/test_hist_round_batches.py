@@ -1,12 +1,16 @@
 """Tests that batches of rounds give bitwise the models of rounds that are added one by one."""
 
+import signal
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
-from algorithms.gbdt import early_stopping
+from algorithms.gbdt import early_stopping, round_batches, thread_choice
 from algorithms.gbdt.round_batches import MOST_ROUNDS, RoundBatches
+from algorithms.gbdt.thread_choice import FEW_VALUES
 
 FIELDS = ["feature", "threshold", "left", "right", "default_left", "value", "gain", "cover"]
 FIELDS += ["set_indptr", "set_codes", "categories", "offsets"]
@@ -74,12 +78,91 @@ def test_classification_is_the_same(monkeypatch, count_batches, n_jobs):
     assert len(count_batches) == 2
 
 
+def make_classes(n_rows, n_classes=5):
+    """Return a table and class codes of unequal frequency."""
+    X, y = make_frame(n_rows)
+    return X, np.digitize(y, np.linspace(0.5, 4.0, n_classes - 1))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_trees_of_several_classes_are_the_same(monkeypatch, count_batches, objective, n_jobs):
+    """The table is large enough for threads that grow trees side by side."""
+    X, y = make_classes(FEW_VALUES // 5 + 1)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    monkeypatch.setattr(thread_choice, "count_processors", lambda: 3)
+    model = HistogramBoostingClassifier(**{**OPTIONS, "n_jobs": n_jobs, "objective": objective})
+    with monkeypatch.context() as patch:
+        patch.setattr(round_batches, "MOST_ROUNDS", 5)
+        model.set_params(n_estimators=9)
+        models = fit_both(monkeypatch, model, X, y, weight)
+    assert_equal_models(models)
+    assert count_batches == [8, 3]
+    single = HistogramBoostingClassifier(**{**model.get_params(), "n_jobs": 1})
+    assert_equal_models([models[0], single.fit(X, y, weight)])
+
+
+def test_small_table_of_several_classes_uses_one_thread(monkeypatch, count_batches):
+    X, y = make_classes(150)
+    teams, grow = [], RoundBatches._grow
+    monkeypatch.setattr(
+        RoundBatches, "_grow", lambda self, own: (teams.append(own.team.size), grow(self, own))
+    )
+    model = HistogramBoostingClassifier(n_jobs=2, **{**OPTIONS, "n_estimators": 4})
+    assert_equal_models(fit_both(monkeypatch, model, X, y))
+    assert count_batches == [3]
+    assert teams == [1]
+
+
+@pytest.mark.parametrize("n_rows", [150, FEW_VALUES // 5 + 1])
+def test_training_of_classes_ends_when_no_score_changes(monkeypatch, n_rows):
+    X, y = make_classes(n_rows)
+    options = {**OPTIONS, "n_jobs": 2, "min_split_gain": n_rows / 25.0}
+    models = fit_both(monkeypatch, HistogramBoostingClassifier(**options), X, y)
+    assert_equal_models(models)
+    assert 2 < models[0].n_iter_ < N_ROUNDS
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_batch_of_classes_raises(monkeypatch, n_jobs):
+    X, y = make_classes(FEW_VALUES // 5 + 1)
+    model = HistogramBoostingClassifier(**{**OPTIONS, "n_estimators": 10**6}, n_jobs=n_jobs)
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    add = RoundBatches.add
+
+    def start_timer(self, count):
+        if not timer.is_alive() and not timer.finished.is_set():
+            timer.start()
+        return add(self, count)
+
+    monkeypatch.setattr(RoundBatches, "add", start_timer)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    timer.join()
+
+
 def test_training_ends_when_no_score_changes(monkeypatch):
     X, y = make_frame()
     model = HistogramBoostingRegressor(**OPTIONS, min_split_gain=4.0)
     models = fit_both(monkeypatch, model, X, y)
     assert_equal_models(models)
     assert 2 < models[0].n_iter_ < N_ROUNDS
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_gradients_of_a_class_that_are_not_finite_raise_an_error(monkeypatch, n_jobs):
+    """The threads of a team leave together if one of them cannot grow a tree."""
+    X, y = make_classes(FEW_VALUES // 5 + 1)
+    make = RoundBatches._rounds
+
+    def spoiled(self, n_rounds):
+        rounds = make(self, n_rounds)
+        rounds.score[:, 7] = [0.0, np.inf, 0.0, 0.0, 0.0]
+        return rounds
+
+    monkeypatch.setattr(RoundBatches, "_rounds", spoiled)
+    with pytest.raises(ValueError, match="gradients of the loss are not finite"):
+        HistogramBoostingClassifier(**OPTIONS, n_jobs=n_jobs).fit(X, y)
 
 
 def test_gradients_that_are_not_finite_raise_the_same_error(monkeypatch):

@@ -25,6 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.runtime.thread_team import ThreadTeam
+
 HALF = 32  # bits of the lower half of a record
 LOW = (1 << HALF) - 1
 MOST_G = (1 << 31) - 1  # packed cells are exact up to this Σ|g|
@@ -179,28 +181,35 @@ class Growth(NamedTuple):
 class Rounds(NamedTuple):
     """Boosting rounds that one call of the growing kernel adds; see `boosting_rounds`.
 
-    Without seeds, the kernel grows one tree on given packed gradients.
+    The threads of a team divide the trees of a round. Each thread has its own `rank`, `work`,
+    `tables` and `bounds`; the other arrays are shared. Without seeds, the kernel grows one tree on
+    given packed gradients.
     """
 
-    kind: int  # loss, as of `gradients.differentiate`
+    team: ThreadTeam
+    rank: int  # rank of the calling thread
+    kind: int  # loss, as of `gradients.differentiate`, or SOFTMAX
     constant: float
     rate: float  # learning rate
     weight_unit: float  # factor of gains
     stride: int  # every stride-th row enters the mean |g|
-    seeds: np.ndarray  # uint32 (n_rounds,), of the rounding of gradients
-    score: np.ndarray  # float64 (n_rows,), updated
-    y: np.ndarray  # float64 (n_rows,)
+    seeds: np.ndarray  # uint32 (n_rounds, n_scores), of the rounding of gradients
+    score: np.ndarray  # float64 (n_scores, n_rows), updated
+    y: np.ndarray  # float64 (n_scores, n_rows); (1, n_rows) class codes for softmax
     weight: np.ndarray  # float64 (n_rows,), or (0,) if all are 1
-    g: np.ndarray  # float32 (n_rows,), written
-    h: np.ndarray  # float32 (n_rows,), written; or (0,) if all are 1
+    g: np.ndarray  # float32 (n_scores, n_rows), written
+    h: np.ndarray  # float32 (n_scores, n_rows), written; or (n_scores, 0) if all are 1
+    work: np.ndarray  # float64 (n_scores + 2, gradients.ROWS), scratch space of softmax
     tables: np.ndarray  # int64, as of `gradient_packing.write_records`
-    steps: np.ndarray  # float64 (2,)
+    steps: np.ndarray  # float64 (n_scores, 2), ones at first; NaN if gradients are not finite
     bounds: np.ndarray  # int64 (2,)
     no_rows: np.ndarray  # uint32 (0,)
-    nodes: np.ndarray  # NODE (n_rounds, 2 num_leaves − 1), written
-    goes_left: np.ndarray  # uint8 (n_rounds, 2 num_leaves − 1, MAX_BINS), written for categories
-    n_leaves: np.ndarray  # int64 (n_rounds,), written
-    done: np.ndarray  # int64 (1,), written: number of finished rounds
+    taken: np.ndarray  # int64 (n_rounds,), zeros at first: number of started trees
+    changes: np.ndarray  # int64 (n_rounds,), zeros at first: 1 if a tree changes its score
+    nodes: np.ndarray  # NODE (n_rounds, n_scores, 2 num_leaves − 1), written
+    goes_left: np.ndarray  # uint8 (n_rounds, n_scores, 2 num_leaves − 1, MAX_BINS), written for
+    # categories
+    n_leaves: np.ndarray  # int64 (n_rounds, n_scores), zeros at first: leaves of finished trees
 
 
 class Scratch(NamedTuple):

@@ -28,6 +28,7 @@ from algorithms.runtime.jit import inner_kernel, kernel
 from algorithms.runtime.math_functions import exp
 
 L2, L1, HUBER, QUANTILE, POISSON, GAMMA, TWEEDIE, LOGISTIC, FAIR, PSEUDO_HUBER, MAPE = range(11)
+SOFTMAX = -1  # `differentiate_classes` computes its gradients
 LOGARITHMIC = (POISSON, GAMMA, TWEEDIE)
 BENT = (FAIR, PSEUDO_HUBER)
 CONSTANT = (L2, L1, HUBER, QUANTILE, MAPE)  # h is the weight

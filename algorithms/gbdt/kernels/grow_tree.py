@@ -16,7 +16,12 @@ import numpy as np
 
 from algorithms.gbdt.kernels.best_splits import find_best_splits
 from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
-from algorithms.gbdt.kernels.boosting_rounds import begin_round, end_round
+from algorithms.gbdt.kernels.boosting_rounds import (
+    begin_tree,
+    end_tree,
+    leave_rounds,
+    next_tree,
+)
 from algorithms.gbdt.kernels.interaction_groups import allow_all_groups, restrict_groups
 from algorithms.gbdt.kernels.leaf_values import standing_value, value_of
 from algorithms.gbdt.kernels.partition import partition
@@ -45,7 +50,8 @@ def grow_when_called(
 ):
     """Grow a tree for each job of this thread; return if a signal or the spin limit ends the wait.
 
-    If there are rounds, each job adds all of them; the team then has one thread.
+    If there are rounds, each job grows trees of all of them; ``team`` then has one thread, and the
+    threads of ``rounds.team`` divide the trees.
 
     Parameters
     ----------
@@ -55,15 +61,25 @@ def grow_when_called(
     team, rank, bins, records, growth, scratch, rules : as in `grow`
     rounds : Rounds
     """
-    n_rounds = len(rounds.seeds)
+    has_rounds = len(rounds.seeds) > 0
     while wait_for_job(call, signs, place, until, looks):
-        for at in range(max(n_rounds, 1)):
-            if n_rounds and not begin_round(team, rounds, at, growth, records, steps):
-                break
+        number = np.int64(-1)
+        while True:
+            if has_rounds:
+                number = next_tree(rounds, number)
+                if number < 0:
+                    break
+                if not begin_tree(team, rounds, number, growth, records, steps):
+                    leave_rounds(rounds)
+                    break
             scale = Scale(steps[0], steps[1], np.int64(steps[2]))
             grow(team, rank, bins, records, growth, scratch, rules, scale)
-            if is_interrupted(team.flag) or (n_rounds and not end_round(rounds, at, growth)):
+            if not has_rounds:
                 break
+            if is_interrupted(team.flag):
+                leave_rounds(rounds)
+                break
+            end_tree(rounds, number, growth)
 
 
 @inner_kernel

@@ -75,7 +75,8 @@ def run(
         default ``own_data`` with ``data``: each library at its own defaults within ten minutes;
         else ``quick``.
     algorithms
-        Globs; only these, and their references.
+        Globs; only these, and their references. The import path of a scikit-learn estimator is
+        a name, too.
     datasets
         Only these: globs, ``suite:NAME``, or ``NAME:rows=1000``.
     data

@@ -38,7 +38,10 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     "algorithms",
     multiple=True,
     metavar="GLOB",
-    help="Only these algorithms, and their references.",
+    help=(
+        "Only these algorithms, and their references. The import path of a scikit-learn estimator "
+        "is a name, too."
+    ),
 )
 @click.option(
     "-d",

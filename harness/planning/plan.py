@@ -31,6 +31,7 @@ from harness.planning.candidates import (
     call_all,
     check_capacity,
     check_class_weight,
+    check_estimators,
     check_metric,
     choose_datasets,
     choose_pairs,
@@ -101,6 +102,7 @@ def make_plan(
             lambda: choose_datasets(experiment.duels.datasets, registry, given),
         )
     )
+    check_estimators(variants, datasets)
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]

@@ -111,7 +111,7 @@ def run(
     budget
         Time limit of the run: splits are reduced first, then training rows.
     track
-        ``equal`` capacity, the libraries' own ``default`` params, or ``tuned``.
+        ``equal`` capacity, the libraries' own ``default`` params, ``tuned``, or ``ensembled``.
     quick
         A short comparison at equal capacity, with 20 trees each.
     executor, scheduler

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from harness.config.experiment import Choice, Experiment, Track, Training
+from harness.config.experiment import SEARCHED, Choice, Experiment, Track, Training
 from harness.config.search_space import tuned_params
 from harness.core import ids
 from harness.core.class_weights import BALANCED, is_balanced
@@ -122,12 +122,15 @@ def _on_tracks(
     for track in experiment.tracks:
         capacity = experiment.capacity if track == "equal" else None
         for variant in trained_as(experiment.training, grid(name, choice, capacity, registry)):
-            if track != "tuned":
+            if track not in SEARCHED:
                 yield replace(variant, tracks=(track,))
                 continue
             fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
             fixed |= _stopping(experiment.training, variant.algorithm)
-            params = tuned_params(variant.algorithm, fixed, experiment.tuning)
+            is_ensemble = track == "ensembled"
+            params = tuned_params(
+                variant.algorithm, fixed, experiment.tuning, ensembled=is_ensemble
+            )
             if params is not None:  # None: no search space, so not on this track
                 if is_balanced(variant.params):
                     params[BALANCED] = True

@@ -75,7 +75,8 @@ def run(
         default ``own_data`` with ``data``: each library at its own defaults within ten minutes;
         else ``quick``.
     algorithms
-        Globs; only these, and their references.
+        Globs; only these, and their references. The import path of a scikit-learn estimator is
+        a name, too.
     datasets
         Only these: globs, ``suite:NAME``, or ``NAME:rows=1000``.
     data
@@ -110,7 +111,7 @@ def run(
     budget
         Time limit of the run: splits are reduced first, then training rows.
     track
-        ``equal`` capacity, the libraries' own ``default`` params, or ``tuned``.
+        ``equal`` capacity, the libraries' own ``default`` params, ``tuned``, or ``ensembled``.
     quick
         A short comparison at equal capacity, with 20 trees each.
     executor, scheduler

@@ -27,10 +27,12 @@ EARLY_STOPPING = (
 
 
 def code_of(view: RunView, answer: Answer) -> str:
-    """Return the code for the recommended algorithm; "" if it declares no estimator."""
+    """Return the code for the recommended algorithm; "" without an estimator or for an ensemble."""
     if not answer.recommended:
         return ""
     standing = answer.standing(answer.recommended)
+    if "ensemble" in standing.params.get("tune", {}):
+        return ""
     declared = view.algorithms.get(standing.algorithm, {})
     is_class = Task(answer.task).is_classification
     paths = declared.get("estimators") or ("", "")

@@ -25,6 +25,7 @@ import numpy as np
 
 from harness.analysis.run_view import Cell, Interval, RunView
 from harness.analysis.stats import resampled_interval
+from harness.config.experiment import SEARCHED
 from harness.core.model import FAILURES, JSON, Outcome, Severity, Status, to_json
 from harness.core.units import show_duration, show_size
 
@@ -137,7 +138,7 @@ def _answer(view: RunView, dataset: str, cells: Sequence[Cell]) -> Answer | None
         recommended=recommended,
         best=best.name if best else "",
         alike=alike,
-        tuned="tuned" in experiment.get("tracks", ()),
+        tuned=not SEARCHED.isdisjoint(experiment.get("tracks", ())),
         budget=str(view.budget.get("words", "")),
         short=experiment.get("tracks") == ["equal"] and "trees" in experiment.get("capacity", {}),
         problems=tuple(

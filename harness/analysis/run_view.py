@@ -79,7 +79,7 @@ class Cell:
     peak
         Largest memory of the fit above a warm process, bytes.
     tracks
-        Tracks of the params (equal, default, tuned); empty if the run has only one.
+        Tracks of the params (equal, default, tuned, ensembled); empty if the run has only one.
     constant
         Loss of the model without features for each outcome, in the unit of the primary
         metric.

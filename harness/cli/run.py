@@ -38,7 +38,10 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     "algorithms",
     multiple=True,
     metavar="GLOB",
-    help="Only these algorithms, and their references.",
+    help=(
+        "Only these algorithms, and their references. The import path of a scikit-learn estimator "
+        "is a name, too."
+    ),
 )
 @click.option(
     "-d",
@@ -134,8 +137,11 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
 )
 @click.option(
     "--track",
-    type=click.Choice(["equal", "default", "tuned"]),
-    help="Parameters: equal size, each library's own defaults, or tuned by search.",
+    type=click.Choice(["equal", "default", "tuned", "ensembled"]),
+    help=(
+        "Parameters: equal size, each library's own defaults, tuned by search, or an ensemble of "
+        "the configurations of a search."
+    ),
 )
 @click.option("--quick", is_flag=True, help="A short comparison with equal size: 20 trees each.")
 @click.option(

@@ -48,8 +48,10 @@ Duration = Annotated[float, _read_by(parse_duration, float | str)]
 Size = Annotated[int, _read_by(parse_size, int | str)]
 Budget = Annotated[float, _read_by(parse_budget, float | str)]
 Share = Annotated[float, _read_by(parse_share, float | str)]
-# Params from the table ``[capacity]``; each library's own defaults; a search of equal budget.
-Track = Literal["equal", "default", "tuned"]
+# Params from the table ``[capacity]``; each library's own defaults; a search of equal budget; an
+# ensemble of the configurations of such a search.
+Track = Literal["equal", "default", "tuned", "ensembled"]
+SEARCHED = frozenset({"tuned", "ensembled"})  # tracks that search configurations
 RUNGS = ("L0", "L1", "L2", "L3")  # parity levels, the lowest first
 NAMED = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
@@ -137,11 +139,14 @@ class Training(Strict):
 
 
 class Tuning(Strict):
-    """The budget of the tuned track, the same for every algorithm."""
+    """The search of the tracks tuned and ensembled, the same for every algorithm."""
 
     configurations: int = Field(10, ge=1, le=1000)  # the first is the algorithm's own defaults
     inner_folds: int = Field(3, ge=2, le=20)  # cross-validation folds of the training rows
     seed: Seed = 0
+    method: Literal["random", "halving"] = "random"  # random search, or successive halving
+    reduction: int = Field(3, ge=2, le=10)  # halving: one of so many goes on, on so many more rows
+    ensemble_rounds: int = Field(25, ge=1, le=1000)  # of the track ensembled
 
 
 class Gate(Strict):

@@ -1,8 +1,9 @@
 """Configurations of the tuned track, drawn at planning time and stored in the trials' params.
 
 A tuned trial is a plain trial whose params are ``{"tune": {"configurations": […], "inner_folds":
-k}}``. It contains every configuration in full, so its ids cover exactly what was searched, and a
-worker does not need the search space. The first configuration is the algorithm's own defaults.
+k}}``; ``halving`` in it asks for successive halving, ``ensemble`` for an ensemble. It contains
+every configuration in full, so its ids cover exactly what was searched, and a worker does not need
+the search space. The first configuration is the algorithm's own defaults.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from harness.core.model import JSON, Algorithm
 TUNE = "tune"  # the one key of a tuned trial's params
 
 
-def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) -> JSON | None:
+def tuned_params(
+    algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any, *, ensembled: bool = False
+) -> JSON | None:
     """Return the params of an algorithm on the tuned track; None if it declares no search space.
 
     Parameters
@@ -31,7 +34,10 @@ def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) ->
     fixed
         Params that the experiment sets; they are not searched.
     tuning
-        Number of ``configurations``, ``inner_folds``, and the ``seed`` of the random draws.
+        Number of ``configurations``, ``inner_folds``, the ``method``, and the ``seed`` of the
+        random draws.
+    ensembled
+        Whether several configurations are averaged.
 
     Raises
     ------
@@ -50,6 +56,8 @@ def tuned_params(algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any) ->
         TUNE: {
             "configurations": [first, *({**base, **values} for values in drawn)],
             "inner_folds": tuning.inner_folds,
+            **({"halving": tuning.reduction} if tuning.method == "halving" else {}),
+            **({"ensemble": tuning.ensemble_rounds} if ensembled else {}),
         }
     }
 
@@ -91,8 +99,8 @@ def _check(name: str, key: str, choices: Any) -> None:
         if least < choices["low"] < choices["high"]:
             return
     raise PluginError(
-        f"space of {name}: {key} = {choices!r} is neither a list of values nor a "
-        '{"low": …, "high": …}; with "log": True both lie above 0'
+        f"space of {name}: {key} = {choices!r} must be a list of values, or "
+        '{"low": …, "high": …}; with "log": True both must be above 0'
     )
 
 

@@ -20,6 +20,7 @@ from harness.conformance.held import Held
 from harness.conformance.subject import Subject
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Task
+from harness.plugins.estimators import is_estimator_path
 from harness.plugins.registry import Registry
 
 OF_ALGORITHMS = (declaration, predictions, inputs, kinds, edges)
@@ -58,6 +59,9 @@ def cases(
 def kinds_of(registry: Registry, name: str) -> list[str]:
     """Return the kinds of registered objects with a name; raise ConfigError if there are none."""
     found = [kind for kind, entries in registry.entries.items() if name in entries]
+    if not found and is_estimator_path(name):
+        registry.entry("algorithm", name)
+        return ["algorithm"]
     if not found:
         known = [name for entries in registry.entries.values() for name in entries]
         broken = "".join(f"; {one.plugin} does not load: {one.reason}" for one in registry.broken)

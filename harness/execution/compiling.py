@@ -34,8 +34,7 @@ def compile_and_report(
 
     Print failures, and call ``note`` with the result of each algorithm.
     """
-    known = registry.entries["algorithm"]
-    ours = [job for job in jobs if known[job.algorithm].value.origin == "scratch"]
+    ours = [job for job in jobs if registry.algorithm(job.algorithm).origin == "scratch"]
     if not ours:
         return
     progress.stage("compile", len({compiled_of(job) for job in ours}))

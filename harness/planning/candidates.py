@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from harness.config.experiment import Choice, Experiment, Track, Training
+from harness.config.experiment import SEARCHED, Choice, Experiment, Track, Training
 from harness.config.search_space import tuned_params
 from harness.core import ids
 from harness.core.class_weights import BALANCED, is_balanced
 from harness.core.errors import ConfigError, HarnessError, PluginError, together, unknown
 from harness.core.model import JSON, Algorithm, Dataset, Failure, Outcome, Status, Trial
 from harness.data import preparation, resolve
-from harness.plugins.registry import Entry, Registry
+from harness.plugins.estimators import check_params, check_tasks
+from harness.plugins.registry import ESTIMATORS, Entry, Registry
 
 Pair = tuple[str, str]
 NOT_STARTED = {"failed_in": "start"}  # marks a failure that does not prevent another try
@@ -121,12 +122,15 @@ def _on_tracks(
     for track in experiment.tracks:
         capacity = experiment.capacity if track == "equal" else None
         for variant in trained_as(experiment.training, grid(name, choice, capacity, registry)):
-            if track != "tuned":
+            if track not in SEARCHED:
                 yield replace(variant, tracks=(track,))
                 continue
             fixed = {key: variant.params[key] for key in (*choice.params, *choice.grid)}
             fixed |= _stopping(experiment.training, variant.algorithm)
-            params = tuned_params(variant.algorithm, fixed, experiment.tuning)
+            is_ensemble = track == "ensembled"
+            params = tuned_params(
+                variant.algorithm, fixed, experiment.tuning, ensembled=is_ensemble
+            )
             if params is not None:  # None: no search space, so not on this track
                 if is_balanced(variant.params):
                     params[BALANCED] = True
@@ -183,6 +187,8 @@ def grid(
     If ``capacity`` is None, the base is the library's own defaults.
     """
     entry = registry.entry("algorithm", name)
+    if entry.plugin == ESTIMATORS:
+        check_params(name, {**choice.params, **choice.grid})
     base = own_defaults(entry.value) if capacity is None else with_capacity(entry.value, capacity)
     base |= choice.params
     for values in itertools.product(*choice.grid.values()):
@@ -212,6 +218,13 @@ def check_capacity(capacity: Mapping[str, Any], algorithms: Iterable[Algorithm])
         if known and key not in known:
             hint = f"known are {', '.join(sorted(known))}"
             raise ConfigError(unknown("capacity", key, known, hint))
+
+
+def check_estimators(variants: Iterable[Variant], datasets: Iterable[Dataset]) -> None:
+    """Raise ConfigError for estimators, named by import path, that fit none of the datasets."""
+    chosen = list(datasets)
+    named = {v.algorithm.name: v.algorithm for v in variants if v.entry.plugin == ESTIMATORS}
+    call_all(partial(check_tasks, algorithm, chosen) for algorithm in named.values())
 
 
 def check_metric(name: str, registry: Registry, datasets: Iterable[Dataset]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.config.experiment import Choice, Experiment
+from harness.config.experiment import SEARCHED, Choice, Experiment
 from harness.core import ids
 from harness.core.errors import ConfigError
 from harness.core.libraries import Surroundings
@@ -31,6 +31,7 @@ from harness.planning.candidates import (
     call_all,
     check_capacity,
     check_class_weight,
+    check_estimators,
     check_metric,
     choose_datasets,
     choose_pairs,
@@ -101,6 +102,7 @@ def make_plan(
             lambda: choose_datasets(experiment.duels.datasets, registry, given),
         )
     )
+    check_estimators(variants, datasets)
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
@@ -245,8 +247,8 @@ class Planner:
 
     def duels(self, variants: list[Variant], datasets: list[Dataset]) -> list[Duel]:
         """Return a duel for each pair on each dataset that both support."""
-        # Tuned variants are not duelled: the timing would include the search.
-        timed = [v for v in variants if v.tracks != ("tuned",)]
+        # Searched variants are not duelled: the timing would include the search.
+        timed = [v for v in variants if not SEARCHED.issuperset(v.tracks)]
         by_name = {v.name: v for v in reversed(timed)}
         pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
         found: list[Duel] = []

@@ -29,6 +29,7 @@ from harness.core.model import Algorithm, Dataset, Executor, Metric, Outcome, Re
 from harness.plugins import hookspecs
 from harness.plugins.api_version import check_source, check_version
 from harness.plugins.contract import fault_of
+from harness.plugins.estimators import declare_estimator, is_estimator_path, source_of
 from harness.plugins.files import blamed_on, import_file
 
 NO_ALGORITHMS = (  # fast to import; the algorithms take seconds
@@ -48,6 +49,7 @@ HOOKS: dict[str, tuple[str, type[Any]]] = {
     "register_executors": ("executor", Executor),
 }
 KNOWN = ", ".join([*HOOKS, "trial_finished"])
+ESTIMATORS = "harness.plugins.estimators"  # the plugin of algorithms named by an import path
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -95,11 +97,17 @@ class Registry:
         return [self.entries[kind][name].value for name in self.names(kind)]
 
     def entry(self, kind: str, name: str) -> Entry:
-        """Return one entry; raise ConfigError with "did you mean" and broken plugins if missing."""
+        """Return one entry; raise ConfigError with "did you mean" and broken plugins if missing.
+
+        The import path of a scikit-learn estimator is the name of an algorithm, too.
+        """
         found = self.entries[kind].get(name)
-        if found is None:
-            raise ConfigError(unknown(kind, name, self.names(kind)) + self._broken_hint())
-        return found
+        if found is not None:
+            return found
+        try:
+            return Entry(self._unregistered(kind, name), ESTIMATORS, source_of(name))
+        except ConfigError as error:
+            raise ConfigError(f"{error}{self._broken_hint()}") from error
 
     def algorithm(self, name: str) -> Algorithm:
         """Return the algorithm of that name."""
@@ -112,12 +120,19 @@ class Registry:
         return value
 
     def matching(self, kind: str, patterns: Iterable[str]) -> list[str]:
-        """Return the names that match any of the globs; a glob without a match is an error."""
+        """Return the names that match any of the globs; a glob without a match is an error.
+
+        The import path of a scikit-learn estimator matches itself.
+        """
         known = self.names(kind)
         hits = {pattern: fnmatch.filter(known, pattern) for pattern in patterns}
-        if missed := [
-            unknown(kind, pattern, known) for pattern, found in hits.items() if not found
-        ]:
+        missed = []
+        for pattern in [pattern for pattern, found in hits.items() if not found]:
+            try:
+                hits[pattern] = [self._unregistered(kind, pattern).name]
+            except ConfigError as error:
+                missed.append(str(error))
+        if missed:
             raise ConfigError(together(missed) + self._broken_hint())
         return list(dict.fromkeys(name for found in hits.values() for name in found))
 
@@ -164,6 +179,13 @@ class Registry:
             for a in found
             if a.reference is not None and a.reference not in known
         }
+
+    def _unregistered(self, kind: str, name: str) -> Algorithm:
+        """Return the algorithm that the import path of an estimator names."""
+        known = self.names(kind)
+        if kind != "algorithm" or not is_estimator_path(name, known):
+            raise ConfigError(unknown(kind, name, known))
+        return declare_estimator(name)
 
     def _broken_hint(self) -> str:
         if not self.broken:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from harness.config.experiment import Choice, Experiment
+from harness.config.experiment import SEARCHED, Choice, Experiment
 from harness.core import ids
 from harness.core.machine import machine_id
 from harness.core.model import JSON, Job, Outcome, Status
@@ -44,7 +44,7 @@ SHARE_OF_A_SAMPLE = 6  # a fit on a sample may take 1 / 6 of the budget
 LEAST_SHARE = 0.1  # of the rows: below it, the slowest algorithm is left out instead
 MUCH_FASTER = 3  # ratio of times from which a library's algorithm may be left out for ours
 LARGE_SHARE = 0.15  # of the time of a round, from which leaving out an algorithm helps
-FEWEST_CONFIGURATIONS = 5  # of the tuned track
+FEWEST_CONFIGURATIONS = 5  # of a search
 MOST_CONFIGURATIONS = 100
 
 Seconds = dict[tuple[str, str], float]  # (algorithm, dataset) → seconds of one trial
@@ -149,7 +149,7 @@ def time_samples(
     larger = min(size.sample for size in sizes.values())
     smaller = max(2, larger // SMALLER)
     limit = experiment.run.budget / SHARE_OF_A_SAMPLE
-    untuned = [track for track in experiment.tracks if track != "tuned"] or ["default"]
+    untuned = [track for track in experiment.tracks if track not in SEARCHED] or ["default"]
     plain = experiment.model_copy(update={"tracks": untuned})
     times: dict[int, Seconds] = {}
     for rows in (smaller, larger):
@@ -233,7 +233,7 @@ def fit_experiment(
     fitted = without_algorithms(experiment, left_out, [name for name, _ in costs])
     if rows < most:
         fitted = with_rows(fitted, _two_digits(rows))
-    if "tuned" in experiment.tracks:
+    if not SEARCHED.isdisjoint(experiment.tracks):
         fitted = _more_configurations(fitted, left / (FEWEST_SPLITS * max(round_at(rows), 1e-9)))
     return fitted, left_out
 
@@ -284,12 +284,14 @@ def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, sec
 
 def _searches(experiment: Experiment) -> float:
     """Return the cost of one split of an algorithm, in fits on all its training rows."""
-    if "tuned" not in experiment.tracks:
+    searches = SEARCHED.intersection(experiment.tracks)
+    if not searches:
         return 1.0
     tuning = experiment.tuning
     share = (tuning.inner_folds - 1) / tuning.inner_folds
     tried = min(tuning.configurations, FEWEST_CONFIGURATIONS)
-    return len(experiment.tracks) + tried * tuning.inner_folds * share
+    members = tried if "ensembled" in searches else 0
+    return len(experiment.tracks) + members + len(searches) * tried * tuning.inner_folds * share
 
 
 def _more_configurations(experiment: Experiment, times: float) -> Experiment:
@@ -436,7 +438,7 @@ class Budgeting:
             for name, facts in declared.items()
         }
         large = {name: size for name, size in sizes.items() if needs_samples(size)}
-        if not large and "tuned" not in experiment.tracks:
+        if not large and SEARCHED.isdisjoint(experiment.tracks):
             return Fitted(experiment, key)
         compiled: list[JSON] = []
         costs = self._costs(experiment, plan, large or sizes, processors, compiled)
@@ -488,7 +490,7 @@ class Budgeting:
 def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
     """Return the budget event to store at the end of a run."""
     experiment = fitted.experiment
-    tuned = "tuned" in experiment.tracks
+    tuned = not SEARCHED.isdisjoint(experiment.tracks)
     event = {
         "key": fitted.key,
         "seconds": experiment.run.budget,

@@ -77,7 +77,7 @@ def as_classes(given: Any) -> tuple[int, ...]:
         codes = tuple(int(code) for code in given)
     except (TypeError, ValueError, OverflowError):
         codes = None
-    _need(codes is not None, "classes are no integers")
+    _need(codes is not None, "classes are not integers")
     return codes or ()
 
 
@@ -87,7 +87,7 @@ def check(ensemble: TreeEnsemble) -> None:
         _need(getattr(ensemble, name) in known, f"{name} is not one of {', '.join(known)}")
     for name, kinds in SCALARS.items():
         given: Any = getattr(ensemble, name)
-        _need(isinstance(given, kinds), f"{name} is no {kinds[0].__name__}")
+        _need(isinstance(given, kinds), f"{name} is not of type {kinds[0].__name__}")
         may_be_any = isinstance(given, str) or name == "missing_value"  # NaN and infinities too
         _need(may_be_any or -LARGEST <= given <= LARGEST, f"{name} is not finite")
     _need(0 <= ensemble.n_features <= MOST_FEATURES, f"n_features is not in 0 to {MOST_FEATURES}")

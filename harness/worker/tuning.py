@@ -2,7 +2,8 @@
 
 The search uses only the training rows of the trial. Every configuration is trained on the same
 inner folds; the one with the least mean loss (the primary metric) is trained again on all training
-rows. All of this counts as the trial's fit.
+rows, or several are averaged. Successive halving tries many configurations on few rows and the best
+of them on more. All of this counts as the trial's fit.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import numpy as np
 from harness.config.search_space import TUNE, one_of_each
 from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec
 from harness.plugins.metrics import log_loss, rmse_sd
+from harness.worker.ensemble_selection import select_ensemble
+
+LEAST_ROWS = 200  # training rows of the first rung of successive halving
 
 
 class Training(NamedTuple):
@@ -37,12 +41,24 @@ def build_adapter(algorithm: Algorithm, spec: Spec) -> Adapter:
     """Return the algorithm's adapter, or a `Tuned` one for a tuned trial."""
     if TUNE not in spec.params:
         return algorithm.adapter(spec)
-    return Tuned(algorithm.adapter, spec, **spec.params[TUNE])
+    search = spec.params[TUNE]
+    return (Ensembled if "ensemble" in search else Tuned)(algorithm.adapter, spec, **search)
 
 
 def plain_specs(spec: Spec) -> Iterator[Spec]:
     """Yield the spec, or for a tuned trial a spec for each kind of configuration."""
     return (replace(spec, params=params) for params in one_of_each(spec.params))
+
+
+class Evaluation(NamedTuple):
+    """Result of a configuration over the inner folds: its loss and its predictions.
+
+    ``loss`` is the mean over the folds, infinite if a fold failed; ``output`` has a prediction for
+    each training row, of the model that did not see it, or None.
+    """
+
+    loss: float
+    output: np.ndarray | None
 
 
 class Tuned:
@@ -51,7 +67,9 @@ class Tuned:
     Attributes
     ----------
     losses : list of float
-        Mean inner loss of each configuration; infinite if it failed.
+        Mean inner loss of each configuration when it was last tried; infinite if it failed.
+    rungs : list of (share of the rows, configurations)
+        Rungs of successive halving; one rung with all rows for random search.
     chosen : int
         Index of the chosen configuration.
     """
@@ -62,10 +80,13 @@ class Tuned:
         spec: Spec,
         configurations: list[JSON],
         inner_folds: int,
+        halving: int = 0,
     ) -> None:
         self.build, self.spec = build, spec
         self.configurations, self.inner_folds = configurations, inner_folds
+        self.halving = halving
         self.losses: list[float] = []
+        self.rungs: list[tuple[float, list[int]]] = []
         self.chosen = 0
         self.adapter: Any = None
 
@@ -75,13 +96,7 @@ class Tuned:
 
     def fit(self, native: Training) -> None:
         """Search, then train the best configuration on all rows; ties go to the first."""
-        part = inner_folds(native.y, self.inner_folds, self.spec)
-        errors: list[Exception] = []
-        self.losses = [self._loss(params, native, part, errors) for params in self.configurations]
-        self.chosen = int(np.argmin(self.losses))
-        if not math.isfinite(self.losses[self.chosen]):
-            unknown = ValueError("no configuration of the search has a finite loss")
-            raise next(iter(errors), unknown)
+        self._search(native)
         self.adapter = self._trained(self.configurations[self.chosen], native)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -116,26 +131,57 @@ class Tuned:
             "params": self.configurations[self.chosen],
             "losses": losses,
             "inner_folds": self.inner_folds,
+            **({"rungs": [list(rung) for rung in self.rungs]} if self.halving else {}),
         }
 
-    def _loss(
-        self,
-        params: Mapping[str, Any],
-        training: Training,
-        part: np.ndarray,
-        errors: list[Exception],
-    ) -> float:
-        losses = []
+    def _search(self, training: Training) -> dict[int, Evaluation]:
+        """Try the configurations, choose the best one, and return the results of the last rung.
+
+        With successive halving a rung keeps one of ``halving`` configurations for the next one,
+        which has ``halving`` times as many rows.
+        """
+        folds = inner_folds(training.y, self.inner_folds, self.spec)
+        left = list(range(len(self.configurations)))
+        self.losses = [math.inf] * len(left)
+        self.rungs = []
+        errors: list[Exception] = []
+        tried: dict[int, Evaluation] = {}
+        for share in shares_of_rows(len(left), self.halving, len(training.y)):
+            if self.rungs:
+                left = sorted(left, key=self.losses.__getitem__)
+                left = sorted(left[: math.ceil(len(left) / self.halving)])
+            self.rungs.append((share, left))
+            tried = {i: self._try(i, training, folds, share, errors) for i in left}
+            for i, trial in tried.items():
+                self.losses[i] = trial.loss
+        self.chosen = min(left, key=self.losses.__getitem__)
+        if not math.isfinite(self.losses[self.chosen]):
+            unknown = ValueError("no configuration of the search has a finite loss")
+            raise next(iter(errors), unknown)
+        return tried
+
+    def _try(
+        self, i: int, training: Training, folds: np.ndarray, share: float, errors: list[Exception]
+    ) -> Evaluation:
+        """Train a configuration on a share of the rows of each inner fold, and score it."""
+        losses, outputs = [], []
         for fold in range(self.inner_folds):
-            held = training.part(np.flatnonzero(part == fold))
+            held = training.part(np.flatnonzero(folds == fold))
+            rows = sampled(np.flatnonzero(folds != fold), training.y, share, self.spec)
             try:
-                adapter = self._trained(params, training.part(np.flatnonzero(part != fold)))
-                losses.append(self._score(held, adapter.predict(held.X)))
+                adapter = self._trained(self.configurations[i], training.part(rows))
+                outputs.append(np.asarray(adapter.predict(held.X), np.float64))
+                losses.append(self._score(held, outputs[-1]))
             except Exception as error:  # noqa: BLE001 - a failing configuration gets an infinite loss
                 errors.append(error)
-                return math.inf
+                return Evaluation(math.inf, None)
         mean = fmean(losses)
-        return mean if math.isfinite(mean) else math.inf
+        if not math.isfinite(mean):
+            return Evaluation(math.inf, None)
+        output = np.empty((len(folds), *outputs[0].shape[1:]))
+        for fold, part in enumerate(outputs):
+            output[folds == fold] = part
+        return Evaluation(mean, output)
 
     def _trained(self, params: Mapping[str, Any], training: Training) -> Adapter:
         adapter = self.build(replace(self.spec, params=params))
@@ -143,8 +189,96 @@ class Tuned:
         return adapter
 
     def _score(self, held: Training, output: np.ndarray) -> float:
-        found = Predicted(held.y, np.asarray(output, np.float64), held.weight, 1.0)
+        found = Predicted(held.y, output, held.weight, 1.0)
         return log_loss(found) if self.spec.task.is_classification else rmse_sd(found)
+
+
+class Ensembled(Tuned):
+    """Adapter that searches configurations and averages several of them.
+
+    The weights are selected by the predictions of training rows that were held out; see
+    :mod:`harness.worker.ensemble_selection`.
+
+    Attributes
+    ----------
+    weights : dict of int to float
+        Weight of each configuration that is used.
+    members : list of Adapter
+        Adapters of these configurations, trained on all rows.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[Spec], Adapter],
+        spec: Spec,
+        configurations: list[JSON],
+        inner_folds: int,
+        halving: int = 0,
+        ensemble: int = 1,
+    ) -> None:
+        super().__init__(build, spec, configurations, inner_folds, halving)
+        self.rounds = ensemble
+        self.weights: dict[int, float] = {}
+        self.members: list[Any] = []
+
+    def fit(self, native: Training) -> None:
+        """Search, select configurations and weights, and train each on all rows."""
+        tried = self._search(native)
+        outputs = {i: trial.output for i, trial in tried.items() if trial.output is not None}
+        weights = select_ensemble(
+            list(outputs.values()), lambda output: self._score(native, output), self.rounds
+        )
+        pairs = zip(outputs, weights.tolist(), strict=True)
+        self.weights = {i: weight for i, weight in pairs if weight > 0}
+        self.chosen = max(self.weights, key=self.weights.__getitem__)
+        self.members = [self._trained(self.configurations[i], native) for i in self.weights]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the weighted mean of the predictions of the members."""
+        return self._mean([member.predict(X) for member in self.members])
+
+    def predict_one(self, x: Any) -> np.ndarray:
+        """Predict a row with each member and return the weighted mean."""
+        return self._mean([member.predict_one(x) for member in self.members])
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError: an ensemble has no trees and no stages of one adapter."""
+        raise AttributeError(name)
+
+    def facts(self) -> JSON:
+        """Return the result of the search, and the weight of each configuration."""
+        used = [[i, weight] for i, weight in self.weights.items()]
+        return {**super().facts(), "weights": used}
+
+    def _mean(self, outputs: list[np.ndarray]) -> np.ndarray:
+        weights = np.array(list(self.weights.values()))
+        mean: np.ndarray = np.tensordot(weights, np.array(outputs, np.float64), axes=1)
+        return mean
+
+
+def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
+    """Return the share of the training rows of each rung, ascending; the last one is 1.
+
+    There are as many rungs as the configurations can be divided by ``halving``; the first one has
+    at least `LEAST_ROWS` rows.
+    """
+    shares = [1.0]
+    while halving > 1 and configurations >= halving and rows / halving >= LEAST_ROWS:
+        configurations, rows = math.ceil(configurations / halving), rows // halving
+        shares.append(shares[-1] / halving)
+    return shares[::-1]
+
+
+def sampled(rows: np.ndarray, y: np.ndarray, share: float, spec: Spec) -> np.ndarray:
+    """Return a random share of some rows in their order, stratified by class; all for 1."""
+    if share == 1.0:
+        return rows
+    order = np.random.default_rng(spec.seed).permutation(rows)
+    if spec.task.is_classification:
+        order = order[np.argsort(y[order], kind="stable")]
+    number = max(1, round(share * len(order)))
+    evenly_spaced = np.arange(number) * len(order) // number
+    return np.sort(order[evenly_spaced])
 
 
 def inner_folds(y: np.ndarray, k: int, spec: Spec) -> np.ndarray:

@@ -276,7 +276,7 @@ class Page:
 
 def track_name(tracks: Iterable[str]) -> str:
     """Return "equal capacity", or "equal capacity and library default" if params are both."""
-    names = {"equal": "equal capacity", "default": "library default", "tuned": "tuned"}
+    names = {"equal": "equal capacity", "default": "library default"}
     return " and ".join(names.get(track, short(track)) for track in tracks)
 
 

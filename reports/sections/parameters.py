@@ -36,6 +36,10 @@ TRACKS = {
         "Tuned: for each library the same number of declared configurations is searched by "
         "cross-validation inside the training rows; the search is part of its fit."
     ),
+    "ensembled": (
+        "Ensembled: the same search; the prediction is the weighted mean of several "
+        "configurations, which are selected by their predictions of rows that were held out."
+    ),
 }
 
 
@@ -109,16 +113,19 @@ def _params_text(params: Mapping[str, Any]) -> str:
     if isinstance(tune := params.get("tune"), Mapping):
         number = len(tune.get("configurations") or ())
         folds = tune.get("inner_folds")
-        return f"the best of {plural(number, 'configuration')} over {folds} inner folds"
+        result = "a weighted mean" if "ensemble" in tune else "the best"
+        method = ", by successive halving" if "halving" in tune else ""
+        return f"{result} of {plural(number, 'configuration')} over {folds} inner folds{method}"
     return ", ".join(f"{key}={value}" for key, value in params.items()) or "its own defaults"
 
 
 def _searches(page: Page) -> Table | None:
     """Return one row for each tuned algorithm and dataset."""
-    found: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    found: dict[tuple[str, str, bool], list[Outcome]] = defaultdict(list)
     for outcome in page.done:
-        if isinstance(outcome.facts.get("tuned"), Mapping):
-            found[outcome.trial.algorithm, outcome.trial.dataset].append(outcome)
+        if isinstance(fact := outcome.facts.get("tuned"), Mapping):
+            trial = outcome.trial
+            found[trial.algorithm, trial.dataset, "weights" in fact].append(outcome)
     if not found:
         return None
     columns = [
@@ -129,13 +136,22 @@ def _searches(page: Page) -> Table | None:
         Column("Untrainable", numeric=True, unit="configurations"),
         Column("Chosen most often", wide=True),
     ]
-    rows = [_search(*place, outcomes) for place, outcomes in sorted(found.items())]
+    rows = [_search(*place[:2], outcomes) for place, outcomes in sorted(found.items())]
     return Table(columns, rows, "Configurations chosen inside the training rows", "searches")
+
+
+def _chosen_text(fact: Mapping[str, Any]) -> str:
+    """Return the chosen params; of an ensemble, those with the largest weight."""
+    params = _params_text(fact.get("params") or {})
+    weights = [weight for _, weight in fact.get("weights") or ()]
+    if not weights:
+        return params
+    return f"{params}, with a weight of {max(weights):.0%} in a mean of {len(weights)}"
 
 
 def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:
     facts = [outcome.facts["tuned"] for outcome in outcomes]
-    chosen = Counter(_params_text(fact.get("params") or {}) for fact in facts)
+    chosen = Counter(_chosen_text(fact) for fact in facts)
     lost = max(sum(loss is None for loss in fact.get("losses") or ()) for fact in facts)
     return [
         Cell([Code(short(algorithm))], algorithm),

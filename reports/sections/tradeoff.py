@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ NOTE = (
     "mean loss over the splits; it does not pair the splits with those of another algorithm."
 )
 
+STAGES = ("default", "tuned", "ensembled")  # tracks that a line joins
 FLOOR = 0.001  # share of the gap; smaller values are at the end of the logarithmic axis
 
 
@@ -53,7 +55,7 @@ class Standing:
     predict: float
     margin: float = 0.0  # of behind: half of its interval
     algorithm: str = ""
-    tuned: bool = False
+    stage: int = 0  # position in STAGES of the last track; 0 without a search
 
 
 @hookimpl
@@ -89,7 +91,7 @@ def standings(page: Page, field: Field) -> list[Standing]:
             phase_seconds(page, name, field.datasets, "predict"),
             loss_margin(page, name, field),
             origin[name],
-            "tuned" in tracks[name],
+            max([STAGES.index(track) for track in tracks[name] if track in STAGES], default=0),
         )
         for name, behind in zip(field.names, shares_behind(field), strict=True)
     ]
@@ -102,7 +104,8 @@ def _figure(page: Page, task: str, field: Field) -> Figure:
     if any(math.isfinite(s.predict) for s in found):
         times.append(("predict time", [s.predict for s in found]))
     drawn = [(s, (s.train, s.behind)) for s in found]
-    more = [Key("┄", "muted", "default to tuned")] if [*_tuned_lines(drawn)] else []
+    last = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
+    more = [Key("┄", "muted", last)] if [*_tuned_lines(drawn)] else []
     on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
     return Figure(
         spec=Plot([_panel(found, title, values) for title, values in times], across=2),
@@ -142,11 +145,14 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
 def _tuned_lines(
     drawn: Sequence[tuple[Standing, Point]],
 ) -> Iterator[tuple[str, tuple[Point, Point]]]:
-    """Yield (algorithm, line from its untuned point to its tuned point) for those with both."""
-    tuned = {s.algorithm: place for s, place in drawn if s.tuned}
+    """Yield (algorithm, line) from each point of an algorithm to that of its next stage."""
+    stages: dict[str, dict[int, Point]] = defaultdict(dict)
     for s, place in drawn:
-        if not s.tuned and s.algorithm in tuned:
-            yield s.name, (place, tuned[s.algorithm])
+        stages[s.algorithm][s.stage] = place
+    for s, place in drawn:
+        later = [stage for stage in stages[s.algorithm] if stage > s.stage]
+        if later:
+            yield s.name, (place, stages[s.algorithm][min(later)])
 
 
 def dominance(found: Sequence[Standing]) -> str:

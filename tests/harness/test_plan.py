@@ -303,6 +303,14 @@ def test_tracks_are_separate_variants_with_the_same_budget():
     assert plan(registry, tracks=["equal", "default", "tuned"], **keys) == made
 
 
+def test_ensembled_track_has_the_configurations_of_the_tuned_one():
+    registry = registry_of(replace(OURS, **SPACED), dataset("d"))
+    made = plan(registry, tracks=["tuned", "ensembled"], tuning={"configurations": 4})
+    tuned, ensembled = (v["params"]["tune"] for v in made.declared["tracks"])
+    assert ensembled == {**tuned, "ensemble": 25}
+    assert [v["tracks"] for v in made.declared["tracks"]] == [["tuned"], ["ensembled"]]
+
+
 def test_params_on_two_tracks_run_once():
     made = plan(registry_of(OURS, dataset("d")), tracks=["equal", "default", "tuned"])
     assert {tuple(v["tracks"]) for v in made.declared["tracks"]} == {("equal", "default")}
@@ -312,7 +320,7 @@ def test_params_on_two_tracks_run_once():
 def test_duel_never_times_a_search():
     ours, theirs = (replace(a, **SPACED) for a in (OURS, THEIRS))
     keys = {"duels": {"datasets": ["d"]}, "capacity": {"trees": 9}}
-    for tracks in (["tuned"], ["tuned", "equal"]):
+    for tracks in (["tuned"], ["tuned", "equal"], ["tuned", "ensembled"]):
         (duel,) = plan(registry_of(ours, theirs, dataset("d")), tracks=tracks, **keys).duels
         assert duel.a.trials[0].params == {"n": 9}
 

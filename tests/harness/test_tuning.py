@@ -1,11 +1,10 @@
 """Tests of the configurations of the tuned track: declared, reproducible, equally many."""
 
-from types import SimpleNamespace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.config.experiment import Tuning
 from harness.config.search_space import TUNE, draw, one_of_each, tuned_params
 from harness.core.errors import PluginError
 from harness.core.model import ALL_TASKS, Algorithm
@@ -23,7 +22,7 @@ def algorithm(**fields):
 
 
 def tuning(configurations=10, inner_folds=3, seed=0):
-    return SimpleNamespace(configurations=configurations, inner_folds=inner_folds, seed=seed)
+    return Tuning(configurations=configurations, inner_folds=inner_folds, seed=seed)
 
 
 def test_first_configuration_is_the_default_and_all_are_complete():
@@ -40,6 +39,15 @@ def test_params_fixed_by_the_experiment_are_not_searched():
     params = tuned_params(algorithm(), {"depth": 99, "extra": 1}, tuning())
     assert {c["depth"] for c in params[TUNE]["configurations"]} == {99}
     assert {c["extra"] for c in params[TUNE]["configurations"]} == {1}
+
+
+def test_method_and_ensemble_are_part_of_the_params():
+    usual = tuned_params(algorithm(), {}, tuning())[TUNE]
+    assert set(usual) == {"configurations", "inner_folds"}  # ids of stored results stay
+    halving = Tuning(method="halving", reduction=4)
+    result = tuned_params(algorithm(), {}, halving, ensembled=True)[TUNE]
+    assert (result["halving"], result["ensemble"]) == (4, 25)
+    assert result["configurations"] == usual["configurations"]
 
 
 def test_algorithm_without_a_search_space_is_not_tuned():

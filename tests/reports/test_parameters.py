@@ -75,6 +75,22 @@ def test_tracks_and_searches_are_shown(typical) -> None:
     assert "the best of 2\N{NO-BREAK SPACE}configurations over 3 inner folds" in page
 
 
+def test_ensembles_have_rows_of_their_own_with_their_weights(typical) -> None:
+    view = tracked(typical)
+    search = {"configurations": [{"n": 1}, {"n": 2}], "inner_folds": 3}
+    tune = {"tune": {**search, "ensemble": 25, "halving": 3}}
+    outcomes = tuple(
+        replace(o, facts={"tuned": {**o.facts["tuned"], "weights": [[0, 0.25], [1, 0.75]]}})
+        for o in view.cells[1].outcomes
+    )
+    last = replace(view.cells[1], tracks=("ensembled",), params=tune, outcomes=outcomes)
+    page = html_of(parameters.build(Page(replace(view, cells=(*view.cells, last)))))
+    assert "Ensembled: the same search" in page
+    assert "n=2, with a weight of 75% in a mean of 2 (in 3 of 3)" in page
+    assert "n=2 (in 3 of 3)" in page
+    assert "over 3 inner folds, by successive halving" in page
+
+
 def test_track_names_the_rows_of_the_leaderboard_and_the_verdicts(typical) -> None:
     page = Page(tracked(typical))
     names = set(page.names.values())

@@ -1,6 +1,7 @@
 """Tests of the hyperparameter search of a tuned trial: inside ``fit``, on training rows only."""
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ from harness import estimator_adapter
 from harness.config.search_space import TUNE
 from harness.core.model import ALL_TASKS, Algorithm, Spec, Split, Table, Task, Trial
 from harness.worker import prepared_trial
-from harness.worker.tuning import build_adapter, inner_folds
+from harness.worker.ensemble_selection import select_ensemble
+from harness.worker.tuning import build_adapter, inner_folds, sampled, shares_of_rows
 
 SEEN: list[np.ndarray] = []
 
@@ -35,8 +37,8 @@ class Recording(DummyRegressor):
         return super().predict(X)
 
 
-def tuned(build, configurations, task=Task.REGRESSION, folds=3, **spec):
-    params = {TUNE: {"configurations": configurations, "inner_folds": folds}}
+def tuned(build, configurations, task=Task.REGRESSION, folds=3, more=(), **spec):
+    params = {TUNE: {"configurations": configurations, "inner_folds": folds, **dict(more)}}
     algorithm = Algorithm("tree", estimator_adapter(build), ALL_TASKS)
     return build_adapter(algorithm, Spec(task, params, **spec))
 
@@ -184,3 +186,120 @@ def test_inner_folds_are_stratified():
         assert counts.tolist() == [30, 3, 1]
     other = inner_folds(y, 3, Spec(Task.MULTICLASS, seed=1, n_classes=3))
     assert (part != other).any()
+
+
+# ------------------------------------------------------------------ successive halving
+
+
+@pytest.mark.parametrize(
+    ("configurations", "rows", "shares"),
+    [
+        (10, 10_000, [1 / 9, 1 / 3, 1.0]),
+        (27, 10_000, [1 / 27, 1 / 9, 1 / 3, 1.0]),
+        (10, 900, [1 / 3, 1.0]),  # a ninth has too few rows
+        (2, 10_000, [1.0]),
+    ],
+)
+def test_rungs_have_three_times_as_many_rows_each(configurations, rows, shares):
+    assert shares_of_rows(configurations, 3, rows) == pytest.approx(shares)
+    assert shares_of_rows(configurations, 0, rows) == [1.0]
+
+
+def test_halving_trains_the_best_third_on_more_rows():
+    X, y = wavy(2000)
+    depths = [1, 12, 3, 2, 4, 11, 10, 9, 8]
+    counts = []
+
+    class Counted(DecisionTreeRegressor):
+        def fit(self, X, y):
+            counts.append((self.max_depth, len(y)))
+            return super().fit(X, y)
+
+    configurations = [{"max_depth": depth} for depth in depths]
+    adapter = tuned(lambda spec: Counted(**spec.params), configurations, more={"halving": 3})
+    fitted(adapter, X, y)
+    assert [(share, len(left)) for share, left in adapter.rungs] == [
+        (pytest.approx(1 / 9), 9), (pytest.approx(1 / 3), 3), (1.0, 1),
+    ]  # fmt: skip
+    final = adapter.rungs[-1][1]
+    assert adapter.chosen == final[0]
+    assert depths[adapter.chosen] in {3, 4}
+    sizes = [rows for _, rows in counts]
+    assert sizes[:27] == [148] * 27  # a ninth of two thirds of 2000 rows, 9 × 3 folds
+    assert set(sizes[27:36]) == {444, 445}
+    assert sorted(sizes[36:]) == [1333, 1333, 1334, 2000]
+    assert len(adapter.facts()["rungs"]) == 3
+    # The losses of those that were dropped are kept, so they do not count as untrainable.
+    assert None not in adapter.facts()["losses"]
+
+
+def test_sample_of_rows_is_stratified_and_repeatable():
+    y = np.repeat([0, 1], [900, 90])
+    spec = Spec(Task.BINARY, n_classes=2, seed=3)
+    rows = np.arange(990)
+    part = sampled(rows, y, 1 / 3, spec)
+    assert np.bincount(y[part]).tolist() == [300, 30]
+    np.testing.assert_array_equal(part, sampled(rows, y, 1 / 3, spec))
+    assert sampled(rows, y, 1.0, spec) is rows
+
+
+# ------------------------------------------------------------------ ensembles
+
+
+def squared(y):
+    return lambda output: float(np.mean((output - y) ** 2))
+
+
+def test_ensemble_cancels_errors_of_opposite_sign():
+    y = np.linspace(0, 1, 50)
+    weights = select_ensemble([y + 1, y - 1, y + 3], squared(y), 10)
+    assert weights.tolist() == [0.5, 0.5, 0]
+
+
+def test_one_model_that_is_best_has_all_the_weight():
+    y = np.linspace(0, 1, 50)
+    assert select_ensemble([y + 2, y, y + 1], squared(y), 7).tolist() == [0, 1, 0]
+    # Ties go to the first; a loss of NaN is infinite.
+    assert select_ensemble([y + 1, y + 1], squared(y), 3).tolist() == [1, 0]
+    assert select_ensemble([y * math.nan, y + 1], squared(y), 3).tolist() == [0, 1]
+
+
+def test_selected_ensemble_is_no_worse_than_the_best_model_on_its_rows():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    outputs = [y + rng.normal(size=200) for _ in range(5)]
+    loss = squared(y)
+    weights = select_ensemble(outputs, loss, 25)
+    assert weights.sum() == pytest.approx(1)
+    assert loss(np.tensordot(weights, outputs, 1)) < 0.5 * min(map(loss, outputs))
+
+
+def test_ensembled_trial_averages_models_trained_on_all_rows():
+    X, y = wavy()
+    configurations = [{"max_depth": 2}, {"max_depth": 4}, {"max_depth": -5}]
+    adapter = fitted(tuned(tree, configurations, more={"ensemble": 25}), X, y)
+    facts = adapter.facts()
+    weights = dict(facts["weights"])
+    assert set(weights) == {0, 1}
+    assert facts["chosen"] == max(weights, key=weights.get)
+    assert facts["losses"][2] is None
+    expected = sum(
+        weight * DecisionTreeRegressor(random_state=0, **configurations[i]).fit(X, y).predict(X)
+        for i, weight in weights.items()
+    )
+    np.testing.assert_allclose(adapter.predict(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(adapter.predict_one(X[:1]), expected[:1], rtol=1e-12)
+    assert not hasattr(adapter, "export_trees")
+    again = pickle.loads(pickle.dumps(adapter))
+    np.testing.assert_array_equal(again.predict(X), adapter.predict(X))
+
+
+def test_ensembled_probabilities_sum_to_one():
+    X, y = wavy()
+    labels = (y > 0).astype(np.int64)
+    configurations = [{"max_depth": 1}, {"max_depth": 2}, {"max_depth": 5}]
+    more = {"ensemble": 10, "halving": 2}
+    adapter = tuned(tree, configurations, Task.BINARY, n_classes=2, more=more)
+    shares = fitted(adapter, X, labels).predict(X)
+    assert shares.shape == (300, 2)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)

@@ -36,6 +36,7 @@ _HOME = {
     "choose_rounds": "gradient_boosting",
     "read_model": "model_io.model_files",
     "serve": "prediction.serving",
+    "TreeExplainer": "inspection.tree_explainer",
     "trees_of": "reference.trees_of",
     "write_model": "model_io.model_files",
 }

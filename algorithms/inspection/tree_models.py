@@ -12,9 +12,6 @@ import numpy as np
 from algorithms.compat.views import BoosterView
 from algorithms.reference.trees_of import TAKE, trees_of
 from algorithms.runtime.threads import count_threads, threads_of
-from algorithms.sklearn_hgb.base import BaseHistGradientBoosting
-from algorithms.sklearn_hgb.features import encode
-from algorithms.trees.base_tree import BaseDecisionTree
 from harness import TreeEnsemble
 
 
@@ -106,6 +103,10 @@ def read_estimator(model):
 
 def row_reader(model):
     """Return a function that reads X as the trees of an estimator read it."""
+    from algorithms.sklearn_hgb.base import BaseHistGradientBoosting
+    from algorithms.sklearn_hgb.features import encode
+    from algorithms.trees.base_tree import BaseDecisionTree
+
     if isinstance(model, BaseDecisionTree):
         return lambda X: model._read_rows(X, check_input=True)  # noqa: SLF001 - its own part
     if isinstance(model, BaseHistGradientBoosting):

@@ -16,7 +16,7 @@ from algorithms.prediction.kernels.tree_shap import EDGE, Forest, Points, Scratc
 from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.runtime.threads import Workers, threads_of
 
-MOST_ROWS, FEWEST_ROWS = 64, 8  # rows of a block
+MOST_ROWS, FEWEST_ROWS = 64, 32  # rows of a block; tables are computed once a block
 CACHED = 1 << 18  # values per scratch table that fit the cache
 MOST_ROOM = 1 << 26  # values per scratch table
 

@@ -34,8 +34,12 @@ _HOME = {
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",
     "choose_rounds": "gradient_boosting",
+    "plot_importance": "inspection.plotting",
+    "plot_metric": "inspection.plotting",
+    "plot_tree": "inspection.plotting",
     "read_model": "model_io.model_files",
     "serve": "prediction.serving",
+    "TreeExplainer": "inspection.tree_explainer",
     "trees_of": "reference.trees_of",
     "write_model": "model_io.model_files",
 }

@@ -52,6 +52,7 @@ ALGORITHMS_ORDER = (
     {"symmetric"},
     {"parity"},
     {"blending", "reference", "sklearn_hgb"},
+    {"inspection"},
     {"."},  # the estimators, one file each
     {"compat/lightgbm", "compat/catboost", "compat/xgboost"},  # interfaces, on the estimators
 )

@@ -1,18 +1,23 @@
-"""SHAP values of features: path-dependent TreeSHAP; see `kernels.tree_shap`.
+"""SHAP values of features and of pairs of features: path-dependent TreeSHAP.
 
-    raw(x)_k = φ_k,base + Σ_f φ_k,f
+    raw(x)_k = φ_k,base + Σ_f φ_k,f        φ_k,f = Σ_g Φ_k,fg
 
-φ_k,base is the mean score, weighted by the covers of the leaves.
+φ_k,base is the mean score, weighted by the covers of the leaves. See `kernels.tree_shap` and
+`kernels.shap_interactions`.
 """
+
+import math
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.prediction.kernels.shap_interactions import add_interactions
 from algorithms.prediction.kernels.tree_shap import EDGE, Forest, Points, Scratch, add_contributions
 from algorithms.prediction.packing import pack, reading_of, summed_values
 from algorithms.runtime.threads import Workers, threads_of
 
-ROWS_A_SHARE = 64
+MOST_ROWS, FEWEST_ROWS = 64, 32  # rows of a block; tables are computed once a block
+CACHED = 1 << 18  # values per scratch table that fit the cache
 MOST_ROOM = 1 << 26  # values per scratch table
 
 
@@ -46,7 +51,7 @@ def contributions(ensemble, X, threads=1):
     Parameters
     ----------
     ensemble : harness.TreeEnsemble
-        A sum or mean of trees with covers.
+        A sum, mean or vote of trees with covers.
     X : array, frame or sparse matrix, as in ``ensemble.raw``
     threads : int
         The result is bitwise the same for any number.
@@ -54,7 +59,7 @@ def contributions(ensemble, X, threads=1):
     Raises
     ------
     ValueError
-        If the trees vote, or covers are unknown.
+        If the prediction is the median of trees, or covers are unknown.
     """
     explainer = Explainer(ensemble)
     parts = [explainer.explain(part, threads) for _, part in ensemble.chunks(X)]
@@ -62,47 +67,96 @@ def contributions(ensemble, X, threads=1):
     return np.concatenate([none, *parts])
 
 
+def interactions(ensemble, X, threads=1):
+    """Return SHAP interaction values, float64 (n_rows, n_outputs, n_features + 1, n_features + 1).
+
+    The matrix of a score is symmetric, and its rows sum to the `contributions`. An entry off the
+    diagonal is half of the interaction of two features; an entry on it is what the feature adds
+    without the others. The last row and column are 0, except the last entry: the base.
+
+    Parameters
+    ----------
+    ensemble, X, threads : as in `contributions`
+
+    Raises
+    ------
+    ValueError
+        If the prediction is the median of trees, or covers are unknown.
+    """
+    explainer = Explainer(ensemble)
+    parts = [explainer.interactions(part, threads) for _, part in ensemble.chunks(X)]
+    size = ensemble.n_features + 1
+    return np.concatenate([np.empty((0, ensemble.n_outputs, size, size)), *parts])
+
+
 class Explainer:
     """TreeSHAP explainer with the trees of an ensemble and their edges."""
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
-        if ensemble.combination not in ("sum", "mean"):
-            raise ValueError(f"the {ensemble.combination} of trees is not a sum of contributions")
+        if ensemble.combination == "median":
+            raise ValueError("the median of trees is not a sum of contributions")
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
             raise ValueError("these trees have no covers, which contributions need")
         self.numbers, steps, bits = pack(ensemble)
         self.reading = reading_of(ensemble)
         edges, depth, reach = find_edges(ensemble)
-        total = ensemble.weight.sum() if ensemble.combination == "mean" else 1.0
+        total = 1.0 if ensemble.combination == "sum" else ensemble.weight.sum()
         values = summed_values(ensemble) / total
         self.base = mean_scores(ensemble, reach, values)
-        self.base += ensemble.base if ensemble.combination == "sum" else ensemble.base / total
+        self.base += ensemble.base / total if ensemble.base_first else ensemble.base
         offsets, output = ensemble.offsets.astype(np.int64), ensemble.output.astype(np.int64)
         self.forest = Forest(steps, bits, edges, offsets, values, output)
         most = np.maximum.reduceat(depth, offsets[:-1]) if len(output) else np.zeros(0, np.int64)
         check_room(most, int(np.diff(offsets).max(initial=1)))
         self.points = quadrature((most + 1) // 2)
+        self.n_points = self.points.t.shape[1]
 
     def explain(self, X, threads):
-        """Return the SHAP values of float64 rows."""
+        """Return the SHAP values of float64 rows, (n_rows, n_outputs, n_features + 1)."""
         e = self.ensemble
-        out = np.zeros((len(X), e.n_outputs, e.n_features + 1))
-        nodes = int(np.diff(e.offsets).max(initial=1))
-        X = np.ascontiguousarray(X) if self.numbers is None else self.numbers.widen(X)
-
-        def share(first, last):
-            scratch = make_scratch(nodes, self.points.t.shape[1])
-            for start in range(first * ROWS_A_SHARE, last * ROWS_A_SHARE, ROWS_A_SHARE):
-                workers.check()
-                rows = slice(start, start + ROWS_A_SHARE)
-                given = self.forest, self.points, X[rows], self.reading
-                add_contributions(*given, scratch, out[rows])
-
-        with Workers(threads) as workers:
-            workers.share(share, -(-len(X) // ROWS_A_SHARE))
+        out = np.empty((len(X), e.n_outputs, e.n_features + 1))
+        self._run(add_contributions, X, threads, out)
         out[:, :, -1] += self.base
         return out
+
+    def interactions(self, X, threads):
+        """Return the SHAP interaction values of float64 rows; see `interactions`."""
+        e = self.ensemble
+        size = e.n_features + 1
+        out = np.empty((len(X), e.n_outputs, size, size))
+        self._run(add_interactions, X, threads, out)
+        out[:, :, -1, -1] += self.base
+        return out
+
+    def _run(self, add, X, threads, out):
+        """Write what a kernel adds for each row.
+
+        Parameters
+        ----------
+        add : add_contributions or add_interactions
+        X : float64 (n_rows, n_features)
+        threads : int
+        out : float64 (n_rows, ...), written
+        """
+        X = X if self.numbers is None else self.numbers.widen(X)
+        n_nodes, n_points = int(np.diff(self.ensemble.offsets).max(initial=1)), self.n_points
+        is_pairs = add is add_interactions
+        block = rows_a_block(n_nodes * n_points, math.prod(out.shape[1:]) if is_pairs else 0)
+        block = min(block, max(1, len(X)))
+
+        def share(first, last):
+            scratch = make_scratch(n_nodes, n_points, block, with_changes=is_pairs)
+            for start in range(first * block, last * block, block):
+                workers.check()
+                columns = np.ascontiguousarray(X[start : start + block].T)
+                found = np.zeros((*out.shape[1:], columns.shape[1]))
+                add(self.forest, self.points, columns, self.reading, scratch, found)
+                rows = np.moveaxis(found, -1, 0)
+                out[start : start + block] = as_matrices(rows) if is_pairs else rows
+
+        with Workers(threads) as workers:
+            workers.share(share, -(-len(X) // block))
 
 
 def check_room(most, nodes):
@@ -121,13 +175,44 @@ def check_room(most, nodes):
         )
 
 
-def make_scratch(nodes, points):
-    """Return scratch space for a tree."""
-    table = (nodes, points)
+def rows_a_block(n_values, n_pairs):
+    """Return the number of rows that a kernel reads together.
+
+    Parameters
+    ----------
+    n_values : int
+        Values of a scratch table for one row.
+    n_pairs : int
+        Interaction values of one row; 0 for contributions.
+    """
+    fitting = min(MOST_ROWS, max(FEWEST_ROWS, CACHED // n_values))
+    return max(1, min(fitting, MOST_ROOM // (2 * n_values), MOST_ROOM // max(8 * n_pairs, 1)))
+
+
+def make_scratch(n_nodes, n_points, n_rows, *, with_changes):
+    """Return `Scratch` for a tree and a block of rows."""
+    table = (n_nodes, n_points)
     factors, worths = np.empty((2, 2, *table))
-    products, sums = np.empty((2, *table))
-    stands, to_left = np.zeros((2, nodes), np.int64)
-    return Scratch(factors, worths, products, sums, stands, to_left)
+    products, sums = np.empty((2, *table, n_rows))
+    changes = np.empty((*table, n_rows) if with_changes else (0, 0, 0))
+    totals = np.empty((n_points, n_rows))
+    stands, to_left = np.zeros((2, n_nodes, n_rows), np.int64)
+    return Scratch(factors, worths, products, sums, changes, totals, stands, to_left)
+
+
+def as_matrices(found):
+    """Return symmetric matrices of interaction values.
+
+    Parameters
+    ----------
+    found : float64 (n_rows, n_scores, n, n) as `add_interactions` adds it: I_ij where i > j, φ_i
+        where i = j
+    """
+    lower = 0.5 * np.tril(found, -1)
+    matrices = lower + lower.swapaxes(2, 3)
+    at = np.arange(found.shape[-1])
+    matrices[:, :, at, at] = found[:, :, at, at] - matrices.sum(axis=3)
+    return matrices
 
 
 def quadrature(counts):

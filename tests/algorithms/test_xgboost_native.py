@@ -201,6 +201,9 @@ def test_predictions_of_every_kind():
     parts = booster.predict(VALID, pred_contribs=True)
     assert parts.shape == (100, 3, 5)
     np.testing.assert_allclose(parts.sum(axis=2), margin, atol=1e-5)
+    pairs = booster.predict(VALID, pred_interactions=True)
+    assert pairs.shape == (100, 3, 5, 5)
+    np.testing.assert_allclose(pairs.sum(axis=3), parts, atol=1e-5)
     leaves = booster.predict(VALID, pred_leaf=True)
     assert leaves.shape == (100, 12)
     assert booster.predict(VALID, pred_leaf=True, strict_shape=True).shape == (100, 4, 3, 1)
@@ -490,3 +493,19 @@ def test_errors_name_the_booster_instead_of_its_estimator():
     with pytest.raises(xgb.XGBoostError) as caught:
         train(data=xgb.DMatrix(X[:0], Y[:0]))
     assert "NativeModel" not in str(caught.value)
+
+
+def test_interactions_equal_those_of_xgboost(tmp_path):
+    booster = train()
+    booster.save_model(tmp_path / "model.json")
+    theirs = xgboost.Booster(model_file=tmp_path / "model.json")
+    margin = np.linspace(-1, 1, 100)
+    ours = booster.predict(xgb.DMatrix(X_VALID, base_margin=margin), pred_interactions=True)
+    rows = xgboost.DMatrix(X_VALID, base_margin=margin)
+    expected = theirs.predict(rows, pred_interactions=True)
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, expected, atol=2e-6)
+    strict = booster.predict(VALID, pred_interactions=True, strict_shape=True)
+    assert strict.shape == (100, 1, 5, 5)
+    with pytest.raises(ValueError, match="One type of prediction"):
+        booster.predict(VALID, pred_contribs=True, pred_interactions=True)

@@ -8,6 +8,7 @@ from pages import DOCS, blocks, pages
 SESSIONS = [page for page in pages() if ">>>" in (DOCS / page).read_text()]
 
 
+@pytest.mark.filterwarnings("ignore:The set_(bad|over|under) function:PendingDeprecationWarning")
 @pytest.mark.parametrize("page", SESSIONS, ids=str)
 def test_every_session_on_the_page_gives_the_shown_output(page):
     text = (DOCS / page).read_text()

@@ -21,6 +21,12 @@ from algorithms.compat.lightgbm.estimators import (
     LGBMRegressor,
 )
 from algorithms.compat.lightgbm.messages import LightGBMError, register_logger
+from algorithms.compat.lightgbm.plotting import (
+    plot_importance,
+    plot_metric,
+    plot_split_value_histogram,
+    plot_tree,
+)
 
 __all__ = [
     "Booster",
@@ -36,6 +42,10 @@ __all__ = [
     "cv",
     "early_stopping",
     "log_evaluation",
+    "plot_importance",
+    "plot_metric",
+    "plot_split_value_histogram",
+    "plot_tree",
     "record_evaluation",
     "register_logger",
     "reset_parameter",

@@ -15,6 +15,7 @@ from algorithms.compat.xgboost.estimators import (
     XGBRFRegressor,
 )
 from algorithms.compat.xgboost.messages import XGBoostError
+from algorithms.compat.xgboost.plotting import plot_importance, plot_tree
 from algorithms.compat.xgboost.ranker import XGBRanker
 
 __all__ = [
@@ -30,5 +31,7 @@ __all__ = [
     "XGBoostError",
     "callback",
     "cv",
+    "plot_importance",
+    "plot_tree",
     "train",
 ]

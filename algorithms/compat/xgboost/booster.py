@@ -31,7 +31,7 @@ from algorithms.newton.ranking_metrics import ranking_value, read_name
 from algorithms.newton.ranking_objectives import KINDS
 from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
-from algorithms.prediction.shap_values import contributions
+from algorithms.prediction.shap_values import contributions, interactions
 
 # Parameters that training reads in each round; the others are read before the first round.
 IN_EACH_ROUND = ("learning_rate", "subsample", "colsample_bytree", "colsample_bylevel")
@@ -454,8 +454,10 @@ class Booster(ModelAttributes, NewtonBooster):
             Whether to return the leaf of each tree.
         pred_contribs : bool, default=False
             Whether to return the SHAP values of the columns.
-        approx_contribs, pred_interactions : bool, default=False
+        approx_contribs : bool, default=False
             True is not supported.
+        pred_interactions : bool, default=False
+            Whether to return the SHAP interaction values of pairs of columns.
         validate_features : bool, default=True
             Whether to raise an error if the columns are not those of training.
         training : bool
@@ -474,18 +476,23 @@ class Booster(ModelAttributes, NewtonBooster):
             ``strict_shape`` (n_rows, n_rounds, n_scores, n_parallel)
         SHAP values : (n_rows, n_features + 1), whose last column is the base; with several scores
             per row or ``strict_shape`` (n_rows, n_scores, n_features + 1)
+        interactions : as SHAP values, with (n_features + 1, n_features + 1) in place of
+            n_features + 1; each matrix is symmetric, and its rows sum to the SHAP values
 
         Raises
         ------
         TypeError
             If ``data`` is not a DMatrix.
         ValueError
-            If the columns differ, or the rounds do not exist.
+            If the columns differ, the rounds do not exist, or several kinds of predictions are
+            requested.
         """
         if not isinstance(data, DMatrix):
             raise TypeError(("Expecting data to be a DMatrix object, got: ", type(data)))
-        if approx_contribs or pred_interactions:
-            raise XGBoostError("approx_contribs and pred_interactions are not supported")
+        if approx_contribs:
+            raise XGBoostError("approx_contribs is not supported")
+        if sum(map(bool, (output_margin, pred_leaf, pred_contribs, pred_interactions))) > 1:
+            raise ValueError("One type of prediction at a time.")
         if validate_features:
             self._check_columns(data)
         model = self._in_range(iteration_range)
@@ -493,8 +500,9 @@ class Booster(ModelAttributes, NewtonBooster):
             X = read_rows(model, data.rows(), reset=False)
             if pred_leaf:
                 return self._leaves(model, X, strict_shape)
-            if pred_contribs:
-                found = contributions(model.ensemble_, X, model._threads())  # noqa: SLF001
+            if pred_contribs or pred_interactions:
+                explain = interactions if pred_interactions else contributions
+                found = explain(model.ensemble_, X, model._threads())  # noqa: SLF001
                 found = shift_base(found, data, model).astype(np.float32)
                 return found if strict_shape or found.shape[1] > 1 else found[:, 0]
             raw = raw_scores(model, X, data)
@@ -689,16 +697,17 @@ def raw_scores(model, X, data):
 
 
 def shift_base(found, data, model):
-    """Return SHAP values whose base includes the base margins of the rows.
+    """Return SHAP values or interactions whose base includes the base margins of the rows.
 
     Parameters
     ----------
-    found : float64 (n_rows, n_scores, n_features + 1), written
+    found : float64 (n_rows, n_scores, n_features + 1) or (..., n_features + 1), written
     data : DMatrix of the same rows
     model : NativeModel
     """
     margin = data.get_base_margin()
     if margin.size:
         shift = margin.reshape(len(found), -1) - model._base  # noqa: SLF001 - its own part
-        found[:, :, -1] += shift
+        base = found[:, :, -1] if found.ndim == 3 else found[:, :, -1, -1]
+        base += shift
     return found

@@ -25,13 +25,16 @@ parent; on the way up, the sums S of the leaves below an edge are weighted by
 because the leaves below count for the last edge of their feature. (o − z) / a is −1 / (1 − t) if
 o = 0, for any z, so edges of the same feature below an edge that the row does not take need no sum.
 The cost per row and tree is O(nodes × points); the usual algorithm takes O(leaves × depth²).
+
+The innermost loop of each step runs over a block of rows, so it is compiled to vector instructions.
+The operations of a row do not depend on the other rows, so its values are the same in any block.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.prediction.kernels.walk import goes_left
+from algorithms.prediction.kernels.walk import IS_SET, MISSING_LEFT, ZERO_MISSING, goes_left
 from algorithms.runtime.jit import inner_kernel, kernel
 
 EDGE = np.dtype(  # edge from the parent to a node; unused for roots
@@ -68,39 +71,40 @@ class Points(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Scratch space for one tree."""
+    """Scratch space for one tree and a block of rows."""
 
     factors: np.ndarray  # float64 (2, nodes, points), of products: edge missed, edge taken
     worths: np.ndarray  # float64 (2, nodes, points), of sums: edge missed, edge taken
-    products: np.ndarray  # float64 (nodes, points)
-    sums: np.ndarray  # float64 (nodes, points), of the leaves below
-    stands: np.ndarray  # int64 (nodes,): TAKEN, MISSED, OFF
-    to_left: np.ndarray  # int64 (nodes,), whether the row goes left
+    products: np.ndarray  # float64 (nodes, points, rows)
+    sums: np.ndarray  # float64 (nodes, points, rows), of the leaves below
+    changes: np.ndarray  # float64 (nodes, points, rows), for interactions
+    totals: np.ndarray  # float64 (points, rows)
+    stands: np.ndarray  # int64 (nodes, rows): TAKEN, MISSED, OFF
+    to_left: np.ndarray  # int64 (nodes, rows), whether the row goes left
 
 
 @kernel
-def add_contributions(forest, points, X, reading, scratch, out):
-    """Add the trees' Shapley values to ``out`` for the rows of X.
+def add_contributions(forest, points, columns, reading, scratch, out):
+    """Add the trees' Shapley values to ``out`` for a block of rows.
 
     Parameters
     ----------
     forest : Forest
     points : Points
-    X : (n_rows, n_features) float64, C-contiguous
+    columns : (n_features, n_rows) float64, C-contiguous
     reading : walk.Reading
-    scratch : Scratch, for the largest tree
-    out : (n_rows, n_scores, n_features + 1) float64, added to
+    scratch : Scratch, for the largest tree and n_rows
+    out : (n_scores, n_features + 1, n_rows) float64, added to
     """
     for tree in range(len(forest.output)):
         first, last = forest.offsets[tree], forest.offsets[tree + 1]
         edges, steps = forest.edges[first:last], forest.steps[first:last]
-        n_points, output = points.count[tree], forest.output[tree]
+        n_points, output = np.uint64(points.count[tree]), forest.output[tree]
         fill_tables(edges, points.t[tree], points.weight[tree], n_points, scratch)
-        for row in range(len(X)):
-            go_down(edges, steps, forest.bits, X[row], reading, n_points, scratch)
-            for k in range(forest.values.shape[1]):
-                values = forest.values[first:last, k]
-                go_up(edges, values, n_points, scratch, out[row, output + k])
+        go_down(edges, steps, forest.bits, columns, reading, n_points, scratch)
+        for k in range(forest.values.shape[1]):
+            values = forest.values[first:last, k]
+            go_up(edges, steps, first, values, n_points, scratch, out[output + k])
 
 
 @inner_kernel
@@ -120,42 +124,96 @@ def fill_tables(edges, t, weight, n_points, scratch):
 
 
 @inner_kernel
-def go_down(edges, steps, bits, x, reading, n_points, scratch):
-    """Write the products Π a of all nodes, and whether the row takes each edge."""
-    products, stands, to_left = scratch.products, scratch.stands, scratch.to_left
+def go_down(edges, steps, bits, columns, reading, n_points, scratch):
+    """Write the products Π a of all nodes, and whether the rows take each edge."""
+    n_rows = np.uint64(columns.shape[1])
     for k in range(n_points):
-        products[0, k] = 1.0
-    for c in range(len(edges)):
-        if c > 0:
-            parent, before = edges[c]["parent"], edges[c]["before"]
-            if before == 0 or stands[before] == TAKEN:
-                stand = np.int64(to_left[parent] == edges[c]["is_left"])
-                for k in range(n_points):
-                    products[c, k] = products[parent, k] * scratch.factors[stand, c, k]
-            else:
-                stand = OFF
-                for k in range(n_points):
-                    products[c, k] = products[parent, k] * edges[c]["ratio"]
-            stands[c] = stand
-        if edges[c]["is_inner"]:
-            step = steps[c]
-            to_left[c] = goes_left(step, x[step["feature"]], bits, reading)
+        for i in range(n_rows):
+            scratch.products[np.uint64(0), k, i] = 1.0
+    for node in range(np.uint64(len(edges))):
+        if node > 0:
+            write_stands(edges[node], node, scratch, n_rows)
+            multiply(edges[node], node, n_points, scratch, n_rows)
+        if edges[node]["is_inner"]:
+            route(steps[node], columns, bits, reading, scratch.to_left[node])
 
 
 @inner_kernel
-def go_up(edges, values, n_points, scratch, phi):
+def route(step, columns, bits, reading, to_left):
+    """Write whether each row goes left at a step."""
+    x, kind = columns[np.uint64(step["feature"])], step["kind"]
+    n_rows = np.uint64(len(x))
+    if kind & (IS_SET | ZERO_MISSING) == 0:
+        threshold, is_nan_left = step["threshold"], (kind & MISSING_LEFT) != 0
+        for i in range(n_rows):
+            to_left[i] = (x[i] <= threshold) | (np.isnan(x[i]) & is_nan_left)
+    else:
+        for i in range(n_rows):
+            to_left[i] = goes_left(step, x[i], bits, reading)
+
+
+@inner_kernel
+def write_stands(edge, node, scratch, n_rows):
+    """Write whether the rows take the edge above a node."""
+    stands, to_left = scratch.stands, scratch.to_left
+    parent, before = np.uint64(edge["parent"]), np.uint64(edge["before"])
+    is_left = np.int64(edge["is_left"])
+    if before == 0:
+        for i in range(n_rows):
+            stands[node, i] = to_left[parent, i] == is_left
+    else:
+        for i in range(n_rows):
+            stand = np.int64(to_left[parent, i] == is_left)
+            stands[node, i] = stand if stands[before, i] == TAKEN else OFF
+
+
+@inner_kernel
+def multiply(edge, node, n_points, scratch, n_rows):
+    """Write the products of a node: those of its parent times the factors of its edge."""
+    products, stands, parent = scratch.products, scratch.stands, np.uint64(edge["parent"])
+    ratio = edge["ratio"]
+    for k in range(n_points):
+        missed = scratch.factors[np.uint64(MISSED), node, k]
+        taken = scratch.factors[np.uint64(TAKEN), node, k]
+        for i in range(n_rows):
+            stand = stands[node, i]
+            factor = taken if stand == TAKEN else missed if stand == MISSED else ratio
+            products[node, k, i] = products[parent, k, i] * factor
+
+
+@inner_kernel
+def go_up(edges, steps, first, values, n_points, scratch, out):
     """Sum the leaves below each edge, and add the edge's contribution to its feature."""
+    stands, worth = scratch.stands, scratch.totals[np.uint64(0)]
+    n_rows = np.uint64(out.shape[1])
+    for at in range(len(edges) - 1, 0, -1):
+        node = np.uint64(at)
+        write_sums(edges[node], steps[node], first, values, node, n_points, scratch, n_rows)
+        for i in range(n_rows):
+            worth[i] = 0.0
+        for k in range(n_points):
+            missed = scratch.worths[np.uint64(MISSED), node, k]
+            taken = scratch.worths[np.uint64(TAKEN), node, k]
+            for i in range(n_rows):
+                stand = stands[node, i]
+                factor = taken if stand == TAKEN else missed if stand == MISSED else 0.0
+                worth[i] += scratch.sums[node, k, i] * factor
+        feature = np.uint64(edges[node]["feature"])
+        for i in range(n_rows):
+            out[feature, i] += worth[i]
+
+
+@inner_kernel
+def write_sums(edge, step, first, values, node, n_points, scratch, n_rows):
+    """Write the sums of the leaves below a node; those of its children are known."""
     sums, products = scratch.sums, scratch.products
-    for c in range(len(edges)):
-        value = 0.0 if edges[c]["is_inner"] else values[c]
+    if edge["is_inner"]:
+        left, right = np.uint64(step["left"] - first), np.uint64(step["right"] - first)
         for k in range(n_points):
-            sums[c, k] = value * products[c, k]
-    for c in range(len(edges) - 1, 0, -1):
-        parent, stand = edges[c]["parent"], scratch.stands[c]
-        if stand != OFF:
-            worth = 0.0
-            for k in range(n_points):
-                worth += sums[c, k] * scratch.worths[stand, c, k]
-            phi[edges[c]["feature"]] += worth
+            for i in range(n_rows):
+                sums[node, k, i] = sums[left, k, i] + sums[right, k, i]
+    else:
+        value = values[node]
         for k in range(n_points):
-            sums[parent, k] += sums[c, k]
+            for i in range(n_rows):
+                sums[node, k, i] = value * products[node, k, i]

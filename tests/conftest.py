@@ -1,6 +1,7 @@
 """Environment of all tests, and the folder of shared datasets."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Compiled kernels stay in the usual folder, named by their digest: xdist's workers share them,
     and the next session reuses them. The workers inherit the settings made here.
     """
+    if sys.version_info >= (3, 12):  # its lock file has a later XGBoost than parity follows
+        config.addinivalue_line("filterwarnings", "ignore:parity='xgboost' follows the rules")
     if hasattr(config, "workerinput"):
         return
     for name in [n for n in os.environ if n.startswith("HARNESS_") and n not in KEPT]:

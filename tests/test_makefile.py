@@ -69,6 +69,27 @@ def test_setup_runs_once_and_again_when_the_lock_changes(clone: Path) -> None:
     assert "pip install --require-hashes" in make(clone, "-n", "test").stdout
 
 
+@pytest.mark.parametrize(("version", "lock"), [("3.13", "-3.13"), ("3.15", "")])
+def test_setup_installs_the_lock_of_the_interpreter(clone: Path, version: str, lock: str) -> None:
+    (clone / "requirements-3.13.lock").touch()
+    python = clone / "python"  # of the given version; it logs what it is asked to run
+    major, minor = version.split(".")
+    python.write_text(
+        "#!/bin/sh\n"
+        f"case $2 in *sys.version_info*:2*) echo requirements-{major}.{minor}.lock;;\n"
+        '*) echo "$@" >> log; test "$2" != venv || install -D "$0" $4/bin/python;; esac\n'
+    )
+    python.chmod(0o755)
+    done = make(
+        clone, "setup", f"PYTHON={python}", "VENV=.venv-other", HARNESS_PACKAGED_KERNELS="0"
+    )
+    assert done.returncode == 0, done.stderr
+    log = (clone / "log").read_text()
+    assert f"-m pip install --require-hashes --requirement requirements{lock}.lock\n" in log
+    assert (clone / ".venv-other/.ready").exists()
+    assert not (clone / ".venv").exists()
+
+
 def test_ci_runs_the_commands_of_the_readme() -> None:
     steps = re.findall(r"^step \d+ make ([a-z-]+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
     assert {"lint", "types", "test", "soak", "bench-check"} <= set(steps)

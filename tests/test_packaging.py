@@ -11,6 +11,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from harness.__main__ import NEEDED
 
@@ -18,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("harness", "algorithms", "reports")
 # A broken reference library disables only its algorithms; the harness starts without it.
 LIBRARIES = {"catboost", "lightgbm", "xgboost"}
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+PYTHON_OF_LOCK = re.compile(r"-(3\.\d+)\.lock$")
+PIN = re.compile(r"\S+==")
 WITHOUT_KERNELS = os.environ | {"HARNESS_PACKAGED_KERNELS": "0"}
 
 
@@ -177,13 +182,49 @@ def test_start_checks_every_declared_dependency() -> None:
     assert set(NEEDED.values()) | LIBRARIES == declared
 
 
-def test_lock_pins_every_declared_dependency() -> None:
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_lock_pins_every_declared_dependency(lock) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     expected = [requirement for group in groups for requirement in group]
     names = {w.split(">")[0].split("=")[0].split("[")[0] for w in expected}
-    lock = (ROOT / "requirements.lock").read_text()
-    assert [n for n in sorted(names) if f"\n{n}==" not in lock] == []
-    assert "://" not in lock, "the lock names no index and no download address"
-    pinned = [line for line in lock.splitlines() if "==" in line and not line.startswith(" ")]
+    text = lock.read_text()
+    assert [n for n in sorted(names) if f"\n{n}==" not in text] == []
+    assert "://" not in text, "the lock names no index and no download address"
+    pinned = [line for line in text.splitlines() if "==" in line and not line.startswith(" ")]
     assert all(line.endswith("\\") for line in pinned), "every pin is followed by its hashes"
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_pins_of_a_lock_are_of_declared_versions(lock) -> None:
+    """A lock that was not written anew after a change of a bound has a pin outside it."""
+    python = PYTHON_OF_LOCK.search(lock.name)
+    environment = {"python_version": python[1] if python else "3.11", "extra": ""}
+    environment["python_full_version"] = f"{environment['python_version']}.9"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = [Requirement(text) for group in groups for text in group]
+    pins = [Requirement(line[:-2]) for line in lock.read_text().splitlines() if PIN.match(line)]
+    pinned = {p.name: str(p.specifier)[2:] for p in pins if applies(p, environment)}
+    outside = {
+        r.name: pinned[r.name]
+        for r in declared
+        if applies(r, environment) and pinned[r.name] not in r.specifier
+    }
+    assert outside == {}
+
+
+def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
+    """Return whether a requirement holds for an interpreter."""
+    return requirement.marker is None or requirement.marker.evaluate(environment)
+
+
+def test_xgboost_of_python_3_12_and_newer_is_todays() -> None:
+    pinned = {
+        lock.name: set(re.findall(r"(?m)^xgboost==(\S+)", lock.read_text())) for lock in LOCKS
+    }
+    assert "3.2.0" in pinned.pop("requirements.lock")
+    assert set(pinned) == {f"requirements-3.{minor}.lock" for minor in (12, 13, 14)}
+    for versions in pinned.values():
+        (version,) = versions
+        assert Version(version) >= Version("3.4.1")

@@ -33,6 +33,7 @@ from harness.gate.revision import turn
 HARNESS_ROOT = Path(__file__).resolve().parents[2]
 NAME = "tree-harness"
 LOCK = "requirements.lock"
+OWN_LOCK = "requirements-{}.{}.lock"  # of one version of Python, preferred to the other
 READY = ".ready"  # the last file of an environment: an unfinished one does not have it
 SETUP_SECONDS = 1800
 START_SECONDS = 60
@@ -71,14 +72,20 @@ def same_libraries(tree: Path, head: Path) -> bool:
 
 def libraries_digest(tree: Path) -> str:
     """Return a digest of a tree's lock, Python version and dependencies."""
-    lock, project = tree / LOCK, _project(tree)
+    lock, project = find_lock(tree), _project(tree)
     return ids.digest(
         [
-            lock.read_text(encoding="utf-8") if lock.is_file() else "",
+            lock.read_text(encoding="utf-8") if lock else "",
             project.get("requires-python", ""),
             sorted(project.get("dependencies", ())),
         ]
     )
+
+
+def find_lock(tree: Path) -> Path | None:
+    """Return a tree's lock file for this version of Python, or its common one, or None."""
+    names = (OWN_LOCK.format(*sys.version_info[:2]), LOCK)
+    return next((tree / name for name in names if (tree / name).is_file()), None)
 
 
 def _project(tree: Path) -> JSON:
@@ -167,8 +174,8 @@ def _install(tree: Path, python: Path, source: Source | None) -> None:
     """
     pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
     packages, only = list(source.packages) if source else [], []
-    lock, locked = tree / LOCK, (tree / LOCK).is_file()
-    if locked:
+    lock = find_lock(tree)
+    if lock:
         _run_setup([*pip, "install", "--require-hashes", "--requirement", str(lock)])
     elif (tree / "pyproject.toml").is_file() or (tree / "setup.py").is_file():
         packages.append(str(tree))
@@ -180,7 +187,7 @@ def _install(tree: Path, python: Path, source: Source | None) -> None:
         only = ["--constraint", str(this)]  # keeps pip from installing another version
     if packages:
         _run_setup([*pip, "install", *only, *packages])
-    if locked and source and "harness" in _project(tree).get("entry-points", {}):
+    if lock and source and "harness" in _project(tree).get("entry-points", {}):
         _run_setup([*pip, "install", "--no-deps", str(tree)])
 
 

@@ -7,6 +7,7 @@ import xgboost
 from scipy import sparse
 
 from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
+from algorithms.estimator import library_versions
 
 
 def table(n=200, seed=0):
@@ -259,3 +260,17 @@ def test_invalid_init_model(model):
     X, y = table()
     with pytest.raises(TypeError, match=r"is not an initial model: give .* the path of the file"):
         NewtonBoostingRegressor().fit(X, y, xgb_model=model)
+
+
+# ------------------------------------------------------------------ versions of the library
+
+
+def test_parity_warns_once_if_another_xgboost_is_installed(monkeypatch):
+    monkeypatch.setattr(library_versions, "version", lambda _: "3.4.1")
+    sentence = (
+        r"parity='xgboost' follows the rules of xgboost 3\.2\.0, but 3\.4\.1 is installed: its "
+        r"models may differ\.$"
+    )
+    with pytest.warns(UserWarning, match=sentence) as caught:
+        NewtonBoostingRegressor(parity="xgboost", n_estimators=1).fit(*table())
+    assert len(caught) == 1

@@ -1,14 +1,27 @@
-"""Comparison of our engine with XGBoost on one table, naming the first node that differs."""
+"""Comparison of our engine with XGBoost on one table, naming the first node that differs.
+
+Test modules that import it are skipped if the installed XGBoost is not the version that
+``parity="xgboost"`` follows.
+"""
 
 import json
 from types import SimpleNamespace
 
 import columns
 import numpy as np
+import pytest
 import xgboost
 
+from algorithms.estimator.library_versions import FOLLOWED
 from algorithms.parity.xgboost_boosting import boost_by_xgboost_rules
 from algorithms.parity.xgboost_cuts import find_cuts
+
+if xgboost.__version__ != FOLLOWED["xgboost"]:
+    pytest.skip(
+        f"parity='xgboost' follows XGBoost {FOLLOWED['xgboost']}; {xgboost.__version__} is "
+        "installed, which builds other trees",
+        allow_module_level=True,
+    )
 
 ROUNDS = 4
 METHODS = ["exact", "hist", "approx"]

@@ -18,6 +18,7 @@ from harness.gate.libraries import (
     BaseError,
     Source,
     environment_name,
+    libraries_digest,
     own_python,
     running_harness,
     same_libraries,
@@ -104,6 +105,19 @@ def test_other_libraries_are_installed_once(tmp_path, installer):
     assert len(installer.told) == 1
     assert installer.python(other) == python
     assert (len(installer.commands), len(installer.told)) == (3, 1)
+
+
+def test_lock_of_this_python_is_preferred(tmp_path, installer):
+    other = tree(tmp_path / "other")
+    before = libraries_digest(other)
+    own = other / "requirements-{}.{}.lock".format(*sys.version_info[:2])
+    own.write_text("numpy==2.4\n")
+    (other / "requirements-3.10.lock").write_text("numpy==1.0\n")  # of another version of Python
+    assert libraries_digest(other) != before
+    installer.python(other, stranger=False)
+    assert installer.asked == [["--require-hashes", "--requirement", str(own)]]
+    own.unlink()
+    assert libraries_digest(other) == before
 
 
 def test_requirements_of_a_tree(tmp_path, installer):

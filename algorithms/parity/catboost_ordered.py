@@ -36,9 +36,11 @@ class CatBoostSegmentLeaves(SegmentLeaves):
     """Segments whose factors are scaled by CatBoost's fast logarithm and exponential function."""
 
     def _scaled_factor(self, factor, rate):
-        """Return factorʳᵃᵗᵉ, approximately."""
+        """Return factorʳᵃᵗᵉ, approximately; a factor above float32's range counts as infinite."""
         distinct, place = np.unique(factor, return_inverse=True)
-        scaled = fast_exp(fast_log(distinct.astype(np.float32)).astype(np.float64) * rate)
+        with np.errstate(over="ignore"):
+            short = distinct.astype(np.float32)
+        scaled = fast_exp(fast_log(short).astype(np.float64) * rate)
         return scaled[place].reshape(factor.shape)
 
     def _quantile_weights(self):
@@ -53,7 +55,10 @@ class CatBoostOrderedBooster(OrderedBooster):
 
 
 def fast_log(x):
-    """Return the natural logarithm of positive float32 numbers with an error of some 1e-5."""
+    """Return the natural logarithm of positive float32 numbers with an error of some 1e-5.
+
+    The logarithm of infinity is that of 2¹²⁸, as its bits continue those of finite numbers.
+    """
     bits = x.view(np.uint32)
     mantissa = ((bits & MANTISSA) | HALF).view(np.float32)
     a, b, c, d = LOG_TERMS

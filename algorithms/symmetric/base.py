@@ -30,6 +30,7 @@ from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
+from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
 from algorithms.symmetric.params import CONSTRAINTS, resolve
 
@@ -261,18 +262,19 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""
-        if params.boosting_type == "Ordered":
-            raise ValueError("boosting_type='Ordered' does not support categorical columns")
+        given = params, table, self._objective.n_scores, workers
+        is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
-            return CategoryGrower(params, table, self._objective.n_scores, workers)
+            return (OrderedCategoryGrower if is_ordered else CategoryGrower)(*given)
         if table.counted and not params.has_time:
             raise ValueError(
                 "parity='catboost' needs has_time=True with target statistics: it does not follow "
                 "CatBoost's permutations"
             )
         from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+        from algorithms.parity.catboost_ordered import CatBoostOrderedCategoryGrower
 
-        return CatBoostCategoryGrower(params, table, self._objective.n_scores, workers)
+        return (CatBoostOrderedCategoryGrower if is_ordered else CatBoostCategoryGrower)(*given)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

@@ -206,14 +206,12 @@ def test_invalid_categories_are_named(X, cat_features, match):
         SymmetricBoostingRegressor(iterations=1).fit(X, [0.0, 1.0], cat_features=cat_features)
 
 
-def test_pools_have_categories_and_ordered_boosting_refuses_them():
+def test_pools_have_categories():
     X, y = table(100)
     pool = Pool(X, y, cat_features=["b", "c", "d"])
     model = CatBoostRegressor(iterations=5).fit(pool)
     same = SymmetricBoostingRegressor(iterations=5, cat_features=[1, 2, 3]).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
-    with pytest.raises(ValueError, match="'Ordered' does not support categorical columns"):
-        same.set_params(boosting_type="Ordered").fit(X, y)
 
 
 @pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 5}])

@@ -1,5 +1,6 @@
 """Fitted booster of symmetric trees: scores, staged predictions, leaves, importances, files."""
 
+from contextlib import suppress
 from operator import index
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from algorithms.runtime.threads import AllThreads
 from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
+from algorithms.symmetric.tree import SymmetricTree
 
 
 def format_name(wanted):
@@ -108,10 +110,10 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _take_ensemble(self, ensemble):
         """Set the ensemble used for prediction, and its predictors."""
         self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
-        try:
-            self._bits = BitPredictor(self._trees, len(self._start))
-        except ValueError:
-            self._bits = None
+        self._bits = None
+        if all(isinstance(tree, SymmetricTree) for tree in self._trees):
+            with suppress(ValueError):
+                self._bits = BitPredictor(self._trees, len(self._start))
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""

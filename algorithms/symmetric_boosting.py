@@ -69,6 +69,13 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         λ of "MVS"; by default it follows the last tree.
     rsm : float
         Fraction of the columns drawn for each tree.
+    grow_policy : {"SymmetricTree", "Depthwise", "Lossguide"}
+        "Depthwise" and "Lossguide" choose a split for each node: of all leaves of a level, or of
+        the leaf with the largest gain. They are for numeric columns and plain boosting.
+    max_leaves : int, optional
+        Maximum number of leaves of "Lossguide"; the default is 31.
+    min_data_in_leaf : int
+        Minimum number of rows of a leaf that "Depthwise" and "Lossguide" split.
     score_function : {"Cosine", "L2"}
     leaf_estimation_method : {"Newton", "Gradient", "Exact"}, optional
     leaf_estimation_iterations : int, optional

@@ -11,6 +11,8 @@ ALIASES = {  # our argument, CatBoost's main name → the synonyms
     "border_count": "max_bin",
     "rsm": "colsample_bylevel",
     "loss_function": "objective",
+    "max_leaves": "num_leaves",
+    "min_data_in_leaf": "min_child_samples",
     "thread_count": "n_jobs",  # ours; CatBoost knows thread_count alone
 }
 ATTRIBUTES = """
@@ -20,7 +22,7 @@ boost_from_average eval_metric early_stopping_rounds od_type od_wait od_pval use
 best_model_min_trees class_weights auto_class_weights scale_pos_weight verbose
 metric_period parity boosting_type has_time approx_on_full_history fold_len_multiplier
 fold_permutation_block cat_features one_hot_max_size max_ctr_complexity simple_ctr
-combinations_ctr ctr_target_border_count model_size_reg
+combinations_ctr ctr_target_border_count model_size_reg grow_policy
 """
 NO_EFFECT = {
     "it is about output": "logging_level silent verbose_eval train_dir allow_writing_files name"
@@ -34,11 +36,8 @@ NO_EFFECT = {
     "labels decide the classes": "target_border",
 }
 REFUSED = [  # name, synonyms, harmless values, reason
-    ("grow_policy", "", ("SymmetricTree", None), "all trees are symmetric"),
     ("task_type", "", ("CPU", None), "there is no GPU code here"),
     ("devices", "device_config", (None,), "there is no GPU code here"),
-    ("max_leaves", "num_leaves", (None,), "a symmetric tree of depth d has 2^d leaves"),
-    ("min_data_in_leaf", "min_child_samples", (1, None), "it does not apply to symmetric trees"),
     ("per_feature_ctr", "", (None,), "all columns have the statistics of simple_ctr"),
     ("ctr_description", "", (None,), "give simple_ctr and combinations_ctr"),
     ("ctr_border_count", "", (15, None), "give CtrBorderCount in simple_ctr"),

@@ -1,4 +1,4 @@
-"""Reader of CatBoost's JSON model format, for symmetric trees of numeric columns.
+"""Reader of CatBoost's JSON model format, for trees of numeric columns.
 
 X is rounded to float32; a value above a border answers yes. The first split of a tree is the lowest
 bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the bias is added
@@ -8,11 +8,12 @@ reader.
 
 import numpy as np
 
+from algorithms.model_io.catboost_nodes import read_tree
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import MOST_FEATURES, MOST_OUTPUTS, check_features, integers
 from harness import Missing, Tree, TreeEnsemble
 
-TREES, FEATURES = "oblivious_trees", "features_info"
+TREES, NODES, FEATURES = "oblivious_trees", "trees", "features_info"
 MOST_DEPTH = 16  # CatBoost's limit
 LINKS = {
     "RMSE": "identity",
@@ -47,15 +48,15 @@ def read(document):
     Raises
     ------
     ModelFileError
-        If the model has other columns than numeric ones, other trees than symmetric ones, or an
-        unknown loss. Malformed data raises KeyError, TypeError, ValueError or IndexError.
+        If the model has other columns than numeric ones, or an unknown loss. Malformed data raises
+        KeyError, TypeError, ValueError or IndexError.
     """
     info = document[FEATURES]
     for name in OTHER_FEATURES:
         if info.get(name):
             raise ModelFileError(f"it has {name}; only numeric columns can be read")
-    if TREES not in document:
-        raise ModelFileError("its trees are not symmetric (grow_policy), which cannot be read")
+    if TREES not in document and NODES not in document:
+        raise ModelFileError("it has no trees")
     name = loss_of(document)
     if name not in LINKS:
         raise ModelFileError(f"the loss_function {name!r} is not supported")
@@ -64,8 +65,9 @@ def read(document):
     if bias.ndim != 1 or not 1 <= len(bias) <= MOST_OUTPUTS:
         raise ModelFileError("its bias is not a list of numbers")
     features = NumericFeatures(info.get("float_features") or [])
-    saved = document[TREES] or []
-    trees = [one_tree(tree, features, len(bias), float(scale)) for tree in saved]
+    read_one = one_tree if TREES in document else read_tree
+    saved = document.get(TREES, document.get(NODES)) or []
+    trees = [read_one(tree, features, len(bias), float(scale)) for tree in saved]
     labels = labels_of(document)
     n_classes = len(labels["values"]) if labels else 2 if name == "Logloss" else 0
     if n_classes and n_classes != max(len(bias), 2):

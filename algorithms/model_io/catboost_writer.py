@@ -1,4 +1,4 @@
-"""Writer of CatBoost's JSON model format, for symmetric trees of numeric columns.
+"""Writer of CatBoost's JSON model format, for trees of numeric columns.
 
 CatBoost rounds X to float32 and compares ``x > border``; it adds the bias last. Its JSON reader
 (rapidjson without full precision) computes a number as digits · 10^exponent in float64. That misses
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from algorithms.model_io.catboost_reader import LINKS, MOST_DEPTH, leaf_order
+from algorithms.model_io.catboost_reader import LINKS, MOST_DEPTH, NODES, TREES, leaf_order
 from algorithms.model_io.errors import ModelFileError, check_name
 from algorithms.prediction.node_rules import last_single
 from harness import Missing
@@ -55,7 +55,12 @@ def write(ensemble, *, objective=None, names=None, attributes=None, labels=None)
     check_rules(ensemble)
     for column in names or []:
         check_name(str(column), "CatBoost's format")
-    trees = [read_levels(ensemble, t) for t in range(ensemble.n_trees)]
+    numbers_of_trees = range(ensemble.n_trees)
+    trees = [read_levels(ensemble, t) for t in numbers_of_trees]
+    is_symmetric = all(tree is not None for tree in trees)
+    if not is_symmetric:
+        trees = [read_nodes(ensemble, t) for t in numbers_of_trees]
+    describe = describe_tree if is_symmetric else describe_nodes
     features, numbers = describe_features(ensemble, trees, names)
     params = {"loss_function": describe_loss(ensemble, objective)}
     params["flat_params"] = {"loss_function": params["loss_function"]["type"]}
@@ -68,8 +73,8 @@ def write(ensemble, *, objective=None, names=None, attributes=None, labels=None)
     parts = {
         "features_info": to_text({"float_features": features}),
         "model_info": to_text(info),
-        "oblivious_trees": f"[{','.join(describe_tree(tree, numbers) for tree in trees)}]",
         "scale_and_bias": f"[1,{number_list(base)}]",
+        TREES if is_symmetric else NODES: f"[{','.join(describe(own, numbers) for own in trees)}]",
     }
     return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
 
@@ -134,7 +139,7 @@ def check_rules(e):
     is_plain &= e.temperature == 1.0 and not e.output.any() and e.value.shape[1] == e.n_outputs
     if rules != ("<=", "sum", "float32", "float64") or not has_order or not is_plain:
         raise ModelFileError(
-            "CatBoost's format stores sums of symmetric trees of numeric columns that are compared "
+            "CatBoost's format stores sums of trees of numeric columns that are compared "
             "as float32 by x <= border; this model has other rules"
         )
 
@@ -142,19 +147,20 @@ def check_rules(e):
 def read_levels(e, t):
     """Return a symmetric tree: features, borders, whether NaN goes left, values and weights.
 
-    The values and weights are those of the leaves, in the order of their indices.
+    The values and weights are those of the leaves, in the order of their indices. The result is
+    None if the tree is not symmetric.
     """
     level, splits = np.array([e.offsets[t]]), []
     while e.left[level[0]] >= 0:
         rules = e.feature[level], e.threshold[level], e.default_left[level]
         if (e.left[level] < 0).any() or any((rule != rule[0]).any() for rule in rules):
-            raise ModelFileError("CatBoost's format stores symmetric trees; this model has others")
+            return None
         splits.append(tuple(rule[0] for rule in rules))
         if len(splits) > MOST_DEPTH:
-            raise ModelFileError(f"CatBoost's trees have at most {MOST_DEPTH} levels")
+            return None
         level = np.column_stack([e.left[level], e.right[level]]).ravel()
     if (e.left[level] >= 0).any():
-        raise ModelFileError("CatBoost's format stores symmetric trees; this model has others")
+        return None
     order = leaf_order(len(splits))
     values, weights = np.empty((len(level), e.n_outputs)), np.empty(len(level))
     values[order], weights[order] = e.weight[t] * e.value[level], e.cover[level]
@@ -168,12 +174,35 @@ def read_levels(e, t):
     )
 
 
+def read_nodes(e, t):
+    """Return a tree by nodes: the same as `read_levels`, and left and right children.
+
+    Children are numbered within the tree; those of leaves are −1. The entries of a leaf in
+    features, borders and sides have no meaning.
+    """
+    span = slice(e.offsets[t], e.offsets[t + 1])
+    left, right = (
+        np.where(own < 0, -1, own - e.offsets[t]) for own in (e.left[span], e.right[span])
+    )
+    return (
+        e.feature[span].astype(np.int64),
+        last_single(e.threshold[span]) + np.float32(0.0),  # no negative zero
+        e.default_left[span],
+        np.where((left < 0)[:, None], e.weight[t] * e.value[span], 0.0),
+        e.cover[span],
+        left,
+        right,
+    )
+
+
 def describe_features(e, trees, names):
     """Return `float_features`, and the number of each (feature, border)."""
     borders = [set() for _ in range(e.n_features)]
     nan_left = np.full(e.n_features, -1)
-    for features, own, is_left, _, _ in trees:
+    for features, own, is_left, *_ in trees:
         for feature, border, left in zip(features.tolist(), own.tolist(), is_left, strict=True):
+            if feature < 0:  # a leaf
+                continue
             if nan_left[feature] not in (-1, left):
                 raise ModelFileError(
                     "in CatBoost's format missing values of a column are on one side of all splits"
@@ -201,19 +230,40 @@ def describe_features(e, trees, names):
 def describe_tree(tree, numbers):
     """Return a tree of the file as JSON."""
     features, borders, _, values, weights = tree
-    splits = [
-        {
-            "border": border,
-            "float_feature_index": feature,
-            "split_index": numbers[feature, border],
-            "split_type": "FloatFeature",
-        }
-        for feature, border in zip(features.tolist(), borders.tolist(), strict=True)
-    ]
+    pairs = zip(features.tolist(), borders.tolist(), strict=True)
+    splits = [describe_split(feature, border, numbers) for feature, border in pairs]
     saved = {"splits": splits or None}
     if np.isfinite(weights).all():
         saved["leaf_weights"] = weights.tolist()
     return f'{{"leaf_values":{number_list(values.ravel())},{to_text(saved)[1:]}'
+
+
+def describe_split(feature, border, numbers):
+    """Return a split of the file."""
+    return {
+        "border": border,
+        "float_feature_index": feature,
+        "split_index": numbers[feature, border],
+        "split_type": "FloatFeature",
+    }
+
+
+def describe_nodes(tree, numbers):
+    """Return a tree of nested nodes as JSON."""
+    features, borders, _, values, weights, left, right = tree
+    has_weights = np.isfinite(weights).all()
+    texts = [""] * len(features)
+    for node in range(len(texts) - 1, -1, -1):  # children before their parents
+        if left[node] < 0:
+            own = values[node]
+            value = exact_text(float(own[0])) if len(own) == 1 else number_list(own)
+            weight = f',"weight":{float(weights[node])!r}' if has_weights else ""
+            texts[node] = f'{{"value":{value}{weight}}}'
+        else:
+            split = describe_split(int(features[node]), float(borders[node]), numbers)
+            sides = texts[left[node]], texts[right[node]]
+            texts[node] = '{{"left":{},"right":{},"split":{}}}'.format(*sides, to_text(split))
+    return texts[0]
 
 
 def describe_loss(e, objective):

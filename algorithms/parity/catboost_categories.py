@@ -10,17 +10,12 @@ import numpy as np
 
 from algorithms.parity.catboost_grower import PACK as PACK_SIZE
 from algorithms.parity.catboost_grower import CatBoostGrower, pack_bits
-from algorithms.parity.kernels.catboost_categories import (
-    FLOATS,
-    ONE_HOT,
-    PACK,
-    build_all_leaves,
-    scan_candidates,
-)
+from algorithms.parity.kernels.catboost_categories import build_all_leaves, scan_candidates
 from algorithms.parity.kernels.catboost_scores import build_float_level
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.grower import SCORES, SymmetricGrower
 from algorithms.symmetric.kernels.partition import find_leaves
+from algorithms.symmetric.kernels.segment_scores import FLOATS, ONE_HOT, PACK
 from algorithms.symmetric.tree_split import GrownCategoricalTree, TreeSplit
 
 

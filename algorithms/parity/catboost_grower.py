@@ -35,14 +35,15 @@ class CatBoostGrower(SymmetricGrower):
     def _make_histograms(self):
         """Allocate the histograms."""
         n_used = len(self.n_splits)
-        self.stride = int(
-            np.where(self.is_pack, 1 << np.minimum(self.n_splits, PACK), self.n_splits + 1).max(
-                initial=1
-            )
-        )
+        self.stride = self._find_stride()
         self.features = np.arange(n_used)
         n_slots = 1 << max(self.depth - 1, 0)
         self.planes = np.empty((n_slots, self.n_outputs, 2, n_used * self.stride))
+
+    def _find_stride(self):
+        """Return the number of entries of a candidate in a histogram."""
+        widths = np.where(self.is_pack, 1 << np.minimum(self.n_splits, PACK), self.n_splits + 1)
+        return int(widths.max(initial=1))
 
     def _load(self, g, weight, _seed):
         """Keep the derivatives and weights."""
@@ -76,6 +77,10 @@ class CatBoostGrower(SymmetricGrower):
         gain = self.best_score[usable] - self.before
         candidate = int(usable[gain.argmax()])
         self.before = self.best_score[candidate]
+        return self._split_of(candidate)
+
+    def _split_of(self, candidate):
+        """Return the column and the bin of the best split of a candidate."""
         split = int(self.best_bin[candidate])
         if self.is_pack[candidate]:
             pack = self.packs[candidate - len(self.several)]

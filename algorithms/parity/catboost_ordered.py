@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 
+from algorithms.parity.catboost_categories import CatBoostCategoryGrower
 from algorithms.parity.catboost_grower import CatBoostGrower
+from algorithms.symmetric.grower import NO_NOISE, SCORES
+from algorithms.symmetric.kernels.segment_scores import FLOATS, PACK, Candidates, SegmentRows
 from algorithms.symmetric.ordered_boosting import OrderedBooster
-from algorithms.symmetric.ordered_grower import SegmentHistograms
+from algorithms.symmetric.ordered_grower import (
+    SegmentHistograms,
+    SegmentScan,
+    numeric_candidates,
+)
 from algorithms.symmetric.segment_leaves import SegmentLeaves
 
+ALL_BITS = np.int64(-1)
 KEPT_BITS = np.uint64(0xFFFF000000000000)  # sign, exponent and four bits of the mantissa
 PARTS = 4  # of the argument of the exponential function
 MANTISSA, HALF = np.uint32(0x007FFFFF), np.uint32(0x3F000000)
@@ -23,8 +31,9 @@ class CatBoostOrderedGrower(SegmentHistograms, CatBoostGrower):
     most_kept = np.inf
 
     def _candidates(self):
-        """Return the columns, their numbers of splits, and whether they are packs."""
-        return self.table.columns, self.n_splits, self.is_pack
+        """Return the `Candidates`."""
+        kinds = np.where(self.is_pack, PACK, FLOATS).astype(np.int8)
+        return Candidates(self.table.columns, self.n_splits, kinds, np.full(len(kinds), ALL_BITS))
 
     def grow(self, g, weight, l2, noise, seed):
         """Return the `GrownTree`; parameters are those of `SegmentHistograms.grow`."""
@@ -32,13 +41,60 @@ class CatBoostOrderedGrower(SegmentHistograms, CatBoostGrower):
         return SegmentHistograms.grow(self, g, weight, l2, noise, seed)
 
 
+class CatBoostOrderedCategoryGrower(SegmentHistograms, CatBoostCategoryGrower):
+    """Grower of CatBoost's trees with ``boosting_type="Ordered"`` and categorical columns."""
+
+    most_kept = np.inf
+
+    def _make_histograms(self):
+        """Leave the allocation of histograms to `start_tree`."""
+
+    def _candidates(self):
+        """Return the `Candidates` that are the same at all levels."""
+        columns = np.ascontiguousarray(self.static_rows.T)
+        return Candidates(columns, self.n_splits, self.kinds, self.masks)
+
+    def grow(self, g, weight, _l2, _noise, _seed):
+        """Return the `GrownCategoricalTree`; parameters are those of `SegmentHistograms.grow`."""
+        self.before, self.splits, self.statistic_scans = 0.0, [], {}
+        self.segment_rows = SegmentRows(
+            self.fold.position, self.fold.segments, self.segment_l2, g, weight
+        )
+        if not (len(self.candidates) or self.original.counted):
+            return self._finish([])
+        return self._finish(self._find_splits_by_level(self.fold.order.copy(), None, 0.0, 0))
+
+    def _scan_level(self, groups, noise, seed):
+        """Find the best split of each static candidate and of each statistic."""
+        super()._scan_level(groups, noise, seed)
+        scoring = SCORES[self.params.score_function], NO_NOISE, np.uint32(0)
+        table, kept, self.level_best = self.original, {}, []
+        combined = table.combinations(self.splits, table.counted)
+        projections = [*table.single_projections(), *combined]
+        self.level_bins = table.bins_of(projections, 0, self.workers)
+        for number, own in enumerate(self.level_bins):
+            projection = own.statistics[0].projection
+            columns = np.ascontiguousarray(own.rows.T)
+            candidates = numeric_candidates(columns, own.n_bins - 1)
+            scan = self.statistic_scans.get(projection)
+            scan = scan or SegmentScan(candidates.n_splits, candidates.kinds, self)
+            scan.scan(candidates, groups, scoring, (0, len(columns)))
+            scan.is_new = False
+            if number >= len(table.counted):
+                kept[projection] = scan
+            self.level_best.append((scan.best_score.copy(), scan.best_split.copy()))
+        self.statistic_scans = kept
+
+
 class CatBoostSegmentLeaves(SegmentLeaves):
     """Segments whose factors are scaled by CatBoost's fast logarithm and exponential function."""
 
     def _scaled_factor(self, factor, rate):
-        """Return factorʳᵃᵗᵉ, approximately."""
+        """Return factorʳᵃᵗᵉ, approximately; a factor above float32's range counts as infinite."""
         distinct, place = np.unique(factor, return_inverse=True)
-        scaled = fast_exp(fast_log(distinct.astype(np.float32)).astype(np.float64) * rate)
+        with np.errstate(over="ignore"):
+            short = distinct.astype(np.float32)
+        scaled = fast_exp(fast_log(short).astype(np.float64) * rate)
         return scaled[place].reshape(factor.shape)
 
     def _quantile_weights(self):
@@ -53,7 +109,10 @@ class CatBoostOrderedBooster(OrderedBooster):
 
 
 def fast_log(x):
-    """Return the natural logarithm of positive float32 numbers with an error of some 1e-5."""
+    """Return the natural logarithm of positive float32 numbers with an error of some 1e-5.
+
+    The logarithm of infinity is that of 2¹²⁸, as its bits continue those of finite numbers.
+    """
     bits = x.view(np.uint32)
     mantissa = ((bits & MANTISSA) | HALF).view(np.float32)
     a, b, c, d = LOG_TERMS

@@ -27,9 +27,11 @@ from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
+from algorithms.symmetric.leafwise_grower import LeafwiseGrower
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
+from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
 from algorithms.symmetric.params import CONSTRAINTS, resolve
 
@@ -58,6 +60,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         bagging_temperature=1.0,
         mvs_reg=None,
         rsm=1.0,
+        grow_policy="SymmetricTree",
+        max_leaves=None,
+        min_data_in_leaf=1,
         score_function="Cosine",
         leaf_estimation_method=None,
         leaf_estimation_iterations=None,
@@ -242,7 +247,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             return self._make_category_grower(params, table, workers)
         is_ordered = params.boosting_type == "Ordered"
         kind = OrderedGrower if is_ordered else SymmetricGrower
-        if self.parity is not None:
+        if params.grow_policy != "SymmetricTree":
+            kind = LeafwiseGrower
+            if self.parity is not None:
+                from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
+
+                kind = CatBoostLeafwiseGrower
+        elif self.parity is not None:
             from algorithms.parity.catboost_grower import CatBoostGrower
             from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
 
@@ -261,18 +272,23 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""
-        if params.boosting_type == "Ordered":
-            raise ValueError("boosting_type='Ordered' does not support categorical columns")
+        if params.grow_policy != "SymmetricTree":
+            raise ValueError(
+                f"grow_policy={params.grow_policy!r} does not support categorical columns"
+            )
+        given = params, table, self._objective.n_scores, workers
+        is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
-            return CategoryGrower(params, table, self._objective.n_scores, workers)
+            return (OrderedCategoryGrower if is_ordered else CategoryGrower)(*given)
         if table.counted and not params.has_time:
             raise ValueError(
                 "parity='catboost' needs has_time=True with target statistics: it does not follow "
                 "CatBoost's permutations"
             )
         from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+        from algorithms.parity.catboost_ordered import CatBoostOrderedCategoryGrower
 
-        return CatBoostCategoryGrower(params, table, self._objective.n_scores, workers)
+        return (CatBoostOrderedCategoryGrower if is_ordered else CatBoostCategoryGrower)(*given)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

@@ -13,7 +13,6 @@ from algorithms.symmetric.kernels import leaf_sums as kinds
 from algorithms.symmetric.kernels.leaf_sums import differentiate, differentiate_classes
 from algorithms.symmetric.leaf_values import LeafEstimator
 from algorithms.symmetric.sampling import draw_weights
-from algorithms.symmetric.tree import SymmetricTree
 
 ROWS = 8192  # rows whose derivatives one task computes
 SAMPLE, GROWTH = range(2)  # salts of seeds
@@ -53,12 +52,12 @@ class Booster:
         self._check(values)
         self.leaves.add(self.score, values, grown)
         self._update(grown)
-        tree = SymmetricTree(*grown.describe(self.table), values, weights)
+        tree = grown.tree(self.table, values, weights)
         self.done.append(tree)
         return tree
 
     def _grow(self, number):
-        """Return the `GrownTree` of the next tree: its splits, and the leaf of each row."""
+        """Return the grown tree: its splits, and the leaf of each row."""
         self._differentiate(self.score, self.y, self.weight, self.g)
         g, weight = self._sample(seed_of(self.seed, number, SAMPLE))
         noise = self._noise(self.g, number)

@@ -7,6 +7,7 @@ import numpy as np
 
 from algorithms.symmetric.derived_columns import DerivedColumns
 from algorithms.symmetric.projections import Combiner, Projection, projection_parts
+from algorithms.symmetric.segments import learning_orders
 from algorithms.symmetric.target_statistics import (
     StatisticTables,
     ordered_bins,
@@ -77,8 +78,10 @@ class CategoricalTable:
         """Draw the permutations; with ``has_time`` the order of the rows is used instead."""
         if self.params.has_time or not self.counted:
             return
-        rng = np.random.default_rng(seed)
-        self.orders = [rng.permutation(len(self.X)).astype(np.uint32) for _ in range(PERMUTATIONS)]
+        rng, n_rows = np.random.default_rng(seed), len(self.X)
+        self.orders = [rng.permutation(n_rows).astype(np.uint32) for _ in range(PERMUTATIONS)]
+        if self.params.boosting_type == "Ordered":
+            self.orders[:-1] = learning_orders(self.params, n_rows, seed)
 
     def combiner(self, projection):
         """Return the `Combiner` of a projection on the training rows."""

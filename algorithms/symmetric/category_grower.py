@@ -71,6 +71,8 @@ class CategoryGrower(SymmetricGrower):
     workers : Workers
     """
 
+    combination = Combination
+
     def __init__(self, params, data, n_outputs, workers):
         self.data, self.used_groups = data, set()
         self.sources = self._list_sources()
@@ -115,19 +117,27 @@ class CategoryGrower(SymmetricGrower):
         """Return the splits of a tree: list of (number in ``self.splits``, bin)."""
         self.permutation = seed_of(seed, PERMUTATION) % max(len(self.tables) - 1, 1)
         self.table = self.tables[self.permutation]
+        self._start_search(usable)
+        return self._find_splits_by_level(rows, usable, noise, seed)
+
+    def _start_search(self, usable):
+        """Forget the splits of the last tree, and list the columns for combinations."""
         self.splits, self.combinations = [], {}
         kept = {s.projection for f in usable if hasattr(s := self.sources[f], "projection")}
         self.usable_columns = [p.columns[0] for p in self.data.single_projections() if p in kept]
-        return self._find_splits_by_level(rows, usable, noise, seed)
 
     def _scan_level(self, groups, noise, seed):
         """Find the best split of each static column and of each combination's statistics."""
         super()._scan_level(groups, noise, seed)
+        self._scan_combinations(groups, noise, seed)
+
+    def _scan_combinations(self, groups, noise, seed):
+        """Find the best split of each combination's statistics."""
         projections = self.data.combinations(self.splits, self.usable_columns)
         found = self.data.bins_of(projections, self.permutation, self.workers)
         earlier, self.combinations = self.combinations, {}
         for projection, own in zip(projections, found, strict=True):
-            self.combinations[projection] = earlier.get(projection) or Combination(own, self)
+            self.combinations[projection] = earlier.get(projection) or self.combination(own, self)
         scanned = list(self.combinations.values())
 
         def scan(first, last):
@@ -178,22 +188,20 @@ class CategoryGrower(SymmetricGrower):
         """Return the bins of a split's column, uint8 (n_rows,)."""
         return self.splits[f].column
 
-    def _leaf_column(self, split):
-        """Return the bins of a split's column in the permutation of the leaves."""
-        last = len(self.tables) - 1
-        if not split.is_statistic or last == self.permutation:
+    def _leaf_column(self, split, permutation):
+        """Return the bins of a split's column in a permutation, uint8 (n_rows,)."""
+        if not split.is_statistic or permutation == self.permutation:
             return split.column
-        own = self.data.bins(split.feature.projection, last)
+        own = self.data.bins(split.feature.projection, permutation)
         return own.rows[:, own.statistics.index(split.feature)]
 
-    def _finish(self, splits):
-        """Return the `GrownCategoricalTree` of some splits of this tree."""
-        chosen = [self.splits[f] for f, _ in splits]
+    def _find_leaves(self, splits, permutation):
+        """Return the leaf of each row by the statistics of a permutation, uint16 (n_rows,)."""
         n_rows = len(self.data.X)
-        columns = np.array([self._leaf_column(one) for one in chosen], np.uint8)
-        columns = columns.reshape(-1, n_rows)
-        bins = np.array([one.bin for one in chosen], np.int64)
-        features, leaf_of = np.arange(len(chosen)), np.zeros(n_rows, np.uint16)
+        columns = [self._leaf_column(one, permutation) for one in splits]
+        columns = np.array(columns, np.uint8).reshape(-1, n_rows)
+        bins = np.array([one.bin for one in splits], np.int64)
+        features, leaf_of = np.arange(len(splits)), np.zeros(n_rows, np.uint16)
 
         def fill(first, last):
             first, last = first * SMALL, min(last * SMALL, n_rows)
@@ -201,4 +209,11 @@ class CategoryGrower(SymmetricGrower):
 
         if len(features):
             self.workers.share(fill, -(-n_rows // SMALL))
-        return GrownCategoricalTree(features, bins, leaf_of, chosen)
+        return leaf_of
+
+    def _finish(self, splits):
+        """Return the `GrownCategoricalTree` of some splits of this tree."""
+        chosen = [self.splits[f] for f, _ in splits]
+        leaf_of = self._find_leaves(chosen, len(self.tables) - 1)
+        bins = np.array([one.bin for one in chosen], np.int64)
+        return GrownCategoricalTree(np.arange(len(chosen)), bins, leaf_of, chosen)

@@ -65,6 +65,14 @@ class DerivedColumns:
                 self.values[feature] = tables.values(feature)
         return self.numbers[feature]
 
+    def values_of(self, statistic):
+        """Return the value of a statistic for each level and then for an unseen one, float32."""
+        return self.values[statistic]
+
+    def store(self, statistic, combiner, values):
+        """Set the values of a statistic, float32 (n_levels + 1,), and its `Combiner`."""
+        self.combiners[statistic.projection], self.values[statistic] = combiner, values
+
     def finish(self):
         """Release the data that only training needs."""
         self.tables = None

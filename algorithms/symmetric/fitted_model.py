@@ -1,5 +1,6 @@
 """Fitted booster of symmetric trees: scores, staged predictions, leaves, importances, files."""
 
+from contextlib import suppress
 from operator import index
 from types import SimpleNamespace
 
@@ -10,14 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.inputs import as_rows
 from algorithms.model_io.errors import ModelFileError
+from algorithms.model_io.model_files import format_of
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.input_table import read_rows
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import Contributions
 from algorithms.runtime.threads import AllThreads
+from algorithms.symmetric import derived_files
 from algorithms.symmetric.bit_predictor import BitPredictor
 from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
+from algorithms.symmetric.tree import SymmetricTree
+
+DERIVED = "derived_columns"  # key of the derived columns in a file's data about the estimator
 
 
 def format_name(wanted):
@@ -64,19 +70,40 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         path : str or path
         format : {"harness", "json"}, optional
             "json" or "catboost" is CatBoost's JSON format, "harness" this project's own, which is
-            the default for ".json" (docs/model-file.md).
+            the default for ".json" (docs/model-file.md). Only the latter stores categories.
 
         Raises
         ------
         ModelFileError
-            A ValueError, if the model has categorical columns, or the format cannot store it.
+            A ValueError, if the format cannot store the model.
         """
-        if self._derived is not None:
+        kind = format_name(format)
+        check_is_fitted(self, "ensemble_")
+        if self._derived is not None and format_of(path, kind, self._json_format) != "harness":
             raise ModelFileError(
-                "a model with categorical columns has tables of target statistics, which the file "
-                "formats cannot store: use pickle"
+                "a model with categorical columns has tables of target statistics, which only this "
+                "project's format can store: use format='harness' or pickle"
             )
-        super().save_model(path, format=format_name(format))
+        super().save_model(path, format=kind)
+
+    def _describe(self, names):
+        """Return the estimator data that the project's format stores beside the trees."""
+        if self._derived is None:
+            return super()._describe(names)
+        if names:
+            names = [*names, *(f"derived {i}" for i in range(len(self._derived.features)))]
+        return {**super()._describe(names), DERIVED: derived_files.describe(self._derived)}
+
+    def _take_file(self, file):
+        """Set the fitted attributes from a `ModelFile`."""
+        saved = file.estimator.get(DERIVED)
+        n_columns = file.ensemble.n_features
+        self._derived = None if saved is None else derived_files.read(saved, n_columns)
+        super()._take_file(file)
+        if self._derived is not None:
+            self.n_features_in_ = self._derived.n_features
+            if file.names:
+                self.feature_names_in_ = self.feature_names_in_[: self.n_features_in_]
 
     def load_model(self, path, *, format=None):  # noqa: A002 - as above
         """Load a model from a file; the estimator is then fitted.
@@ -108,14 +135,14 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _take_ensemble(self, ensemble):
         """Set the ensemble used for prediction, and its predictors."""
         self.ensemble_, self._walker = ensemble, FastPredictor(ensemble)
-        try:
-            self._bits = BitPredictor(self._trees, len(self._start))
-        except ValueError:
-            self._bits = None
+        self._bits = None
+        if all(isinstance(tree, SymmetricTree) for tree in self._trees):
+            with suppress(ValueError):
+                self._bits = BitPredictor(self._trees, len(self._start))
 
     def _take_model(self, ensemble):
         """Set the fitted attributes from a model read from a file."""
-        self._trees, self._derived = trees_from(ensemble), None
+        self._trees = trees_from(ensemble)
         self._start = ensemble.base
         self._objective = SimpleNamespace(link=ensemble.link, n_scores=ensemble.n_outputs)
         self._take_ensemble(ensemble)

@@ -21,6 +21,7 @@ from algorithms.symmetric.kernels.split_scores import (
     build_level,
     scan_features,
 )
+from algorithms.symmetric.tree import SymmetricTree
 
 SCORES = {"L2": L2, "Cosine": COSINE}
 NORMAL = ndtri((np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS))
@@ -43,6 +44,17 @@ class GrownTree:
     def n_leaves(self):
         """Number of leaves, some of which may be empty."""
         return 1 << len(self.features)
+
+    def tree(self, table, values, weights):
+        """Return the `SymmetricTree`.
+
+        Parameters
+        ----------
+        table : the table on which it was grown
+        values : float64 (n_leaves, n_scores), leaf values
+        weights : float64 (n_leaves,), Σ of the sample weights
+        """
+        return SymmetricTree(*self.describe(table), values, weights)
 
     def describe(self, table):
         """Return the column of X, the border and the side of missing values of each split.

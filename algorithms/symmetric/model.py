@@ -1,10 +1,10 @@
-"""Conversion of symmetric trees to and from `harness.TreeEnsemble`, and importances."""
+"""Conversion of trees to and from `harness.TreeEnsemble`, and importances."""
 
 import numpy as np
 
 from algorithms.gbdt.model import class_codes
 from algorithms.model_io.errors import ModelFileError
-from algorithms.symmetric.tree import SymmetricTree
+from algorithms.symmetric.tree import NonSymmetricTree, SymmetricTree
 
 LIBRARY = "tree-harness"
 
@@ -18,14 +18,14 @@ def leaf_order(depth):
 
 
 def join_trees(trees, start, link, classes, n_features):
-    """Return symmetric trees as a `harness.TreeEnsemble` of full trees.
+    """Return trees as a `harness.TreeEnsemble`; symmetric ones become full trees.
 
-    The children of node i of a tree are 2i + 1 and 2i + 2. The initial score is added last, as in
-    CatBoost.
+    The children of node i of a symmetric tree are 2i + 1 and 2i + 2. The initial score is added
+    last, as in CatBoost.
 
     Parameters
     ----------
-    trees : list of SymmetricTree
+    trees : list of SymmetricTree or NonSymmetricTree
     start : float64 (n_scores,), the initial scores
     link : link function of the ensemble
     classes : (n_classes,) labels, or None for regression
@@ -46,7 +46,8 @@ def join_trees(trees, start, link, classes, n_features):
         "cover": np.zeros(n_nodes),
     }
     for tree, first in zip(trees, offsets, strict=False):
-        write_tree(tree, int(first), fields)
+        write = write_tree if isinstance(tree, SymmetricTree) else write_nodes
+        write(tree, int(first), fields)
     return TreeEnsemble(
         **fields,
         missing=np.full(n_nodes, int(Missing.NAN)),
@@ -70,7 +71,7 @@ def join_trees(trees, start, link, classes, n_features):
 
 
 def write_tree(tree, first, fields):
-    """Write the nodes of a tree from number ``first`` on."""
+    """Write the nodes of a symmetric tree from number ``first`` on."""
     depth, n_leaves = tree.depth, len(tree.values)
     inner = slice(first, first + n_leaves - 1)
     leaves = slice(first + n_leaves - 1, first + 2 * n_leaves - 1)
@@ -90,23 +91,60 @@ def write_tree(tree, first, fields):
         fields["cover"][start : start + (1 << row)] = cover
 
 
+def write_nodes(tree, first, fields):
+    """Write the nodes of a tree that is not symmetric, and then its leaves."""
+    n_nodes = len(tree.features)
+    inner = slice(first, first + n_nodes)
+    leaves = slice(first + n_nodes, first + 2 * n_nodes + 1)
+    fields["feature"][inner] = tree.features
+    fields["threshold"][inner] = tree.borders
+    fields["default_left"][inner] = ~tree.nan_right
+    for name in ("left", "right"):
+        child = getattr(tree, name)
+        fields[name][inner] = first + np.where(child < 0, n_nodes + ~child, child)
+    fields["value"][leaves] = tree.values
+    fields["cover"][leaves] = tree.weights
+    fields["cover"][inner] = node_sums(tree, tree.weights[:, None])[:, 0]
+
+
+def node_sums(tree, amounts):
+    """Return the sum of the leaves' amounts below each node of a tree that is not symmetric.
+
+    Parameters
+    ----------
+    tree : NonSymmetricTree
+    amounts : float64 (n_leaves, n_columns)
+
+    Returns
+    -------
+    float64 (n_nodes, n_columns)
+    """
+    sums = np.empty((len(tree.features), amounts.shape[1]))
+    for node in range(len(sums) - 1, -1, -1):  # children before their parents
+        children = tree.left[node], tree.right[node]
+        sums[node] = sum(amounts[~child] if child < 0 else sums[child] for child in children)
+    return sums
+
+
 def trees_from(e):
-    """Return the symmetric trees of an ensemble that `join_trees` made.
+    """Return the trees of an ensemble that `join_trees` made.
 
     Raises
     ------
     ModelFileError
-        If its trees have another shape or other rules.
+        If it has other rules.
     """
     rules = e.comparison, e.combination, e.base_first, e.input_dtype
     is_ours = rules == ("<=", "sum", False, "float32") and (e.weight == 1.0).all()
     if not is_ours or len(e.set_codes) or e.output.any():
-        raise not_symmetric()
+        raise ModelFileError(
+            "its trees are not those of this estimator: read_model and serve predict with them"
+        )
     return [read_tree(e, *span) for span in zip(e.offsets[:-1], e.offsets[1:], strict=True)]
 
 
 def read_tree(e, first, last):
-    """Return one symmetric tree of an ensemble."""
+    """Return one tree of an ensemble."""
     n_nodes = int(last - first)
     depth = (n_nodes + 1).bit_length() - 2
     n_leaves = 1 << max(depth, 0)
@@ -123,7 +161,7 @@ def read_tree(e, first, last):
             for values in (e.feature, e.threshold, e.default_left)
         )
     ):
-        raise not_symmetric()
+        return read_nodes(e, first, last)
     order, leaves = leaf_order(depth), slice(first + n_leaves - 1, last)
     values, weights = np.empty((n_leaves, e.value.shape[1])), np.empty(n_leaves)
     values[order], weights[order] = e.value[leaves], np.nan_to_num(e.cover[leaves])
@@ -132,10 +170,21 @@ def read_tree(e, first, last):
     return SymmetricTree(e.feature[at].astype(np.int64), borders, nan_right, values, weights)
 
 
-def not_symmetric():
-    """Return the error for trees that are not symmetric."""
-    return ModelFileError(
-        "its trees are not symmetric trees of this project: read_model and serve predict with them"
+def read_nodes(e, first, last):
+    """Return a tree that is not symmetric of an ensemble."""
+    span = slice(first, last)
+    is_leaf = e.left[span] < 0
+    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)
+    inner = np.flatnonzero(~is_leaf) + first
+    children = (number[getattr(e, name)[inner] - first] for name in ("left", "right"))
+    leaves = np.flatnonzero(is_leaf) + first
+    return NonSymmetricTree(
+        e.feature[inner].astype(np.int64),
+        e.threshold[inner].astype(np.float32),
+        ~e.default_left[inner],
+        *children,
+        e.value[leaves],
+        np.nan_to_num(e.cover[leaves]),
     )
 
 
@@ -143,18 +192,42 @@ def value_changes(trees, n_features):
     """Return how much each feature changes predictions, float64 (n_features,), summing to 100.
 
     For each split, two sibling leaves with values v, w and weights a, b add (v − m)² a + (w − m)² b
-    with the mean m = (v a + w b) / (a + b). This is CatBoost's PredictionValuesChange.
+    with the mean m = (v a + w b) / (a + b). This is CatBoost's PredictionValuesChange. In trees
+    that are not symmetric, v and w are the means of the leaves below the children of a node.
     """
     total = np.zeros(n_features)
     for tree in trees:
+        if isinstance(tree, NonSymmetricTree):
+            np.add.at(total, tree.features, node_changes(tree))
+            continue
         leaves = np.arange(len(tree.values))
         for level, feature in enumerate(tree.features):
             low = leaves[(leaves >> level) & 1 == 0]
             high = low + (1 << level)
-            a, b = tree.weights[low, None], tree.weights[high, None]
-            v, w = tree.values[low], tree.values[high]
-            with np.errstate(invalid="ignore"):
-                mean = np.where(a + b > 0.0, (v * a + w * b) / (a + b), 0.0)
-            total[feature] += ((v - mean) ** 2 * a + (w - mean) ** 2 * b).sum()
+            values, weights = tree.values, tree.weights[:, None]
+            total[feature] += squared_change(values[low], values[high], weights[low], weights[high])
     whole = total.sum()
     return 100.0 * total / whole if whole > 0.0 else total
+
+
+def squared_change(v, w, a, b):
+    """Return Σ (v − m)² a + (w − m)² b with m = (v a + w b) / (a + b)."""
+    with np.errstate(invalid="ignore"):
+        mean = np.where(a + b > 0.0, (v * a + w * b) / (a + b), 0.0)
+    return ((v - mean) ** 2 * a + (w - mean) ** 2 * b).sum()
+
+
+def node_changes(tree):
+    """Return the squared change of each node of a `NonSymmetricTree`, float64 (n_nodes,)."""
+    weights = tree.weights[:, None]
+    leaf_sums = np.hstack([tree.values * weights, weights])
+    sums = node_sums(tree, leaf_sums)
+    changes = np.empty(len(sums))
+    for node in range(len(sums)):
+        children = tree.left[node], tree.right[node]
+        left, right = (leaf_sums[~c] if c < 0 else sums[c] for c in children)
+        a, b = left[-1], right[-1]
+        with np.errstate(invalid="ignore"):
+            v, w = (np.nan_to_num(own[:-1] / own[-1]) for own in (left, right))
+        changes[node] = squared_change(v, w, a, b)
+    return changes

@@ -16,10 +16,9 @@ from algorithms.symmetric.boosting import GROWTH, SAMPLE, Booster
 from algorithms.symmetric.grower import GrownTree
 from algorithms.symmetric.sampling import draw_weights
 from algorithms.symmetric.segment_leaves import SegmentLeaves
-from algorithms.symmetric.segments import draw_order, make_fold
+from algorithms.symmetric.segments import learning_orders, make_fold
 
-LEARNING_FOLDS = 3  # permutations, as in CatBoost; the first one is the order of the rows
-FOLD, ORDER = 100, 101  # salts of seeds, beside those of `Booster`
+FOLD = 100  # salt of seeds, beside those of `Booster`
 
 
 class FoldScores:
@@ -51,9 +50,16 @@ class FoldScores:
         ]
         self.l2 = np.array([leaves.l2 for leaves in self.leaves])
 
-    def update(self, grown, rate):
-        """Add a tree to the scores of all segments."""
-        leaf_of = grown.leaf_of[self.rows]
+    def update(self, grown, leaf_of, rate):
+        """Add a tree to the scores of all segments.
+
+        Parameters
+        ----------
+        grown : GrownTree
+        leaf_of : uint16 (n_rows,), the leaf of each row in this fold
+        rate : float, η
+        """
+        leaf_of = leaf_of[self.rows]
         for span, leaves in zip(self.fold.spans, self.leaves, strict=True):
             own = GrownTree(grown.features, grown.bins, leaf_of[span])
             score = self.score[:, span]
@@ -67,23 +73,20 @@ class OrderedBooster(Booster):
 
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         super().__init__(params, table, grower, objective, y, weight, start, seed)
-        n_rows, block = len(y), params.fold_permutation_block
-        orders = [np.arange(n_rows, dtype=np.uint32)]
-        if not params.has_time:
-            seeds = [seed_of(seed, ORDER, number) for number in range(1, LEARNING_FOLDS)]
-            orders += [draw_order(n_rows, block, one) for one in seeds]
+        orders = learning_orders(params, len(y), seed)
         multiplier = float(np.float32(params.fold_len_multiplier))
         stored = self.score[:, 0]
         self.models = [FoldScores(self, make_fold(order, multiplier), stored) for order in orders]
 
     def _grow(self, number):
         """Return the splits of the next tree, and the leaf of each row."""
-        model = self.models[seed_of(self.seed, number, FOLD) % len(self.models)]
+        fold = seed_of(self.seed, number, FOLD) % len(self.models)
+        model = self.models[fold]
         g = np.empty_like(model.score)
         self._differentiate(model.score, model.y, model.weight, g)
         noise = self._noise(g[:, model.tails], number)
         weight = self._sample_tails(model, g, number)
-        self.grower.start_tree(model.fold, model.l2)
+        self.grower.start_tree(fold, model.fold, model.l2)
         return self.grower.grow(g, weight, None, noise, seed_of(self.seed, number, GROWTH))
 
     def _sample_tails(self, model, g, number):
@@ -105,7 +108,7 @@ class OrderedBooster(Booster):
 
     def _update(self, grown):
         """Add a tree to the scores of all segments."""
-        for model in self.models:
+        for number, model in enumerate(self.models):
             self.workers.check()
-            model.update(grown, self.rate)
+            model.update(grown, self.grower.leaves_in(grown, number), self.rate)
             self._check(model.score)

@@ -8,6 +8,8 @@ from algorithms.symmetric.grower import (
     quantiles_of,
 )
 from algorithms.symmetric.kernels.segment_scores import (
+    FLOATS,
+    PACK,
     Candidates,
     LeafRows,
     Scoring,
@@ -19,47 +21,90 @@ FEW_HISTOGRAMS = 640  # leaves × scores × segments below which histograms are 
 MOST_KEPT = 1 << 27  # numbers in kept histograms
 
 
+class SegmentScan:
+    """Histograms and best splits of some candidates.
+
+    A histogram is summed by one thread in the order of the rows, so the result does not depend on
+    the number of threads.
+
+    Parameters
+    ----------
+    n_splits : int64 (n_candidates,)
+    kinds : int8 (n_candidates,)
+    grower : SegmentHistograms
+    """
+
+    def __init__(self, n_splits, kinds, grower):
+        self.grower = grower
+        n_segments, n_outputs = len(grower.segment_l2), grower.n_outputs
+        count, n_slots = (1 << grower.depth) * n_outputs * n_segments, 1 << (grower.depth - 1)
+        widths = np.where(kinds == PACK, 1 << np.minimum(n_splits, 8), n_splits + 1)
+        self.stride = int(widths.max(initial=1))
+        last = len(n_splits), 4, self.stride
+        kept = n_slots, n_segments, n_outputs, *last
+        self.keeps = count < FEW_HISTOGRAMS and np.prod(kept, dtype=float) < grower.most_kept
+        self.planes = np.empty(kept if self.keeps else (1, 1, 1, *last))
+        self.best_score = np.empty(len(n_splits))
+        self.best_split = np.empty(len(n_splits), np.int64)
+        self.is_new = True
+
+    def scan(self, candidates, groups, scoring, span):
+        """Build the histograms of a level, and find the best split of each candidate.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        groups : RowGroups
+        scoring : (kind, quantiles of the noise, seed)
+        span : range of candidates
+        """
+        leaves, half = groups.n_leaves, groups.n_leaves // 2
+        sizes = groups.ends[:leaves] - groups.starts[:leaves]
+        side = int(2 * int(sizes[half:].sum()) <= int(sizes.sum()))
+        side = side if self.keeps and half and not self.is_new else -1
+        leaf_rows = LeafRows(groups.rows, groups.starts, groups.ends)
+        scan_segments(
+            candidates, leaf_rows, self.grower.segment_rows, Scoring(*scoring, self.stride),
+            leaves, side, self.planes, *span, np.empty((2, self.stride)), self.best_score,
+            self.best_split,
+        )  # fmt: skip
+
+
 class SegmentHistograms:
     """Mixin of growers: float64 histograms of segments.
 
-    A histogram is summed by one thread in the order of the rows, so the result does not depend on
-    the number of threads. `start_tree` must be called before `grow`.
+    `start_tree` must be called before `grow`.
     """
 
     most_kept = MOST_KEPT
+    scan = None
 
     def _make_histograms(self):
         """Leave the allocation to `start_tree`: the size depends on the number of segments."""
-        self.planes = None
 
-    def start_tree(self, fold, l2):
+    def start_tree(self, number, fold, l2):
         """Set the fold on which the next tree is grown.
 
         Parameters
         ----------
+        number : int, number of the fold
         fold : Fold
         l2 : float64 (n_segments,), λ′ of each body
         """
-        self.fold, self.segment_l2 = fold, l2
-        if self.planes is None:
-            self._make_planes(len(l2))
-
-    def _make_planes(self, n_segments):
-        """Allocate the histograms."""
-        count, n_slots = (1 << self.depth) * self.n_outputs * n_segments, 1 << (self.depth - 1)
-        columns, n_splits, is_pack = self._candidates()
-        widths = np.where(is_pack, 1 << np.minimum(n_splits, 8), n_splits + 1)
-        self.stride = int(widths.max(initial=1))
-        self.candidates = Candidates(columns, n_splits, is_pack)
-        last = len(columns), 4, self.stride
-        kept = n_slots, n_segments, self.n_outputs, *last
-        self.keeps = count < FEW_HISTOGRAMS and np.prod(kept, dtype=float) < self.most_kept
-        self.planes = np.empty(kept if self.keeps else (1, 1, 1, *last))
+        self.fold_number, self.fold, self.segment_l2 = number, fold, l2
+        self.static_candidates = self._candidates()
+        if self.scan is None:
+            self.scan = SegmentScan(
+                self.static_candidates.n_splits, self.static_candidates.kinds, self
+            )
 
     def _candidates(self):
-        """Return the columns, their numbers of splits, and whether they are packs."""
-        n_splits = self.n_bins - 1
-        return self.table.columns, n_splits, np.zeros(len(n_splits), bool)
+        """Return the `Candidates` of this fold that are the same at all levels."""
+        return numeric_candidates(self.table.columns, self.n_bins - 1)
+
+    def leaves_in(self, grown, _number):
+        """Return the leaf of each row in a fold, uint16 (n_rows,): the same one in all folds."""
+        return grown.leaf_of
 
     def grow(self, g, weight, _l2, noise, seed):
         """Return the `GrownTree` for derivatives of −loss.
@@ -81,22 +126,27 @@ class SegmentHistograms:
 
     def _scan_level(self, groups, noise, seed):
         """Build the histograms of a level, and find the best split of each candidate."""
-        leaves, half = groups.n_leaves, groups.n_leaves // 2
-        sizes = groups.ends[:leaves] - groups.starts[:leaves]
-        side = int(2 * int(sizes[half:].sum()) <= int(sizes.sum()))
-        side = side if self.keeps and half else -1
-        leaf_rows = LeafRows(groups.rows, groups.starts, groups.ends)
-        kind = SCORES[self.params.score_function]
-        scoring = Scoring(kind, quantiles_of(noise), np.uint32(seed), self.stride)
+        scoring = SCORES[self.params.score_function], quantiles_of(noise), np.uint32(seed)
 
         def scan(first, last):
-            scan_segments(
-                self.candidates, leaf_rows, self.segment_rows, scoring, leaves, side, self.planes,
-                first, last, np.empty((2, self.stride)), self.best_score, self.best_bin,
-            )  # fmt: skip
+            self.scan.scan(self.static_candidates, groups, scoring, (first, last))
 
-        self.workers.share(scan, len(self.features))
+        self.workers.share(scan, len(self.static_candidates.n_splits))
+        self.scan.is_new = False
+        self.best_score, self.best_bin = self.scan.best_score, self.scan.best_split
 
 
 class OrderedGrower(SegmentHistograms, SymmetricGrower):
     """Grower of ordered boosting without parity."""
+
+
+def numeric_candidates(columns, n_splits):
+    """Return the `Candidates` of columns with borders.
+
+    Parameters
+    ----------
+    columns : uint8 (n_candidates, n_rows), bins
+    n_splits : int64 (n_candidates,)
+    """
+    kinds, masks = np.full(len(n_splits), FLOATS, np.int8), np.zeros(len(n_splits), np.int64)
+    return Candidates(columns, n_splits, kinds, masks)

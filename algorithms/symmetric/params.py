@@ -19,6 +19,8 @@ MOST_LEVELS = 255  # of a one-hot column
 ONE_HOT_LEVELS = 2  # default of one_hot_max_size
 COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
 LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
+GROW_POLICIES = ("SymmetricTree", "Depthwise", "Lossguide")
+MOST_LEAVES, LEAVES = 1 << 16, 31  # limit and default of max_leaves
 MOST_FLOAT32 = float(np.finfo(np.float32).max)
 DETECTORS = ("IncToDec", "Iter")
 CONSTRAINTS = {
@@ -35,6 +37,9 @@ CONSTRAINTS = {
     "bagging_temperature": [AT_LEAST_0],
     "mvs_reg": [AT_LEAST_0, None],
     "rsm": [SHARE],
+    "grow_policy": [StrOptions(set(GROW_POLICIES))],
+    "max_leaves": [Interval(Integral, 2, MOST_LEAVES, closed="both"), None],
+    "min_data_in_leaf": [COUNT],
     "score_function": [StrOptions({"Cosine", "L2"})],
     "leaf_estimation_method": [StrOptions({"Newton", "Gradient", "Exact"}), None],
     "leaf_estimation_iterations": [COUNT, None],
@@ -89,6 +94,9 @@ def resolve(params, objective, shape, *, uses_best):
     found = copy(params)
     n_rows, n_features = shape
     check_boosting(params, objective)
+    check_grow_policy(params)
+    if params.max_leaves is None:
+        found.max_leaves = LEAVES
     found.learning_rate = find_learning_rate(params, objective.name, n_rows, uses_best=uses_best)
     found.l2_leaf_reg = LEAST_L2 if params.l2_leaf_reg == 0 else params.l2_leaf_reg
     if params.l2_leaf_reg is None:
@@ -158,6 +166,20 @@ def check_boosting(params, objective):
         raise ValueError("fold_len_multiplier must be above 1 after rounding to float32")
 
 
+def check_grow_policy(params):
+    """Raise ValueError if the parameters of trees that are not symmetric do not fit together."""
+    policy = params.grow_policy
+    if policy != "SymmetricTree" and params.boosting_type == "Ordered":
+        raise ValueError(f"boosting_type='Ordered' does not support grow_policy={policy!r}")
+    if params.max_leaves is not None and policy != "Lossguide":
+        raise ValueError("max_leaves is for grow_policy='Lossguide'")
+    if params.min_data_in_leaf > 1 and policy == "SymmetricTree":
+        raise ValueError(
+            "min_data_in_leaf does not apply to symmetric trees: it needs grow_policy='Depthwise' "
+            "or 'Lossguide'"
+        )
+
+
 def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
     wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
@@ -165,10 +187,13 @@ def check_parity(params, objective):
         wanted["leaf_estimation_backtracking"] = "No"
     if params.boosting_type == "Ordered":
         wanted["has_time"] = True
+    if params.grow_policy == "Depthwise":
+        wanted["min_data_in_leaf"] = 1
     off = [name for name, value in wanted.items() if getattr(params, name) != value]
     if off:
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
             f"parity='catboost' needs {needed} with loss {objective.name}: it does not follow "
-            "CatBoost's random numbers and its float32 metric"
+            "CatBoost's random numbers, its float32 metric and its subtraction of histograms that "
+            "belong to another leaf"
         )

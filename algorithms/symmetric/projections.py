@@ -74,6 +74,20 @@ class Combiner:
         self.codes = codes.astype(np.int32)
         self.n_levels = np.count_nonzero(np.bincount(self.codes, minlength=self.size))
 
+    @classmethod
+    def without_training(cls, projection, steps, size):
+        """Return a combiner of a file, which has no training rows.
+
+        Parameters
+        ----------
+        projection : Projection
+        steps : list of (number of codes, pd.Index of keys or None)
+        size : int, number of codes
+        """
+        found = cls.__new__(cls)
+        found.projection, found.steps, found.size, found.codes = projection, steps, size, None
+        return found
+
     def transform(self, parts):
         """Return the level of each new row, int (n_rows,), UNSEEN where training lacks it.
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.gbdt.sampling import hash_numbers
+from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.symmetric.kernels.segment_scores import BODY, START, TAIL
 
+LEARNING_FOLDS = 3  # permutations, as in CatBoost; the first one is the order of the rows
+ORDER = 101  # salt of seeds, beside those of `Booster`
 FEW_ROWS, MOST_IN_FIRST_BODY, SHARE = 500, 100, 50
 MOST_IN_BLOCK, BLOCKS = 256, 1000  # rows of a block of a permutation, and number of blocks
 
@@ -87,3 +89,12 @@ def draw_order(n_rows, block, seed):
     blocks = np.argsort(hash_numbers(seed, -(-n_rows // block)), kind="stable")
     order = (blocks[:, None] * block + np.arange(block)).ravel()
     return order[order < n_rows].astype(np.uint32)
+
+
+def learning_orders(params, n_rows, seed):
+    """Return the learning permutations, list of uint32 (n_rows,): one with ``has_time``."""
+    orders = [np.arange(n_rows, dtype=np.uint32)]
+    if not params.has_time:
+        seeds = [seed_of(seed, ORDER, number) for number in range(1, LEARNING_FOLDS)]
+        orders += [draw_order(n_rows, params.fold_permutation_block, one) for one in seeds]
+    return orders

@@ -1,4 +1,4 @@
-"""Symmetric tree: all nodes of a level have the same split."""
+"""Fitted trees: symmetric ones, and those whose nodes have splits of their own."""
 
 from dataclasses import dataclass
 
@@ -22,3 +22,20 @@ class SymmetricTree:
     def depth(self):
         """Number of splits."""
         return len(self.features)
+
+
+@dataclass(frozen=True)
+class NonSymmetricTree:
+    """Splits of the nodes, parents first, and the leaves.
+
+    A row goes right at a node by ``x > border``. A child c below 0 is the leaf ~c. A tree without
+    nodes has one leaf.
+    """
+
+    features: np.ndarray  # int64 (n_nodes,)
+    borders: np.ndarray  # float32 (n_nodes,)
+    nan_right: np.ndarray  # bool (n_nodes,): whether missing values go right
+    left: np.ndarray  # int64 (n_nodes,)
+    right: np.ndarray  # int64 (n_nodes,)
+    values: np.ndarray  # float64 (n_nodes + 1, n_scores)
+    weights: np.ndarray  # float64 (n_nodes + 1,), Σ of the sample weights

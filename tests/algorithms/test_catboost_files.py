@@ -48,11 +48,18 @@ def classes_of(loss):
     return SymmetricBoostingRegressor, catboost.CatBoostRegressor
 
 
-@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_catboosts_files_are_read(loss, nan_mode, tmp_path):
+CASES = [(loss, {"nan_mode": mode}) for loss in LOSSES for mode in ("Min", "Max")]
+CASES += [
+    ("RMSE", {"grow_policy": "Depthwise"}),
+    ("Logloss", {"grow_policy": "Lossguide", "max_leaves": 7, "nan_mode": "Max"}),
+    ("MultiClass", {"grow_policy": "Lossguide"}),
+]
+
+
+@pytest.mark.parametrize(("loss", "params"), CASES)
+def test_catboosts_files_are_read(loss, params, tmp_path):
     (X, y, new), (ours, theirs) = tables(loss), classes_of(loss)
-    given = {"iterations": 12, "loss_function": loss, "nan_mode": nan_mode}
+    given = {"iterations": 12, "loss_function": loss, **params}
     library = theirs(**given, **QUIET).fit(X, y)
     library.save_model(str(tmp_path / "model.json"), format="json")
     raw = library.predict(new, prediction_type="RawFormulaVal")
@@ -69,11 +76,10 @@ def test_catboosts_files_are_read(loss, nan_mode, tmp_path):
     np.testing.assert_array_equal(read_model(tmp_path / "again.json").raw(new), trees.raw(new))
 
 
-@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_catboost_reads_our_files(loss, nan_mode, tmp_path):
+@pytest.mark.parametrize(("loss", "params"), CASES)
+def test_catboost_reads_our_files(loss, params, tmp_path):
     (X, y, new), (ours, theirs) = tables(loss), classes_of(loss)
-    model = ours(iterations=12, loss_function=loss, nan_mode=nan_mode, thread_count=1).fit(X, y)
+    model = ours(iterations=12, loss_function=loss, thread_count=1, **params).fit(X, y)
     model.save_model(tmp_path / "model.json", format="json")
     library = theirs().load_model(str(tmp_path / "model.json"), format="json")
     raw = library.predict(new, prediction_type="RawFormulaVal")
@@ -144,6 +150,19 @@ def first_tree(**changes):
     return lambda document: document["oblivious_trees"][0].update(changes)
 
 
+LEAVES = {"left": {"value": 1.0}, "right": {"value": 2.0}}
+
+
+def nested(root):
+    """Return a function that replaces the trees of a document by one of nested nodes."""
+
+    def change(document):
+        del document["oblivious_trees"]
+        document["trees"] = [root]
+
+    return change
+
+
 def first_feature(**changes):
     """Return a function that changes the first column of a document."""
     return lambda document: document["features_info"]["float_features"][0].update(changes)
@@ -157,7 +176,11 @@ def first_feature(**changes):
             "has categorical_features",
         ),
         (lambda d: d["features_info"].update(ctrs=[{}]), "has ctrs"),
-        (lambda d: d.pop("oblivious_trees"), "not symmetric"),
+        (lambda d: d.pop("oblivious_trees"), "has no trees"),
+        (nested({"value": [1.0, 2.0]}), "a leaf has 2 values; the model has 1 scores"),
+        (nested({"split": {"split_index": 999}, **LEAVES}), "split_index"),
+        (nested({"split": {"split_type": "OneHotFeature"}, **LEAVES}), "not on a numeric column"),
+        (nested({"split": {"split_index": 0}, "left": {"value": 1.0}}), "right"),
         (lambda d: d["model_info"].pop("params"), "loss_function is not stored"),
         (lambda d: d["model_info"]["params"]["loss_function"].update(type="Lq"), "'Lq' is not"),
         (first_tree(leaf_values=[1.0] * 5), "has 5 leaf values"),

@@ -5,6 +5,7 @@ import pytest
 from catboost_kit import PARITY, first_difference, fit_library, random_case
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
+from algorithms.parity.catboost_ordered import CatBoostSegmentLeaves, fast_log
 from algorithms.symmetric.segments import draw_order, find_segments, make_fold
 
 ORDERED = {"boosting_type": "Ordered", "has_time": True}
@@ -53,6 +54,14 @@ def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
 def test_more_random_configurations_have_catboosts_bits(loss, params, tmp_path):
     found = {seed: differs(seed, loss, tmp_path, **params) for seed in range(100, 150)}
     assert {seed: what for seed, what in found.items() if what} == {}
+
+
+def test_factors_above_float32_are_scaled_as_two_to_the_128th():
+    log = fast_log(np.array([1.0, 1e30, np.inf], np.float32))
+    np.testing.assert_allclose(log, [0.0, 30 * np.log(10), 128 * np.log(2)], atol=1e-4)
+    factor = np.array([[1e300, 2.0], [2.0**128, 1e39]])
+    scaled = CatBoostSegmentLeaves._scaled_factor(None, factor, 0.5)
+    np.testing.assert_allclose(scaled, [[2.0**64, 2**0.5], [2.0**64, 2.0**64]], rtol=1e-4)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 10, 500, 501, 5000, 20000])

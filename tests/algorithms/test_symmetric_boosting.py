@@ -105,7 +105,16 @@ def test_synonyms_mean_the_same():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"grow_policy": "Lossguide"}, "all trees are symmetric"),
+        ({"grow_policy": "Region"}, "grow_policy"),
+        (
+            {"max_leaves": 8, "grow_policy": "Depthwise"},
+            "max_leaves is for grow_policy='Lossguide'",
+        ),
+        ({"min_data_in_leaf": 5}, "min_data_in_leaf does not apply to symmetric trees"),
+        (
+            {"grow_policy": "Depthwise", "boosting_type": "Ordered"},
+            "'Ordered' does not support grow",
+        ),
         ({"monotone_constraints": [1, 0]}, "constraints are not supported"),
         ({"cat_features": [0]}, "X is an array of real numbers"),
         ({"per_feature_ctr": "0:Counter"}, "all columns have the statistics of simple_ctr"),

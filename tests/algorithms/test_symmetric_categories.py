@@ -11,6 +11,7 @@ from catboost_categories import FIXED, QUIET, first_difference, fit_both, random
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.compat.catboost import CatBoostRegressor, Pool
+from algorithms.model_io.errors import ModelFileError
 from algorithms.symmetric.categories import fit_categories
 from algorithms.symmetric.city_hash import city_hash
 from algorithms.symmetric.ctr_options import TargetClasses, read_ctrs
@@ -206,14 +207,12 @@ def test_invalid_categories_are_named(X, cat_features, match):
         SymmetricBoostingRegressor(iterations=1).fit(X, [0.0, 1.0], cat_features=cat_features)
 
 
-def test_pools_have_categories_and_ordered_boosting_refuses_them():
+def test_pools_have_categories():
     X, y = table(100)
     pool = Pool(X, y, cat_features=["b", "c", "d"])
     model = CatBoostRegressor(iterations=5).fit(pool)
     same = SymmetricBoostingRegressor(iterations=5, cat_features=[1, 2, 3]).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
-    with pytest.raises(ValueError, match="'Ordered' does not support categorical columns"):
-        same.set_params(boosting_type="Ordered").fit(X, y)
 
 
 @pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 5}])
@@ -241,11 +240,65 @@ def test_parity_needs_the_order_of_the_rows():
         SymmetricBoostingRegressor(**fixed, cat_features=["b", "c", "d"]).fit(X, y)
 
 
-def test_files_refuse_categories(tmp_path):
-    X, y = table(50)
-    model = SymmetricBoostingRegressor(iterations=2, cat_features=["b", "c", "d"]).fit(X, y)
-    with pytest.raises(ValueError, match="use pickle"):
-        model.save_model(tmp_path / "model.json")
+@pytest.mark.parametrize("is_frame", [True, False])
+def test_the_projects_files_keep_categories(is_frame, tmp_path):
+    X, y = table()
+    new, _ = table(200, seed=3)
+    new.loc[:40, "b"], new.loc[30:90, "c"] = "new", 999
+    new.loc[:10, "a"] = np.nan
+    if not is_frame:
+        X, new = X.to_numpy(object), new.to_numpy(object)
+    params = {"iterations": 30, "cat_features": [1, 2, 3], "max_ctr_complexity": 3}
+    model = SymmetricBoostingRegressor(**params, model_size_reg=0.0).fit(X, y)
+    model.save_model(tmp_path / "model.json")
+    loaded = SymmetricBoostingRegressor(iterations=1).load_model(tmp_path / "model.json")
+    kinds = [getattr(one, "projection", None) for one in loaded._derived.features]
+    assert None in kinds
+    assert any(one.complexity > 1 for one in kinds if one)
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    np.testing.assert_array_equal(
+        loaded.predict_contributions(new), model.predict_contributions(new)
+    )
+    assert loaded.n_features_in_ == 4
+    assert loaded.get_params() == model.get_params()
+    assert loaded.get_cat_feature_indices() == [1, 2, 3]
+    assert hasattr(loaded, "feature_names_in_") == is_frame
+    loaded.save_model(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+    numeric = SymmetricBoostingRegressor(iterations=2).fit(
+        np.arange(20.0)[:, None], np.arange(20.0)
+    )
+    numeric.save_model(tmp_path / "numeric.json")
+    assert loaded.load_model(tmp_path / "numeric.json").get_cat_feature_indices() == []
+    with pytest.raises(ValueError, match="use format='harness' or pickle"):
+        model.save_model(tmp_path / "model.json", format="json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(n_features=3),
+        lambda d: d["features"].pop(),
+        lambda d: next(f for f in d["features"] if "values" in f)["values"].pop(),
+        lambda d: d["categories"][0].update(levels=["x", "x"]),
+        lambda d: d["categories"][0].update(column=9),
+        lambda d: d["projections"][-1].update(columns=[0]),
+        lambda d: d["projections"][0]["steps"].append([2, None]),
+    ],
+)
+def test_damaged_files_with_categories_are_refused(change, tmp_path):
+    X, y = table(100)
+    SymmetricBoostingRegressor(iterations=5).fit(X.astype({"c": str}), y).save_model(
+        tmp_path / "model.json"
+    )
+    document = json.loads((tmp_path / "model.json").read_text())
+    change(document["estimator"]["derived_columns"])
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    model = SymmetricBoostingRegressor()
+    with pytest.raises(ModelFileError, match="malformed"):
+        model.load_model(tmp_path / "model.json")
+    assert not hasattr(model, "ensemble_")
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 128, 200])

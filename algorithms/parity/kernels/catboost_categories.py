@@ -13,8 +13,7 @@ from algorithms.parity.kernels.catboost_scores import (
     add_split,
 )
 from algorithms.runtime.jit import inner_kernel, kernel
-
-FLOATS, PACK, ONE_HOT = 0, 1, 2
+from algorithms.symmetric.kernels.segment_scores import ONE_HOT, PACK
 
 
 @kernel

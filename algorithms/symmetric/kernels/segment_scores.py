@@ -2,7 +2,7 @@
 
 A segment is a prefix of a permutation: its body, and a tail of the rows that follow. A side of a
 split has the sums of g and w over body rows (G, W) and over tail rows (G′, W′). The average comes
-from the body, so no row of a tail rates its own value:
+from the body, so no row of a tail scores its own value:
 
     a = G / (W + λ′)      L2  Σ a G′      Cosine  Σ a G′ / √(Σ a² W′)
 
@@ -20,6 +20,7 @@ from algorithms.symmetric.kernels.split_scores import COSINE, L2, LEAST, NOISE_B
 
 BODY, TAIL, START = range(3)  # columns of the segments
 BODY_G, BODY_W, TAIL_G, TAIL_W = range(4)
+FLOATS, PACK, ONE_HOT = range(3)  # kinds of candidates
 
 
 class SegmentRows(NamedTuple):
@@ -41,15 +42,16 @@ class LeafRows(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Columns of which the splits are rated; a pack has one bit for each of its columns."""
+    """Columns whose splits are scored; a pack has one bit for each of its columns."""
 
     columns: np.ndarray  # uint8 (n_candidates, n_rows), bins
-    n_splits: np.ndarray  # int64 (n_candidates,), borders of a column, or bits of a pack
-    is_pack: np.ndarray  # bool (n_candidates,)
+    n_splits: np.ndarray  # int64 (n_candidates,): borders, bits of a pack, or levels of one-hot
+    kinds: np.ndarray  # int8 (n_candidates,): FLOATS, PACK or ONE_HOT
+    masks: np.ndarray  # int64 (n_candidates,), the usable bits of a PACK
 
 
 class Scoring(NamedTuple):
-    """How splits are rated."""
+    """How splits are scored."""
 
     kind: int  # L2 or COSINE
     noise: np.ndarray  # float64 (2 ** NOISE_BITS,), quantiles of the noise; (0,): no noise
@@ -156,11 +158,48 @@ def add_pack(sums, n_bits, kind, l2, scores):
 
 
 @inner_kernel
-def find_best(scores, count, scoring, candidate, best_score, best_split):
-    """Write the best split of a candidate, the first one in a tie."""
+def add_one_hot(sums, n_levels, kind, l2, scores):
+    """Add all splits of a leaf by one level against the others."""
+    f0 = f1 = f2 = f3 = 0.0
+    for b in range(n_levels):
+        f0 += sums[0, b]
+        f1 += sums[1, b]
+        f2 += sums[2, b]
+        f3 += sums[3, b]
+    for b in range(n_levels):
+        true = sums[0, b], sums[1, b], sums[2, b], sums[3, b]
+        f0 -= true[0]
+        f1 -= true[1]
+        f2 -= true[2]
+        f3 -= true[3]
+        add_sides(kind, (f0, f1, f2, f3), true, l2, scores, b)
+        f0 += true[0]
+        f1 += true[1]
+        f2 += true[2]
+        f3 += true[3]
+
+
+@inner_kernel
+def add_splits(candidates, f, sums, kind, l2, scores):
+    """Add all splits of a leaf by candidate ``f``."""
+    count = candidates.n_splits[f]
+    if candidates.kinds[f] == PACK:
+        add_pack(sums, count, kind, l2, scores)
+    elif candidates.kinds[f] == ONE_HOT:
+        add_one_hot(sums, count, kind, l2, scores)
+    else:
+        add_leaf(sums, count, kind, l2, scores)
+
+
+@inner_kernel
+def find_best(scores, candidates, scoring, candidate, best_score, best_split):
+    """Write the best usable split of a candidate, the first one in a tie."""
     best = -np.inf
     best_score[candidate], best_split[candidate] = -np.inf, 0
-    for b in range(count):
+    is_pack, mask = candidates.kinds[candidate] == PACK, candidates.masks[candidate]
+    for b in range(candidates.n_splits[candidate]):
+        if is_pack and (mask >> b) & 1 == 0:
+            continue
         score = scores[0, b] / math.sqrt(scores[1, b]) if scoring.kind == COSINE else scores[0, b]
         noisy = score
         if len(scoring.noise):
@@ -212,8 +251,5 @@ def scan_segments(
                     sums = planes[leaf, s, k, f] if keeps else planes[0, 0, 0, f]
                     if side < 0:
                         add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums)
-                    if candidates.is_pack[f]:
-                        add_pack(sums, count, scoring.kind, l2, scores)
-                    else:
-                        add_leaf(sums, count, scoring.kind, l2, scores)
-        find_best(scores, count, scoring, f, best_score, best_split)
+                    add_splits(candidates, f, sums, scoring.kind, l2, scores)
+        find_best(scores, candidates, scoring, f, best_score, best_split)

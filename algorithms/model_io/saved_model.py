@@ -31,6 +31,7 @@ FACTS = {  # allowed types of the stored training facts
     "_history": (dict,),
     "_stopped": (bool,),
     "_n_parallel": (int,),
+    "_n_targets": (int,),
 }
 
 

@@ -22,11 +22,15 @@ from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
 from algorithms.newton.init_model import load_initial_rounds
 from algorithms.newton.input_table import as_dense, read_rows
-from algorithms.newton.metrics import find_metrics
 from algorithms.newton.min_gain import least_gain
 from algorithms.newton.objectives import Custom, find_objective
 from algorithms.newton.params import CONSTRAINTS, filled
 from algorithms.newton.rounds import Rounds
+from algorithms.newton.several_targets import (
+    count_targets,
+    find_metrics_of_targets,
+    for_targets,
+)
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
@@ -121,10 +125,11 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         init = load_initial_rounds(params, xgb_model)
         known, labels = init.codes
         float64_ok = can_stay_float64(params) and not init.rounds
-        X, y = read_rows(
-            self, X, y=y, reset=True, known=known, float64_ok=float64_ok, **self._y_checks()
-        )
+        checks = {"multi_output": True} if count_targets(y) > 1 else {}
+        checks |= {"known": known, "float64_ok": float64_ok, **self._y_checks()}
+        X, y = read_rows(self, X, y=y, reset=True, **checks)
         y = self._read_y(y, labels)
+        self._take_n_targets(y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
@@ -132,6 +137,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(params, getattr(self, "n_classes_", 0))
+        if self._n_targets > 1:
+            self._objective = for_targets(self._objective, self._n_targets)
         eval_sets = EvaluationSets(
             read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose
         )
@@ -145,6 +152,14 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._boost_as_library(X, y, weight, margin, init, eval_sets, cuts)
         self._finish()
         return self
+
+    def _take_n_targets(self, y):
+        """Store the number of targets; raise ValueError if ``parity`` does not support several."""
+        self.__dict__.pop("_n_targets", None)
+        if y.ndim == 2:
+            self._n_targets = y.shape[1]
+            if self.parity is not None:
+                raise ValueError("parity='xgboost' does not support several targets")
 
     def _check_leaves(self):
         """Raise ValueError if monotone constraints cannot be applied to the leaf values."""
@@ -239,7 +254,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
     def _watch(self, eval_sets, rounds):
         """Return the `EarlyStopping` of evaluation sets, after the given earlier rounds."""
         n_classes = getattr(self, "n_classes_", 0)
-        metrics = find_metrics(self.eval_metric, self._objective.name, filled(self), n_classes)
+        given = self._objective.name, filled(self), n_classes, self._n_targets
+        metrics = find_metrics_of_targets(self.eval_metric, *given)
         stopping = EarlyStopping(self, eval_sets, metrics, self._base)
         if rounds:
             stopping.begin(self._join(rounds, first=False))

@@ -25,13 +25,21 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     _json_format = "xgboost"
     _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
-    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped", "_n_parallel")
+    _saved_facts = (
+        "best_iteration",
+        "best_score",
+        "_history",
+        "_stopped",
+        "_n_parallel",
+        "_n_targets",
+    )
     _n_parallel = 1  # number of trees of a score in each round
+    _n_targets = 1  # number of columns of y
 
     def _join(self, rounds, *, first=True):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros."""
         base = self._base if first else np.zeros_like(self._base)
-        labels = getattr(self, "classes_", None)
+        labels = getattr(self, "classes_", None) if self._n_targets == 1 else None
         options = labels, self.n_features_in_, missing_of(self)
         return join_trees(rounds, base, self._objective.link, *options)
 

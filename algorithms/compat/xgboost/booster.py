@@ -25,10 +25,10 @@ from algorithms.compat.xgboost.training import (
 from algorithms.compat.xgboost_callbacks import ModelAttributes
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.input_table import missing_of, read_rows
-from algorithms.newton.metrics import find_metrics
 from algorithms.newton.params import filled
 from algorithms.newton.ranking_metrics import ranking_value, read_name
 from algorithms.newton.ranking_objectives import KINDS
+from algorithms.newton.several_targets import find_metrics_of_targets
 from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import contributions
@@ -254,7 +254,8 @@ class Booster(ModelAttributes, NewtonBooster):
                 found.append((one, ranking_value(one, y, *given, **options)))
             else:
                 wanted = None if one == DEFAULT_METRIC else one
-                (metric,) = find_metrics(wanted, name, filled(core), core.n_classes_)
+                given = filled(core), core.n_classes_, core._n_targets  # noqa: SLF001
+                (metric,) = find_metrics_of_targets(wanted, name, *given)
                 found.append((metric[0], float(metric[1](y, prediction, weight))))
         return found
 
@@ -644,6 +645,7 @@ def as_native(estimator):
     given = {k: v for k, v in clone(estimator).get_params().items() if k != "objective"}
     model = NativeModel(objective=objective, **given)
     model.n_native_classes = n_classes if n_classes > 2 else 0
+    model._n_targets = estimator._n_targets  # noqa: SLF001 - its own part
     model.set_objective()
     names = list(getattr(estimator, "feature_names_in_", []))
     kept = estimator.categories_

@@ -70,7 +70,8 @@ class SavedModel:
             text = json_format.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
             ensemble, stopping = self._whole_model()
-            attributes = {**stopping, ATTRIBUTE: json.dumps(self._describe(names))}
+            about = self._describe(None)  # the learner has the column names
+            attributes = {**stopping, ATTRIBUTE: json.dumps(about)}
             text = xgboost_writer.write(
                 ensemble,
                 objective=objective,

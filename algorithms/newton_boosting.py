@@ -121,7 +121,11 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     enable_categorical : bool
         Whether a frame may have categorical columns; if False, they raise ValueError.
     callbacks : list of xgboost.callback.TrainingCallback, optional
-    booster, device, feature_types, feature_weights, multi_strategy : optional
+    booster : {"gbtree", "gblinear"}, optional
+        "gblinear" trains a linear model by coordinate descent instead of trees: see
+        `newton/linear_model.py`. Only the parameters about objectives, metrics and rounds, α and λ
+        have an effect; α and λ are multiplied by the sum of the weights, as in XGBoost.
+    device, feature_types, feature_weights, multi_strategy : optional
         XGBoost's parameters; an unsupported value raises ValueError.
     num_parallel_tree : int, optional
         Number of trees that each round grows for each score. They draw rows and columns
@@ -138,6 +142,7 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     n_iter_ : int, number of trained rounds
     best_iteration, best_score : set by early stopping
     feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score
+    coef_ : coefficients of a linear model
     """
 
     _parameter_constraints: ClassVar = {

@@ -22,9 +22,10 @@ from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
 from algorithms.newton.init_model import load_initial_rounds
 from algorithms.newton.input_table import as_dense, read_rows
+from algorithms.newton.linear_model import LinearModel, LinearRounds
 from algorithms.newton.min_gain import least_gain
 from algorithms.newton.objectives import Custom, find_objective
-from algorithms.newton.params import CONSTRAINTS, filled
+from algorithms.newton.params import CONSTRAINTS, filled, is_linear
 from algorithms.newton.rounds import Rounds
 from algorithms.newton.several_targets import (
     count_targets,
@@ -145,6 +146,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         margin = None
         if base_margin is not None:
             margin = read_margin(base_margin, len(y), self._objective.n_scores)
+        if is_linear(self):
+            self._check_linear(init)
         if self.parity is None:
             self._check_leaves()
             self._boost(params, X, y, weight, margin, init, eval_sets)
@@ -161,6 +164,14 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             if self.parity is not None:
                 raise ValueError("parity='xgboost' does not support several targets")
 
+    def _check_linear(self, init):
+        """Raise ValueError if a parameter or the data do not suit a linear model."""
+        if self.parity is not None or init.model is not None:
+            reason = "parity" if self.parity is not None else "an initial model"
+            raise ValueError(f"booster='gblinear' does not support {reason}")
+        if self.categories_:
+            raise ValueError("booster='gblinear' does not support categorical columns")
+
     def _check_leaves(self):
         """Raise ValueError if monotone constraints cannot be applied to the leaf values."""
         names = list(getattr(self, "feature_names_in_", []))
@@ -170,7 +181,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             raise ValueError(renewed_refusal(self._objective.name))
 
     def _begin(self, params, X, y, weight, margin, init, workers):
-        """Return the `Rounds` of a training before its first new round.
+        """Return the `Rounds` or `LinearRounds` of a training before its first new round.
 
         Parameters
         ----------
@@ -191,6 +202,9 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._base = self._objective.first_scores(y, weight, self.base_score, workers)
         init.check(self)
         score = self._score_rows(X, init.rounds, margin)
+        if is_linear(self):
+            options = score, self._join([]), unit
+            return LinearRounds(params, X, self._objective, y, weight, *options)
         seed = draw_seed(self.random_state)
         least = least_gain(self._objective, y, weight, self._base, margin)
         grower = make_grower(self, params, X, given, least, workers)
@@ -214,7 +228,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
                     if callbacks.before():
                         break
                     trees = boosting.boost()
-                    over = stopping.eval_sets and stopping.is_over(self._join([trees], first=False))
+                    step = trees if is_linear(self) else self._join([trees], first=False)
+                    over = stopping.eval_sets and stopping.is_over(step)
                     if callbacks.after() or over:
                         break
                 kept = callbacks.end()
@@ -289,6 +304,14 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     def _finish(self):
         """Set the fitted attributes used for prediction and by users."""
+        self.__dict__.pop("_linear", None)
+        if is_linear(self):
+            steps, self._rounds = self._rounds, []
+            weights = sum(step.weights for step in steps)
+            self.ensemble_, self.n_iter_ = self._join([]), len(steps)
+            self._linear = LinearModel(weights, self.ensemble_)
+            self._walker = FastPredictor(self.ensemble_)
+            return
         used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
         self.__dict__.pop("_n_parallel", None)
         n_parallel = len(self._rounds[0]) // len(self._base) if self._rounds else 1
@@ -301,5 +324,5 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
 def can_stay_float64(params):
     """Return whether X may stay float64, as only its bins or its order are used."""
-    reads = params.tree_method in ("hist", "exact")
+    reads = params.tree_method in ("hist", "exact") and not is_linear(params)
     return reads and params.parity is None and np.isnan(params.missing)

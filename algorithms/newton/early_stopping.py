@@ -10,6 +10,7 @@ from algorithms.estimator.verbose import say
 from algorithms.gbdt.early_stopping import improves
 from algorithms.newton.base_margin import read_margin
 from algorithms.newton.input_table import read_rows
+from algorithms.newton.linear_model import LinearModel
 from algorithms.newton.several_targets import read_targets
 from algorithms.prediction.predictor import FastPredictor
 
@@ -147,8 +148,9 @@ class EvaluationSet:
         )
 
     def add(self, ensemble):
-        """Add trees to the scores."""
-        FastPredictor(ensemble).add(self.X, self.score)
+        """Add trees, or the step of a `LinearModel`, to the scores."""
+        is_step = isinstance(ensemble, LinearModel)
+        (ensemble if is_step else FastPredictor(ensemble)).add(self.X, self.score)
 
     def predict(self, ensemble):
         """Add trees to the scores; return the new predictions."""

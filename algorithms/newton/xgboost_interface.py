@@ -91,6 +91,7 @@ class XGBoostInterface:
     def get_booster(self):
         """Return the model with the interface of XGBoost's Booster."""
         check_is_fitted(self, "ensemble_")
+        self._check_trees()
         return NewtonBooster(self)
 
     def get_xgb_params(self):

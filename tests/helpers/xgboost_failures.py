@@ -15,10 +15,6 @@ FAILURES = {
     },
     "estimators": {
         "test_best_iteration": "it needs dart",
-        "test_feature_importances_weight": LINEAR,
-        "test_sklearn_api": LINEAR,
-        "test_RFECV": LINEAR,
-        "test_intercept": LINEAR,
         "test_boost_from_prediction hist": ROUNDING,
         "test_boost_from_prediction approx": ROUNDING,
         "test_data_initialization": "it counts DMatrix objects; fit of an estimator makes none",

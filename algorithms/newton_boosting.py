@@ -32,8 +32,11 @@ from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.model import flat
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.newton.params import CONSTRAINTS
+from algorithms.newton.several_targets import LABELS, read_labels
 from algorithms.newton.xgboost_interface import XGBoostInterface
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+
+HALF = 0.5  # probability above which a label is predicted
 
 
 class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoosting):
@@ -118,7 +121,11 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     enable_categorical : bool
         Whether a frame may have categorical columns; if False, they raise ValueError.
     callbacks : list of xgboost.callback.TrainingCallback, optional
-    booster, device, feature_types, feature_weights, multi_strategy : optional
+    booster : {"gbtree", "gblinear"}, optional
+        "gblinear" trains a linear model by coordinate descent instead of trees: see
+        `newton/linear_model.py`. Only the parameters about objectives, metrics and rounds, α and λ
+        have an effect; α and λ are multiplied by the sum of the weights, as in XGBoost.
+    device, feature_types, feature_weights, multi_strategy : optional
         XGBoost's parameters; an unsupported value raises ValueError.
     num_parallel_tree : int, optional
         Number of trees that each round grows for each score. They draw rows and columns
@@ -135,6 +142,7 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     n_iter_ : int, number of trained rounds
     best_iteration, best_score : set by early stopping
     feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score
+    coef_ : coefficients of a linear model
     """
 
     _parameter_constraints: ClassVar = {
@@ -147,22 +155,32 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         return {}
 
     def _read_y(self, y, labels=None):
-        """Return class codes, float64; store the class labels, by default those in y."""
+        """Return class codes, float64; store the class labels, by default those in y.
+
+        With several columns y holds labels, each 0 or 1.
+        """
+        if y.ndim == 2:
+            self.classes_, self.n_classes_ = np.array(LABELS), len(LABELS)
+            return read_labels(y)
         self.classes_, codes = code_labels(y, labels)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.float64)
 
     def _check_weights(self, codes, weight):
         """Raise ValueError if all rows with a positive weight belong to one class."""
-        if len(np.unique(codes[weight > 0.0])) == 1:
+        if codes.ndim == 1 and len(np.unique(codes[weight > 0.0])) == 1:
             raise ValueError("all rows with a positive sample_weight belong to one class")
 
     def _encode_y(self, y):
         """Return the class codes of an evaluation set's labels."""
+        if self._n_targets > 1:
+            return read_labels(y)
         return codes_among(self.classes_, y, "eval_set has labels that y does not have")
 
     def predict_proba(self, X, validate_features=True, base_margin=None, iteration_range=None):
         """Return the probabilities of the classes, float64 (n_rows, n_classes).
+
+        With several labels: the probability of each label, (n_rows, n_labels).
 
         Parameters
         ----------
@@ -183,6 +201,8 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     ):  # fmt: skip
         """Return the most probable label of each row (the first in a tie), or raw scores.
 
+        With several labels: 0 or 1 for each, (n_rows, n_labels).
+
         Parameters
         ----------
         output_margin : bool
@@ -191,7 +211,12 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
         if output_margin:
             return flat(raw)
-        return self.classes_.take(self._predict_scores(raw).argmax(axis=1))
+        return self._choose(self._predict_scores(raw))
+
+    def _choose(self, proba):
+        """Return the most probable class of each row, or with several labels 0 or 1 for each."""
+        at = proba > HALF if self._n_targets > 1 else proba.argmax(axis=1)
+        return self.classes_.take(at.astype(np.intp))
 
     def decision_function(self, X):
         """Return raw scores: (n_rows,) for two classes, else (n_rows, n_classes)."""
@@ -205,7 +230,29 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     def staged_predict(self, X):
         """Yield `predict` after each round."""
         for proba in self.staged_predict_proba(X):
-            yield self.classes_.take(proba.argmax(axis=1))
+            yield self._choose(proba)
+
+    def _check_task(self, path, ensemble):
+        """Raise ModelFileError if the file holds no classifier; one with several labels is one."""
+        if not has_labels(ensemble):
+            super()._check_task(path, ensemble)
+
+    def _take_model(self, ensemble):
+        """Set the fitted attributes from a model read from a file."""
+        if has_labels(ensemble):
+            self.classes_, self.n_classes_ = np.array(LABELS), len(LABELS)
+            self._n_targets = ensemble.n_outputs
+        super()._take_model(ensemble)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.parity is None
+        return tags
+
+
+def has_labels(ensemble):
+    """Return whether an ensemble predicts the probabilities of several labels."""
+    return ensemble.link == "sigmoid" and ensemble.n_outputs > 1 and not ensemble.classes
 
 
 class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosting):
@@ -258,7 +305,7 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         self, X, *, output_margin=False, validate_features=True, base_margin=None,
         iteration_range=None,
     ):  # fmt: skip
-        """Return predicted values, float64 (n_rows,), or (n_rows, n_quantiles).
+        """Return predicted values, float64 (n_rows,), (n_rows, n_quantiles) or (n_rows, n_targets).
 
         Parameters
         ----------
@@ -275,6 +322,11 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         """Yield `predict` after each round."""
         for score in self._staged_raw(X):
             yield self._predict_scores(score)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.parity is None
+        return tags
 
 
 def build(spec):

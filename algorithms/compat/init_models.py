@@ -1,6 +1,7 @@
 """Read initial models (``init_model``), also in-memory models of LightGBM and XGBoost."""
 
 import tempfile
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def read_init_model(model):
     model : one of these, or a Booster or estimator of LightGBM or XGBoost
     """
     if isinstance(model, BoosterView):
-        return model.estimator
+        return with_named_categories(model.estimator, getattr(model, "feature_names", None))
     if hasattr(model, "ensemble_"):
         return model
     booster = getattr(model, "booster_", None)
@@ -33,6 +34,22 @@ def read_init_model(model):
         raw = booster.save_raw("json")
         return through_file(".json", lambda path: path.write_bytes(raw), labels)
     return booster
+
+
+def with_named_categories(estimator, names):
+    """Return an estimator whose categories are keyed by column name, if the columns have names.
+
+    Parameters
+    ----------
+    estimator : fitted; its categories may be keyed by column index
+    names : list of str, or None
+    """
+    kept = getattr(estimator, "categories_", None)
+    if not names or not isinstance(kept, dict) or all(isinstance(key, str) for key in kept):
+        return estimator
+    named = copy(estimator)
+    named.categories_ = {names[key]: own for key, own in kept.items()}
+    return named
 
 
 def through_file(suffix, write, labels):

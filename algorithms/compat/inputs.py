@@ -31,7 +31,7 @@ def as_dense_column(column):
 
 
 def as_vector(y):
-    """Return labels or weights; Arrow arrays and polars series become numpy arrays."""
+    """Return labels or weights; Arrow arrays and polars series and frames become numpy arrays."""
     if isinstance(y, pd.Series):
         return as_dense_column(y)
     if isinstance(y, pd.DataFrame):
@@ -40,7 +40,8 @@ def as_vector(y):
     if kind in ("pyarrow", "polars"):
         if hasattr(y, "columns") and not isinstance(y, np.ndarray):
             y = y.to_pandas() if kind == "pyarrow" else y.to_numpy()
-            return np.asarray(y).ravel()
+            y = np.asarray(y)
+            return y if y.ndim == 2 and y.shape[1] > 1 else y.ravel()
         return np.asarray(y.to_pandas() if kind == "pyarrow" else y.to_numpy())
     if hasattr(y, "__arrow_c_stream__") and not hasattr(y, "__array__"):
         import pyarrow as pa

@@ -75,6 +75,7 @@ class LibraryParameters:
     _parameter_table: ParameterTable
     _own_parameters: ClassVar[frozenset] = frozenset()  # of ours, not the library's
     _more_parameters: ClassVar[frozenset] = frozenset()  # of ours, allowed in ``kwargs`` only
+    _allows_unknown: ClassVar[bool] = False  # whether unknown parameters are stored without effect
 
     def _set_constructor_params(self, given):
         """Set attributes from the constructor's ``locals()``, including those in ``kwargs``."""
@@ -85,9 +86,20 @@ class LibraryParameters:
         for name, value in extra.items():
             if name == CATCH_ALL:
                 continue
-            if name not in self._parameter_table and name not in self._more_parameters:
+            if not self._is_extra(name):
                 raise TypeError(unknown_parameter(type(self), name))
             self._set_extra(name, value)
+
+    def _is_extra(self, name):
+        """Return whether a name that is not a constructor argument is allowed."""
+        is_known = name in self._parameter_table or name in self._more_parameters
+        return is_known or self._allows_unknown
+
+    def _unknown_parameters(self):
+        """Return the names of parameters that are stored without effect."""
+        names = self.__dict__.get("_extra_params", {})
+        known = {*self._parameter_table.by_name, *self._more_parameters}
+        return [name for name in names if name not in known]
 
     def _set_extra(self, name, value):
         """Store a parameter that is not a constructor argument."""
@@ -119,7 +131,7 @@ class LibraryParameters:
         for name, value in params.items():
             if name in own:
                 setattr(self, name, value)
-            elif name in self._parameter_table or name in self._more_parameters:
+            elif name != CATCH_ALL and self._is_extra(name):
                 self._set_extra(name, value)
             elif name != CATCH_ALL:
                 raise ValueError(unknown_parameter(type(self), name))

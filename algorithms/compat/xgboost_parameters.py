@@ -32,7 +32,7 @@ NO_EFFECT = {
     "it is about a GPU": "gpu_id",
 }
 REFUSED = [  # name, harmless values, reason
-    ("booster", ("gbtree", None), "models are sums of trees"),
+    ("booster", ("gbtree", "gblinear", None), "dart is not implemented"),
     ("device", ("cpu", None), "there is no GPU code here"),
     ("multi_strategy", ("one_output_per_tree", None), "leaves hold one value"),
     ("sampling_method", ("uniform", None), "rows are drawn with equal chances"),

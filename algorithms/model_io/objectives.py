@@ -59,6 +59,8 @@ def name_for(ensemble, wanted, library):
 
 def fits(name, ensemble):
     """Return whether an objective matches the ensemble's number of scores and classes."""
+    if name == "binary:logistic" and not ensemble.classes:
+        return ensemble.n_outputs > 1  # several labels
     if name in TWO:
         return ensemble.n_outputs == 1 and bool(ensemble.classes)
     if name in MANY:

@@ -31,6 +31,7 @@ FACTS = {  # allowed types of the stored training facts
     "_history": (dict,),
     "_stopped": (bool,),
     "_n_parallel": (int,),
+    "_n_targets": (int,),
 }
 
 
@@ -69,7 +70,8 @@ class SavedModel:
             text = json_format.write(self.ensemble_, estimator=self._describe(names))
         elif kind == "xgboost":
             ensemble, stopping = self._whole_model()
-            attributes = {**stopping, ATTRIBUTE: json.dumps(self._describe(names))}
+            about = self._describe(None)  # the learner has the column names
+            attributes = {**stopping, ATTRIBUTE: json.dumps(about)}
             text = xgboost_writer.write(
                 ensemble,
                 objective=objective,

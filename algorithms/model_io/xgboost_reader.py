@@ -56,7 +56,8 @@ def read(document):
     outputs = max(1, *counts)
     check_outputs(outputs, len(model["trees"]))
     base = np.array([margin(score, link) for score in scores.tolist()])
-    n_classes = 2 if objective in TWO else outputs if objective in MANY else 0
+    is_binary = objective in TWO and outputs == 1  # otherwise it predicts several labels
+    n_classes = 2 if is_binary else outputs if objective in MANY else 0
     names = learner.get("feature_names") or []
     n_features = check_features(int(about["num_feature"]), names)
     ensemble = TreeEnsemble.join(

@@ -22,11 +22,16 @@ from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
 from algorithms.newton.init_model import load_initial_rounds
 from algorithms.newton.input_table import as_dense, read_rows
-from algorithms.newton.metrics import find_metrics
+from algorithms.newton.linear_model import LinearModel, LinearRounds
 from algorithms.newton.min_gain import least_gain
 from algorithms.newton.objectives import Custom, find_objective
-from algorithms.newton.params import CONSTRAINTS, filled
+from algorithms.newton.params import CONSTRAINTS, filled, is_linear
 from algorithms.newton.rounds import Rounds
+from algorithms.newton.several_targets import (
+    count_targets,
+    find_metrics_of_targets,
+    for_targets,
+)
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
@@ -121,10 +126,11 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         init = load_initial_rounds(params, xgb_model)
         known, labels = init.codes
         float64_ok = can_stay_float64(params) and not init.rounds
-        X, y = read_rows(
-            self, X, y=y, reset=True, known=known, float64_ok=float64_ok, **self._y_checks()
-        )
+        checks = {"multi_output": True} if count_targets(y) > 1 else {}
+        checks |= {"known": known, "float64_ok": float64_ok, **self._y_checks()}
+        X, y = read_rows(self, X, y=y, reset=True, **checks)
         y = self._read_y(y, labels)
+        self._take_n_targets(y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
@@ -132,12 +138,16 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             )
             self._check_weights(y, weight)
         self._objective = find_objective(params, getattr(self, "n_classes_", 0))
+        if self._n_targets > 1:
+            self._objective = for_targets(self._objective, self._n_targets)
         eval_sets = EvaluationSets(
             read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose
         )
         margin = None
         if base_margin is not None:
             margin = read_margin(base_margin, len(y), self._objective.n_scores)
+        if is_linear(self):
+            self._check_linear(init)
         if self.parity is None:
             self._check_leaves()
             self._boost(params, X, y, weight, margin, init, eval_sets)
@@ -145,6 +155,22 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._boost_as_library(X, y, weight, margin, init, eval_sets, cuts)
         self._finish()
         return self
+
+    def _take_n_targets(self, y):
+        """Store the number of targets; raise ValueError if ``parity`` does not support several."""
+        self.__dict__.pop("_n_targets", None)
+        if y.ndim == 2:
+            self._n_targets = y.shape[1]
+            if self.parity is not None:
+                raise ValueError("parity='xgboost' does not support several targets")
+
+    def _check_linear(self, init):
+        """Raise ValueError if a parameter or the data do not suit a linear model."""
+        if self.parity is not None or init.model is not None:
+            reason = "parity" if self.parity is not None else "an initial model"
+            raise ValueError(f"booster='gblinear' does not support {reason}")
+        if self.categories_:
+            raise ValueError("booster='gblinear' does not support categorical columns")
 
     def _check_leaves(self):
         """Raise ValueError if monotone constraints cannot be applied to the leaf values."""
@@ -155,7 +181,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             raise ValueError(renewed_refusal(self._objective.name))
 
     def _begin(self, params, X, y, weight, margin, init, workers):
-        """Return the `Rounds` of a training before its first new round.
+        """Return the `Rounds` or `LinearRounds` of a training before its first new round.
 
         Parameters
         ----------
@@ -176,6 +202,9 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._base = self._objective.first_scores(y, weight, self.base_score, workers)
         init.check(self)
         score = self._score_rows(X, init.rounds, margin)
+        if is_linear(self):
+            options = score, self._join([]), unit
+            return LinearRounds(params, X, self._objective, y, weight, *options)
         seed = draw_seed(self.random_state)
         least = least_gain(self._objective, y, weight, self._base, margin)
         grower = make_grower(self, params, X, given, least, workers)
@@ -199,7 +228,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
                     if callbacks.before():
                         break
                     trees = boosting.boost()
-                    over = stopping.eval_sets and stopping.is_over(self._join([trees], first=False))
+                    step = trees if is_linear(self) else self._join([trees], first=False)
+                    over = stopping.eval_sets and stopping.is_over(step)
                     if callbacks.after() or over:
                         break
                 kept = callbacks.end()
@@ -239,7 +269,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
     def _watch(self, eval_sets, rounds):
         """Return the `EarlyStopping` of evaluation sets, after the given earlier rounds."""
         n_classes = getattr(self, "n_classes_", 0)
-        metrics = find_metrics(self.eval_metric, self._objective.name, filled(self), n_classes)
+        given = self._objective.name, filled(self), n_classes, self._n_targets
+        metrics = find_metrics_of_targets(self.eval_metric, *given)
         stopping = EarlyStopping(self, eval_sets, metrics, self._base)
         if rounds:
             stopping.begin(self._join(rounds, first=False))
@@ -273,6 +304,14 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     def _finish(self):
         """Set the fitted attributes used for prediction and by users."""
+        self.__dict__.pop("_linear", None)
+        if is_linear(self):
+            steps, self._rounds = self._rounds, []
+            weights = sum(step.weights for step in steps)
+            self.ensemble_, self.n_iter_ = self._join([]), len(steps)
+            self._linear = LinearModel(weights, self.ensemble_)
+            self._walker = FastPredictor(self.ensemble_)
+            return
         used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
         self.__dict__.pop("_n_parallel", None)
         n_parallel = len(self._rounds[0]) // len(self._base) if self._rounds else 1
@@ -285,5 +324,5 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
 def can_stay_float64(params):
     """Return whether X may stay float64, as only its bins or its order are used."""
-    reads = params.tree_method in ("hist", "exact")
+    reads = params.tree_method in ("hist", "exact") and not is_linear(params)
     return reads and params.parity is None and np.isnan(params.missing)

@@ -10,6 +10,8 @@ from algorithms.estimator.verbose import say
 from algorithms.gbdt.early_stopping import improves
 from algorithms.newton.base_margin import read_margin
 from algorithms.newton.input_table import read_rows
+from algorithms.newton.linear_model import LinearModel
+from algorithms.newton.several_targets import read_targets
 from algorithms.prediction.predictor import FastPredictor
 
 
@@ -131,7 +133,9 @@ class EvaluationSet:
 
     def __init__(self, model, X, y, weight, base, margin):
         self.X = read_rows(model, X, reset=False)
-        self.y = model._encode_y(column_or_1d(y))  # noqa: SLF001 - same package
+        n_targets = model._n_targets  # noqa: SLF001 - same package
+        y = column_or_1d(y) if n_targets == 1 else read_targets(y, n_targets)
+        self.y = model._encode_y(y)  # noqa: SLF001 - same package
         check_consistent_length(self.X, self.y)
         assert_all_finite(self.y, input_name="y of eval_set")
         if weight is not None:
@@ -144,8 +148,9 @@ class EvaluationSet:
         )
 
     def add(self, ensemble):
-        """Add trees to the scores."""
-        FastPredictor(ensemble).add(self.X, self.score)
+        """Add trees, or the step of a `LinearModel`, to the scores."""
+        is_step = isinstance(ensemble, LinearModel)
+        (ensemble if is_step else FastPredictor(ensemble)).add(self.X, self.score)
 
     def predict(self, ensemble):
         """Add trees to the scores; return the new predictions."""

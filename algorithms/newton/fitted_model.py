@@ -10,9 +10,13 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.model_io.model_files import format_of, write_text
+from algorithms.model_io.objectives import MANY, XGBOOST, name_for
 from algorithms.model_io.saved_model import SavedModel
+from algorithms.model_io.xgboost_writer import details
 from algorithms.newton.base_margin import read_margin
 from algorithms.newton.input_table import missing_of, read_rows
+from algorithms.newton.linear_model import write_linear
 from algorithms.newton.model import importances, join_trees, rounds_from
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.prediction.predictor import FastPredictor
@@ -25,13 +29,22 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     _json_format = "xgboost"
     _objective_names = frozenset({*BINARY, *CLASSES, *REGRESSION})
-    _saved_facts = ("best_iteration", "best_score", "_history", "_stopped", "_n_parallel")
+    _saved_facts = (
+        "best_iteration",
+        "best_score",
+        "_history",
+        "_stopped",
+        "_n_parallel",
+        "_n_targets",
+    )
     _n_parallel = 1  # number of trees of a score in each round
+    _n_targets = 1  # number of columns of y
+    _linear = None  # `LinearModel` of booster="gblinear", which has no trees
 
     def _join(self, rounds, *, first=True):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros."""
         base = self._base if first else np.zeros_like(self._base)
-        labels = getattr(self, "classes_", None)
+        labels = getattr(self, "classes_", None) if self._n_targets == 1 else None
         options = labels, self.n_features_in_, missing_of(self)
         return join_trees(rounds, base, self._objective.link, *options)
 
@@ -62,8 +75,30 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         self._walker = FastPredictor(self.ensemble_)
 
     def _read_rows(self, X):
-        """Return X as the trees read it."""
+        """Return X as the trees read it; raise ValueError if the model is linear."""
+        self._check_trees()
         return read_rows(self, X, reset=False)
+
+    def _check_trees(self):
+        """Raise ValueError if the model is linear."""
+        if self._linear is not None:
+            raise ValueError("booster='gblinear' has no trees: this method is not supported")
+
+    def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
+        """Write the fitted model to a file; see `SavedModel.save_model`.
+
+        A linear model is written as XGBoost's JSON, which XGBoost reads.
+        """
+        if self._linear is None:
+            return super().save_model(path, format=format)
+        if format_of(path, format, self._json_format) != "xgboost":
+            raise ValueError("booster='gblinear' can only be saved as XGBoost's JSON")
+        name = name_for(self.ensemble_, self._saved_objective(), XGBOOST)
+        names = [str(one) for one in getattr(self, "feature_names_in_", ())]
+        n_classes = self._linear.weights.shape[1] if name in MANY else 0
+        about = {"name": name, **details(name, n_classes)}
+        write_text(path, write_linear(self._linear, about, n_classes, self.n_iter_, names))
+        return None
 
     def evals_result(self):
         """Return the metrics of the evaluation sets: dict, set → metric → list."""
@@ -74,6 +109,8 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """Return raw scores, float32 (n_rows, n_scores); the parameters are as in ``predict``."""
         if not hasattr(self, "ensemble_"):  # check_is_fitted takes as long as twenty trees
             check_is_fitted(self, "ensemble_")
+        if self._linear is not None:
+            return self._linear_raw(X, iteration_range, margin)
         k = len(self._base)
         trees, past_best = self._trees_of(iteration_range)
         walker = FastPredictor(self._join(self._rounds)) if past_best else self._walker
@@ -90,6 +127,17 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             return found
         X = read_rows(self, X, reset=False)
         return walker.raw(X, self._threads(X.shape[0]), trees)
+
+    def _linear_raw(self, X, iteration_range, margin):
+        """Return the raw scores of a linear model, float32 (n_rows, n_scores)."""
+        if iteration_range is not None and tuple(iteration_range) != (0, 0):
+            raise ValueError("booster='gblinear' has no ranges of rounds")
+        X = read_rows(self, X, reset=False)
+        out = np.tile(self._base.astype(np.float64), (X.shape[0], 1))
+        if margin is not None:
+            out = read_margin(margin, X.shape[0], len(self._base))
+        self._linear.add(X, out)
+        return out.astype(np.float32)
 
     def _trees_of(self, iteration_range):
         """Return the slice of trees of ``iteration_range``, and whether it passes the best round.
@@ -111,6 +159,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
+        self._check_trees()
         X = read_rows(self, X, reset=False)
         k, threads = len(self._base) * self._n_parallel, self._threads(X.shape[0])
         out = np.empty((X.shape[0], len(self._base)))
@@ -123,6 +172,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def apply(self, X, iteration_range=None):
         """Return the leaf of each row in each tree, int32 (n_rows, n_trees)."""
         check_is_fitted(self, "ensemble_")
+        self._check_trees()
         X = read_rows(self, X, reset=False)
         trees, past_best = self._trees_of(iteration_range)
         ensemble = self._join(self._rounds) if past_best else self.ensemble_
@@ -131,19 +181,37 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     @property
     def intercept_(self):
-        """Base score, float32 (n_scores,): a prediction; for more than two classes, raw scores."""
+        """Base score, float32 (n_scores,): a prediction; for more than two classes, raw scores.
+
+        Of a linear model: the bias, which is added to the base score.
+        """
         check_is_fitted(self, "ensemble_")
+        if self._linear is not None:
+            return self._linear.weights[-1].astype(np.float32)
         if self.ensemble_.link == "sigmoid":
             return expit(self._base)
         return np.exp(self._base) if self.ensemble_.link == "exp" else self._base
 
     @property
+    def coef_(self):
+        """Coefficients of a linear model, (n_features,) or (n_scores, n_features)."""
+        if self._linear is None:
+            raise AttributeError("coef_ is only defined for booster='gblinear'")
+        found = self._linear.weights[:-1].T
+        return found[0] if len(found) == 1 else found
+
+    @property
     def feature_importances_(self):
         """Importance of each feature by ``importance_type``, summing to 1; (n_features,).
 
-        As in XGBoost, all trained rounds count, including those after the best one.
+        As in XGBoost, all trained rounds count, including those after the best one. Of a linear
+        model: the coefficients divided by their sum, (n_features,) or (n_features, n_scores).
         """
         check_is_fitted(self, "ensemble_")
+        if self._linear is not None:
+            if self.importance_type not in (None, "weight"):
+                raise ValueError("booster='gblinear' only supports importance_type='weight'")
+            return self.coef_.T / self.coef_.sum()
         found = importances(self._rounds, self.importance_type or "gain", self.n_features_in_)
         total = found.sum()
         return found / total if total > 0.0 else found

@@ -72,6 +72,8 @@ def load_initial_rounds(estimator, model):
         model = estimator
     if model is None:
         return InitModel(estimator.n_estimators)
+    if getattr(model, "_linear", None) is not None:
+        raise ValueError("a linear model (booster='gblinear') cannot be continued")
     earlier = load_init_model(model)
     trained = getattr(model, "_rounds", None)
     rounds = rounds_from(earlier.trees) if trained is None else list(trained)

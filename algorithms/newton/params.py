@@ -62,6 +62,7 @@ CONSTRAINTS = {
     for name, allowed in CONSTRAINTS.items()
 }
 LEAST_GAIN = 1e-6  # minimum gain of a split, as in XGBoost
+LINEAR_DEFAULTS = {"learning_rate": 0.5, "reg_lambda": 0.0}  # as in XGBoost
 POISSON_STEP = 0.7  # default max_delta_step of count:poisson, as in XGBoost
 
 
@@ -104,10 +105,18 @@ class Limits:
         return np.sign(g) * np.maximum(np.abs(g) - self.reg_alpha, 0.0)
 
 
+def is_linear(params):
+    """Return whether the model is linear instead of a sum of trees."""
+    return params.booster == "gblinear"
+
+
 def filled(estimator):
     """Return a copy of an estimator in which parameters that are None have their defaults."""
     copied = copy(estimator)
-    for name, default in estimator._default_values().items():  # noqa: SLF001 - same package
+    defaults = dict(estimator._default_values())  # noqa: SLF001 - same package
+    if is_linear(estimator):
+        defaults |= LINEAR_DEFAULTS
+    for name, default in defaults.items():
         if getattr(copied, name) is None:
             setattr(copied, name, default)
     return copied

@@ -16,6 +16,7 @@ from algorithms.newton.objectives import Custom, quantile_of
 from algorithms.newton.params import prunes_before
 from algorithms.newton.pruning import prune
 from algorithms.newton.sampling import Columns, draw_rows
+from algorithms.newton.several_targets import column
 from algorithms.newton.tree import NewtonTree
 from algorithms.runtime.threads import ALONE
 
@@ -31,7 +32,7 @@ class Rounds:
     params : the estimator
     grower : ExactGrower, HistGrower or ProposalGrower
     objective : newton.objectives.Objective or Custom
-    y : (n_rows,) float64, values or class codes
+    y : (n_rows,) float64, values or class codes; or (n_rows, n_targets)
     weight : (n_rows,) float64, or None
     score : (n_scores, n_rows) float64, F; written to
     n_features : int
@@ -134,12 +135,13 @@ class Rounds:
 
     def renew(self, grown, k, used):
         """Set each leaf value to the quantile of the residuals of its rows."""
+        y = column(self.y, k)
         node = grown.at if grown.where is None else grown.where[grown.at]
         rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
         rows = rows[np.argsort(node[rows], kind="stable")]
         ends = np.flatnonzero(np.diff(node[rows])) + 1
         for leaf_rows in np.split(rows, ends):
             weight = None if self.weight is None else self.weight[leaf_rows]
-            residual = self.y[leaf_rows] - self.score[k, leaf_rows]
+            residual = y[leaf_rows] - self.score[k, leaf_rows]
             value = quantile_of(residual, weight, self.objective.renewed[k])
             grown.nodes["value"][node[leaf_rows[0]]] = value

@@ -39,8 +39,9 @@ class XGBoostInterface:
         ----------
         X : array-like, frame or CSR matrix (n_rows, n_features), NaN or absent where missing
             Read as float32. Columns of a frame with a categorical dtype are categorical features.
-        y : array-like (n_rows,)
-            Labels of any kind, or numbers.
+        y : array-like (n_rows,), or (n_rows, n_targets)
+            Labels of any kind, or numbers. A classifier with several columns predicts several
+            labels, each 0 or 1. Each round then grows one tree for each target.
         sample_weight : array-like (n_rows,), optional
         base_margin : array-like (n_rows,) or (n_rows, n_scores), optional
             Raw scores that replace the base score as the start of training. The model does not
@@ -90,6 +91,7 @@ class XGBoostInterface:
     def get_booster(self):
         """Return the model with the interface of XGBoost's Booster."""
         check_is_fitted(self, "ensemble_")
+        self._check_trees()
         return NewtonBooster(self)
 
     def get_xgb_params(self):

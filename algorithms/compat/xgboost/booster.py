@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
+from algorithms.compat.xgboost.column_types import Categories
 from algorithms.compat.xgboost.config import describe, read_config
 from algorithms.compat.xgboost.dmatrix import DMatrix
 from algorithms.compat.xgboost.messages import XGBoostError, as_xgboost_errors
@@ -25,10 +26,10 @@ from algorithms.compat.xgboost.training import (
 from algorithms.compat.xgboost_callbacks import ModelAttributes
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.input_table import missing_of, read_rows
-from algorithms.newton.metrics import find_metrics
 from algorithms.newton.params import filled
 from algorithms.newton.ranking_metrics import ranking_value, read_name
 from algorithms.newton.ranking_objectives import KINDS
+from algorithms.newton.several_targets import find_metrics_of_targets
 from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import contributions, interactions
@@ -254,7 +255,8 @@ class Booster(ModelAttributes, NewtonBooster):
                 found.append((one, ranking_value(one, y, *given, **options)))
             else:
                 wanted = None if one == DEFAULT_METRIC else one
-                (metric,) = find_metrics(wanted, name, filled(core), core.n_classes_)
+                given = filled(core), core.n_classes_, core._n_targets  # noqa: SLF001
+                (metric,) = find_metrics_of_targets(wanted, name, *given)
                 found.append((metric[0], float(metric[1](y, prediction, weight))))
         return found
 
@@ -269,6 +271,12 @@ class Booster(ModelAttributes, NewtonBooster):
             metric = "map" if core.objective_name == "rank:map" else "ndcg"
             return [f"{metric}@{core.ranking.level}"]
         return [DEFAULT_METRIC]
+
+    def metrics_with(self, metric):
+        """Return the names of the metrics with one or more added, list of str."""
+        found = [*self._metric_names(self._fitted())]
+        more = metric if isinstance(metric, list) else [metric]
+        return [*found, *(one for one in more if one not in found)]
 
     def _scores_of(self, data):
         """Return the estimator and the raw scores of a DMatrix, float64 (n_rows, n_scores)."""
@@ -398,6 +406,16 @@ class Booster(ModelAttributes, NewtonBooster):
     @feature_types.setter
     def feature_types(self, types):
         self._column_types = None if types is None else list(types)
+
+    def get_categories(self, export_to_arrow=False):  # noqa: ARG002 - both kinds are exported
+        """Return the `Categories` of the model's columns.
+
+        Parameters
+        ----------
+        export_to_arrow : bool
+            It has no effect.
+        """
+        return Categories(self._names(), dict(self._fitted().categories_ or {}))
 
     @property
     def best_iteration(self):
@@ -625,6 +643,7 @@ class Booster(ModelAttributes, NewtonBooster):
         estimator : NewtonBoostingClassifier or NewtonBoostingRegressor
         """
         given = clone(estimator).get_params()
+        types = given.pop("feature_types", None)
         made = cls({name: value for name, value in given.items() if name in XGBOOST})
         made._column_names = [
             str(one) for one in getattr(estimator, "feature_names_in_", ())
@@ -637,6 +656,8 @@ class Booster(ModelAttributes, NewtonBooster):
         if made._column_names is not None:
             places = range(made._n_columns)
             made._column_types = ["c" if at in kept else "q" for at in places]
+        if types is not None:
+            made._column_types = list(types)
         if estimator._stopped:  # noqa: SLF001 - its own part
             made.best_iteration, made.best_score = estimator.best_iteration, estimator.best_score
         return made
@@ -649,9 +670,11 @@ def as_native(estimator):
     if callable(objective) or n_classes:
         usual = "multi:softprob" if n_classes > 2 else "binary:logistic" if n_classes else None
         objective = objective if n_classes > 2 and objective == "multi:softmax" else usual
-    given = {k: v for k, v in clone(estimator).get_params().items() if k != "objective"}
+    unused = {"objective", *estimator._unknown_parameters()}  # noqa: SLF001 - its own part
+    given = {k: v for k, v in clone(estimator).get_params().items() if k not in unused}
     model = NativeModel(objective=objective, **given)
     model.n_native_classes = n_classes if n_classes > 2 else 0
+    model._n_targets = estimator._n_targets  # noqa: SLF001 - its own part
     model.set_objective()
     names = list(getattr(estimator, "feature_names_in_", []))
     kept = estimator.categories_

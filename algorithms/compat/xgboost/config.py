@@ -46,6 +46,7 @@ def describe(booster):
             "base_score": json.dumps(scores),
             "num_class": as_text(model.n_native_classes),
             "num_feature": as_text(booster.num_features()),
+            "num_target": as_text(fitted._n_targets),  # noqa: SLF001 - its own part
         },
         "learner_train_param": {"booster": "gbtree", "objective": fitted.objective_name},
         "objective": {"name": fitted.objective_name},

@@ -1,18 +1,23 @@
 """Estimators with XGBoost's names and defaults."""
 
+import warnings
 from abc import ABCMeta
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import get_tags
 
+from algorithms.compat.parameters import unknown_parameter
 from algorithms.compat.xgboost.booster import NO_STOPPING, Booster
+from algorithms.compat.xgboost.column_types import with_types
 from algorithms.compat.xgboost.messages import allow_positional
 from algorithms.estimator.eval_sets import is_pair
 from algorithms.model_io.errors import ModelFileError
+from algorithms.newton.objectives import BINARY
 from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
+OF_THE_MODEL = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
 OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 
@@ -24,6 +29,12 @@ class LibraryEstimator:
     """
 
     _float32_scores = True
+    _allows_unknown = True
+    _own_parameters = frozenset({"feature_types"})
+    _doc_link_module = "algorithms"
+    _doc_link_template = (
+        "https://xgboost.readthedocs.io/en/stable/python/python_api.html#xgboost.{estimator_name}"
+    )
 
     @allow_positional
     def __init__(
@@ -90,10 +101,50 @@ class LibraryEstimator:
         -------
         The estimator.
         """
+        self._check_given(X, y)
+        self._warn_of_unknown()
         tables = options.get("eval_set")
         if isinstance(tables, list | tuple) and all(map(is_pair, tables)):
-            options["eval_set"] = [(as_frame(rows), labels) for rows, labels in tables]
-        return super().fit(as_frame(X), y, sample_weight, verbose=verbose, **options)
+            options["eval_set"] = [(self._frame(rows), labels) for rows, labels in tables]
+        return super().fit(self._frame(X), y, sample_weight, verbose=verbose, **options)
+
+    def _check_given(self, X, y):
+        """Raise TypeError or ValueError if the rows or the labels of training are None."""
+        if X is None:
+            raise TypeError("X must be a table, not NoneType")
+        if y is None:
+            what = "Invalid classes" if self._get_type() == "classifier" else "Invalid labels"
+            raise ValueError(f"{what}: y is None")
+
+    def _warn_of_unknown(self):
+        """Warn of parameters that do not exist, with similar names, as XGBoost does in training."""
+        names = self._unknown_parameters()
+        if names:
+            listed = ", ".join(f'"{name}"' for name in names)
+            hints = "; ".join(unknown_parameter(type(self), name) for name in names)
+            message = f"Parameters: {{ {listed} }} are not used. {hints}"
+            warnings.warn(message, UserWarning, stacklevel=4)
+
+    def _frame(self, X):
+        """Return the rows with the column types of the parameter ``feature_types``."""
+        return with_types(as_frame(X), self.feature_types)
+
+    def _read_rows(self, X):
+        """Return X as the trees read it."""
+        return super()._read_rows(self._frame(X))
+
+    def apply(self, X, iteration_range=None):
+        """Return the leaf of each row in each tree, int32 (n_rows, n_trees).
+
+        Raises
+        ------
+        ValueError
+            If X has categorical columns and ``enable_categorical`` is False.
+        """
+        X = self._frame(X)
+        if not self.enable_categorical and has_categories(X):
+            raise ValueError("X has categorical columns: set `enable_categorical` to True")
+        return super().apply(X, iteration_range)
 
     def get_booster(self):
         """Return the model as a `Booster`."""
@@ -121,6 +172,7 @@ class LibraryEstimator:
 
     def _raw(self, X, iteration_range=None, margin=None, *, checks_names=True):
         """Return raw scores; raise ValueError if the column names are not those of training."""
+        X = self._frame(X)
         if checks_names and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             names, here = list(self.feature_names_in_), [str(one) for one in X.columns]
             if names != here:
@@ -133,6 +185,27 @@ class LibraryEstimator:
             super()._check_task(path, ensemble)
         except ModelFileError as error:
             raise TypeError(str(error)) from error
+
+    def _checked_params(self, given):
+        """Return the parameters of a file that the model needs; the others are not loaded."""
+        return {name: given[name] for name in OF_THE_MODEL if name in given}
+
+    def _more_tags(self):
+        """Return the tags of scikit-learn before 1.6, dict, as XGBoost's estimators do."""
+        enabled = bool(self.enable_categorical)
+        tags = {"allow_nan": True, "no_validation": True, "sparse": True}
+        tags |= {"categorical": enabled, "string": enabled}
+        if self._get_type() == "classifier":
+            return {**tags, "multilabel": True}
+        if self._get_type() == "regressor":
+            return {**tags, "multioutput": True, "multioutput_only": False}
+        return tags
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.no_validation = True
+        tags.input_tags.categorical = bool(self.enable_categorical)
+        return tags
 
     def _get_type(self):
         """Return "classifier" or "regressor", as XGBoost's estimators do."""
@@ -155,11 +228,25 @@ def as_frame(X):
     return X.to_frame() if isinstance(X, pd.Series) else X
 
 
+def has_categories(X):
+    """Return whether a pandas frame has categorical columns."""
+    kinds = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    return any(isinstance(kind, pd.CategoricalDtype) for kind in kinds)
+
+
 class XGBModel(LibraryEstimator, NewtonBoostingRegressor, metaclass=ABCMeta):
     """Base class of the regressors, and a regressor itself.
 
-    Classifiers and rankers are its virtual subclasses, so `isinstance` is as in XGBoost.
+    Classifiers and rankers are its virtual subclasses, so `isinstance` is as in XGBoost. With
+    ``objective="binary:logistic"`` it predicts the probability of the label 1.
     """
+
+    def _resolved(self):
+        """Return a copy with supported parameter values."""
+        core = super()._resolved()
+        if core.objective in BINARY:
+            core.objective, core.eval_metric = "reg:logistic", core.eval_metric or "logloss"
+        return core
 
 
 class XGBClassifier(LibraryEstimator, NewtonBoostingClassifier):

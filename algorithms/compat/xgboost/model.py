@@ -25,6 +25,7 @@ from algorithms.newton.objectives import (
 from algorithms.newton.params import CONSTRAINTS, filled, read_base
 from algorithms.newton.ranking_objectives import KINDS as RANKING
 from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
+from algorithms.newton.several_targets import count_targets, for_targets
 from algorithms.newton.xgboost_interface import XGBoostInterface
 
 HALF = 0.5  # prediction before the first round with an objective of the user
@@ -91,6 +92,10 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
             self._objective = NativeObjective(**given)
         else:
             self._objective = NativeCustom(function, found.n_scores, found.link)
+        if self._n_targets > 1:
+            if name in (*CLASSES, *RANKING):
+                raise XGBoostError(f"{name} does not support labels with several columns")
+            self._objective = for_targets(self._objective, self._n_targets)
 
     def rank_queries(self, y, bounds, weight):
         """Set the ranking objective of training; see `RankingObjective`."""
@@ -107,8 +112,8 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         """
         y = np.asarray(y, np.float64)
         name = self.objective_name
-        if y.ndim != 1:
-            raise XGBoostError("labels with several columns are not supported")
+        if count_targets(y) != self._n_targets:
+            raise XGBoostError(f"the model has {self._n_targets} targets, not {count_targets(y)}")
         if name in CLASSES and ((y < 0) | (y >= self.n_native_classes) | (y != np.floor(y))).any():
             raise XGBoostError(
                 f"label must be in [0, num_class); num_class is {self.n_native_classes}"

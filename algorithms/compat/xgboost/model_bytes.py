@@ -13,6 +13,8 @@ from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, UBJSON
 from algorithms.newton.model import rounds_from
 from harness import HarnessError
 
+QUANTILES = "reg:quantileerror"  # its outputs are quantiles of one target
+
 
 def write_booster(booster, kind):
     """Return the model of a Booster as the contents of a file, bytes.
@@ -58,11 +60,13 @@ def read_booster(booster, data):
         learner = document["learner"]
         model = NativeModel(objective=xgboost_reader.objective_of(document))
         model.n_native_classes = int(learner["learner_model_param"]["num_class"])
-        model.quantile_alpha = levels_of(learner["objective"], ensemble.n_outputs)
+        if model.objective == QUANTILES:
+            model.quantile_alpha = levels_of(learner["objective"], ensemble.n_outputs)
         trees = xgboost_reader.trees_of(learner["gradient_booster"])[0]
         n_parallel = max(1, int(trees["gbtree_model_param"]["num_parallel_tree"]))
         kept = xgboost_reader.categories_of(document, ensemble.n_features)
         rounds = rounds_from(ensemble, n_parallel)
+        model._n_targets = targets_of(model, ensemble.n_outputs)  # noqa: SLF001 - its own part
         model.set_objective()
         attributes = {str(k): str(v) for k, v in learner.get("attributes", {}).items()}
     except (*MALFORMED, HarnessError) as error:
@@ -81,6 +85,11 @@ def read_booster(booster, data):
     booster._params = given_params(model, booster._params, n_parallel)  # noqa: SLF001
 
 
+def targets_of(model, n_outputs):
+    """Return the number of targets of a model with the given number of outputs."""
+    return 1 if model.n_native_classes or model.objective == QUANTILES else n_outputs
+
+
 def given_params(model, params, n_parallel):
     """Return the given parameters, and those that follow from the model: dict, name → value."""
     fixed = {"objective": model.objective}
@@ -88,7 +97,7 @@ def given_params(model, params, n_parallel):
         fixed["num_class"] = model.n_native_classes
     if n_parallel > 1:
         fixed["num_parallel_tree"] = n_parallel
-    if np.size(model.quantile_alpha) > 1:
+    if model.objective == QUANTILES and np.size(model.quantile_alpha) > 1:
         fixed["quantile_alpha"] = model.quantile_alpha
     return {**fixed, **params}
 

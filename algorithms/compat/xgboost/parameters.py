@@ -61,6 +61,8 @@ def read_params(params, names):
             unused.append(name)
             continue
         row.check("Booster", name, value)
+        if name == "booster" and value == "gblinear":
+            raise XGBoostError("Booster does not support booster='gblinear': the estimators do")
         if row.attribute and row.attribute not in ("callbacks", "early_stopping_rounds"):
             found[row.attribute] = as_number(row.attribute, value)
     if unused:

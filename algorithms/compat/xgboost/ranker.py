@@ -10,7 +10,7 @@ from algorithms.compat.xgboost.engine import train
 from algorithms.compat.xgboost.estimators import N_TREES, LibraryEstimator, XGBModel
 from algorithms.compat.xgboost.messages import allow_positional
 from algorithms.compat.xgboost_parameters import XGBOOST
-from algorithms.newton.xgboost_interface import XGBoostInterface
+from algorithms.newton.xgboost_interface import OF_THE_ESTIMATOR, XGBoostInterface
 
 
 class RankerParameters(LibraryParameters, BaseEstimator):
@@ -172,6 +172,21 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         booster.set_param({"eval_metric": wanted or "ndcg"})
         ((_, _, value),) = booster.evaluate([(self._matrix(X, y, None, None, None, None), "rows")])
         return value
+
+    def set_params(self, **params):
+        """Set parameters by any of their names, also those of the `Booster` of a fitted model.
+
+        As in XGBoost, a metric is added to those that the `Booster` has.
+        """
+        super().set_params(**params)
+        if "_model" in vars(self):
+            of_the_booster = {*XGBOOST.by_name} - OF_THE_ESTIMATOR
+            given = {k: v for k, v in params.items() if k in of_the_booster}
+            metric = params.get("eval_metric")
+            if metric is not None and not callable(metric):
+                given["eval_metric"] = self._model.metrics_with(metric)
+            self._model.set_param(given)
+        return self
 
     def get_booster(self):
         """Return the model as a `Booster`."""

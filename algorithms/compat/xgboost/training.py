@@ -13,6 +13,7 @@ from algorithms.newton.init_model import InitModel
 from algorithms.newton.input_table import read_rows
 from algorithms.newton.params import filled
 from algorithms.newton.ranking_objectives import KINDS
+from algorithms.newton.several_targets import count_targets
 from algorithms.newton.tree import NewtonTree
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
@@ -40,6 +41,7 @@ class Training:
             if core.parity is not None:
                 raise XGBoostError("parity is a parameter of the estimators, not of train")
             self.core, self.data, self.function = core, data, None
+            core._n_targets = count_targets(data.get_label())  # noqa: SLF001 - its own part
             core.set_objective(self._gradients if with_objective else None)
             self._begin(earlier)
 

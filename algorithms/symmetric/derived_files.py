@@ -132,6 +132,8 @@ def read_projection(saved, sizes, n_features):
     for width, keys in saved["steps"]:
         size *= whole(width, 2**31)
         index = None if keys is None else pd.Index(np.array(keys, np.int64))
+        if index is not None and not index.is_unique:
+            raise ValueError("a combination has the same code twice")
         size = size if index is None else len(index)
         steps.append((width, index))
     return Combiner.without_training(Projection(columns, borders, levels), steps, size)
@@ -153,5 +155,7 @@ def read_statistic(saved, derived, combiners):
     values = np.array(saved["values"], np.float32)
     if values.shape != (combiner.size + 1,):
         raise ValueError(f"a statistic of {combiner.size} levels has {values.size} values")
+    if not np.isfinite(values).all():
+        raise ValueError("a statistic has values that are not finite")
     derived.store(found, combiner, values)
     return found

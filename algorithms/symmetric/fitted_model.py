@@ -40,6 +40,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     _objective_names = frozenset(KINDS)
     _saved_facts = ("n_iter_", "best_iteration_", "evals_result_")
+    _n_targets = 1  # number of columns of y, as `newton.early_stopping` reads it
     _derived = None  # `DerivedColumns` of a model with categorical columns
     missing = np.nan  # how `newton.input_table` reads X
     enable_categorical = True

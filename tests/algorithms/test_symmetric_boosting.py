@@ -347,3 +347,11 @@ def test_bits_predict_what_the_trees_do(nan_mode, dtype, depth, borders):
     np.testing.assert_array_equal(named.predict(frame), named.predict(frame.iloc[:, :]))
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :5])
+
+
+def test_an_evaluation_set_is_read_with_one_target():
+    X = np.arange(40.0).reshape(20, 2)
+    model = SymmetricBoostingRegressor(iterations=2).fit(X, X[:, 0], eval_set=[(X, X[:, 0])])
+    assert [len(one) for one in model.evals_result_.values()]
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, X[:, 0], eval_set=[(X, X[:5, 0])])

@@ -281,6 +281,7 @@ def test_the_projects_files_keep_categories(is_frame, tmp_path):
         lambda d: d.update(n_features=3),
         lambda d: d["features"].pop(),
         lambda d: next(f for f in d["features"] if "values" in f)["values"].pop(),
+        lambda d: next(f for f in d["features"] if "values" in f)["values"].__setitem__(0, None),
         lambda d: d["categories"][0].update(levels=["x", "x"]),
         lambda d: d["categories"][0].update(column=9),
         lambda d: d["projections"][-1].update(columns=[0]),

@@ -27,7 +27,7 @@ EARLY_STOPPING = (
 
 
 def code_of(view: RunView, answer: Answer) -> str:
-    """Return the code for the recommended algorithm; "" without an estimator or for an ensemble."""
+    """Return the code for the recommended algorithm; "" for an ensemble or without an estimator."""
     if not answer.recommended:
         return ""
     standing = answer.standing(answer.recommended)

@@ -14,7 +14,7 @@ from harness.data.safe_names import listed, shown
 
 LEAST_LEVELS = 10
 SHARE = 0.9  # of the rows whose text is a number
-MOST_OTHERS = 3  # distinct texts that are no numbers, such as "unknown"
+MOST_OTHERS = 3  # distinct texts that are not numbers, such as "unknown"
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?[-+]?\d[\d.,' ]*\s?[%$€£¥]?")
 _CODE = re.compile(r"0\d+")  # a leading zero means a code, such as a postal code
 

@@ -145,7 +145,7 @@ class Tuning(Strict):
     inner_folds: int = Field(3, ge=2, le=20)  # cross-validation folds of the training rows
     seed: Seed = 0
     method: Literal["random", "halving"] = "random"  # random search, or successive halving
-    reduction: int = Field(3, ge=2, le=10)  # halving: one of so many goes on, on so many more rows
+    reduction: int = Field(3, ge=2, le=10)  # halving: factor from rung to rung
     ensemble_rounds: int = Field(25, ge=1, le=1000)  # of the track ensembled
 
 

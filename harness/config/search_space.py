@@ -1,4 +1,4 @@
-"""Configurations of the tuned track, drawn at planning time and stored in the trials' params.
+"""Configurations of a search, drawn at planning time and stored in the trials' params.
 
 A tuned trial is a plain trial whose params are ``{"tune": {"configurations": […], "inner_folds":
 k}}``; ``halving`` in it asks for successive halving, ``ensemble`` for an ensemble. It contains
@@ -24,7 +24,7 @@ TUNE = "tune"  # the one key of a tuned trial's params
 def tuned_params(
     algorithm: Algorithm, fixed: Mapping[str, Any], tuning: Any, *, ensembled: bool = False
 ) -> JSON | None:
-    """Return the params of an algorithm on the tuned track; None if it declares no search space.
+    """Return the params of an algorithm on a track that searches; None without a search space.
 
     Parameters
     ----------

@@ -191,8 +191,8 @@ class Algorithm:
     params
         Parameters of the track ``equal``, JSON.
     defaults
-        Changes of ``params`` for the tracks ``default`` and ``tuned``, JSON: the library's
-        own defaults.
+        Changes of ``params`` for all tracks except ``equal``, JSON: the library's own
+        defaults.
     early_stopping
         Function of (rounds, share of validation rows) that returns the params for early
         stopping; None if the algorithm has no rounds.
@@ -200,8 +200,8 @@ class Algorithm:
         Common parameter (``trees``, ``depth``, ``leaves``, ``rate``, …) → the library's
         parameter.
     space
-        Parameter → values, or ``{"low", "high", "log"}``, that the track ``tuned`` draws
-        from.
+        Parameter → values, or ``{"low", "high", "log"}``, from which the tracks ``tuned``
+        and ``ensembled`` draw.
     variants
         Further sets of params that need other compiled kernels, for `harness doctor
         --deep`.

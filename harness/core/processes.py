@@ -42,23 +42,22 @@ class Mark(NamedTuple):
         for folder in PROC.glob("[0-9]*"):
             pid = int(folder.name)
             with contextlib.suppress(OSError):  # ended, or of another user
-                if pid != os.getpid() and self._may_own(pid) and _carries(folder, text):
+                if pid != os.getpid() and self._may_be_marked(pid) and _has_mark(folder, text):
                     pids.append(pid)
         return pids
 
-    def _may_own(self, pid: int) -> bool:
+    def _may_be_marked(self, pid: int) -> bool:
         """Return whether a process runs a program and was started after the worker."""
         fields = stat_fields(pid)
-        is_thread_of_kernel = int(fields[6]) & KERNEL_THREAD != 0
+        is_kernel_thread = int(fields[6]) & KERNEL_THREAD != 0
         started = int(fields[19])  # in clock ticks since the machine was started
-        return started >= self.since and fields[0] not in DEAD and not is_thread_of_kernel
+        return started >= self.since and fields[0] not in DEAD and not is_kernel_thread
 
 
-def _carries(folder: Path, path: bytes) -> bool:
-    """Return whether a process has a path in its environment or has the file mapped.
+def _has_mark(folder: Path, path: bytes) -> bool:
+    """Return whether a process has the mark ``path`` in its environment or maps that file.
 
-    While a process executes a new program (``execve``), its environment is empty for a moment.
-    It is read again then.
+    An empty environment is read again, because it is empty for a moment during ``execve``.
     """
     for _ in range(ROUNDS):
         environ, maps = (folder / "environ").read_bytes(), (folder / "maps").read_bytes()

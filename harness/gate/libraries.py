@@ -33,7 +33,7 @@ from harness.gate.revision import turn
 HARNESS_ROOT = Path(__file__).resolve().parents[2]
 NAME = "tree-harness"
 LOCK = "requirements.lock"
-OWN_LOCK = "requirements-{}.{}.lock"  # of one version of Python, preferred to the other
+OWN_LOCK = "requirements-{}.{}.lock"  # of one version of Python; preferred to LOCK
 READY = ".ready"  # the last file of an environment: an unfinished one does not have it
 SETUP_SECONDS = 1800
 START_SECONDS = 60

@@ -26,7 +26,7 @@ from harness.core.model import CLASSIFICATION, Accepts, Algorithm, Argument, Dat
 from harness.plugins.adapters import EstimatorAdapter, Native
 
 METHODS = ("fit", "predict", "get_params", "set_params")
-# A module and the name of a class; the name is in small letters by mistake.
+# The path of a class. The second form has a class name in lower case, which gets a "did you mean".
 PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\.[A-Z]\w*|[A-Za-z_]\w*(\.[A-Za-z_]\w*){2,}")
 SEEDS = ("random_state",)
 THREADS = ("n_jobs", "thread_count")
@@ -45,8 +45,8 @@ CAPACITY = {
 class NamedEstimatorAdapter(EstimatorAdapter):
     """Adapter of an estimator that is named by its import path.
 
-    The threads of OpenMP are limited for the whole process, and those of joblib stay in it, so
-    that time and memory are measured.
+    OpenMP's threads are limited for the whole process, and joblib uses threads instead of
+    processes, so that all time and memory of the fit are measured.
     """
 
     def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
@@ -162,14 +162,14 @@ def build_estimator(cls: type[Any], spec: Spec) -> Any:
 def parameters_of(cls: type[Any]) -> dict[str, Any]:
     """Return the names of an estimator's params with their defaults; nested ones are included."""
     own = _constructor(cls)
-    return {**own, **_blank(cls).get_params(deep=True)}
+    return {**own, **_default_instance(cls).get_params(deep=True)}
 
 
 def check_params(path: str, params: Mapping[str, Any]) -> None:
-    """Raise ConfigError for params that the estimator does not have, or that it needs."""
+    """Raise ConfigError for unknown params, and for required ones that are missing."""
     cls = load_estimator(path)
     mistakes = []
-    if not _takes_any(cls):
+    if not _accepts_any_param(cls):
         known = parameters_of(cls)
         hint = f"its parameters are {', '.join(sorted(known))}" if known else "it has none"
         mistakes = [
@@ -187,7 +187,7 @@ def check_params(path: str, params: Mapping[str, Any]) -> None:
 
 
 def check_tasks(algorithm: Algorithm, datasets: Iterable[Dataset]) -> None:
-    """Raise ConfigError if an estimator's tasks are those of none of the datasets."""
+    """Raise ConfigError if no dataset has a task that the estimator supports."""
     chosen = list(datasets)
     if not chosen or any(dataset.task in algorithm.tasks for dataset in chosen):
         return
@@ -197,14 +197,14 @@ def check_tasks(algorithm: Algorithm, datasets: Iterable[Dataset]) -> None:
         kind = "classifier of two classes"
     listed = ", ".join(f"{d.name} ({d.task})" for d in chosen[:3])
     more = f" and {len(chosen) - 3} more" if len(chosen) > 3 else ""
-    sibling = _sibling(algorithm.name, is_regressor=is_regressor)
+    counterpart = _counterpart(algorithm.name, is_regressor=is_regressor)
     raise ConfigError(
         f"{algorithm.name} is a {kind}, but the datasets are for other tasks: {listed}{more}"
-        + (f"; did you mean {sibling!r}?" if sibling else "")
+        + (f"; did you mean {counterpart!r}?" if counterpart else "")
     )
 
 
-def _sibling(path: str, *, is_regressor: bool) -> str:
+def _counterpart(path: str, *, is_regressor: bool) -> str:
     """Return the path of the classifier of a regressor, or the reverse; "" if there is none."""
     for ends in ENDS:
         new, old = ends if is_regressor else reversed(ends)
@@ -241,7 +241,7 @@ def _import(path: str, module_name: str) -> ModuleType:
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """Return the known name most like another one, whatever the case; "" if none is close."""
+    """Return the known name most similar to a name, ignoring case; "" if none is similar."""
     lower = {one.lower(): one for one in known}
     return next((lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=1)), "")
 
@@ -301,22 +301,22 @@ def _required(cls: type[Any]) -> list[str]:
     return [p.name for p in _signature(cls) if p.default is p.empty and p.kind in kinds]
 
 
-def _takes_any(cls: type[Any]) -> bool:
+def _accepts_any_param(cls: type[Any]) -> bool:
     return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in _signature(cls))
 
 
-def _blank(cls: type[Any]) -> Any:
+def _default_instance(cls: type[Any]) -> Any:
     """Return an estimator with its defaults; params without a default are None."""
     return cls(**dict.fromkeys(_required(cls)))
 
 
 def _tags(cls: type[Any]) -> Any:
-    """Return scikit-learn's tags of an estimator; None if they depend on params that are needed."""
+    """Return scikit-learn's tags of an estimator; None if they depend on required params."""
     from sklearn.utils import get_tags
 
     try:
-        return get_tags(_blank(cls))
-    except Exception:  # noqa: BLE001 - a meta-estimator asks its members, which are missing here
+        return get_tags(_default_instance(cls))
+    except Exception:  # noqa: BLE001 - tags of a meta-estimator depend on members that are missing here
         return None
 
 
@@ -351,7 +351,7 @@ def _capacity(path: str, cls: type[Any]) -> dict[str, Argument]:
 
 
 def _depth(path: str, name: str, default: Any) -> Argument:
-    """Return the argument of the depth; a common depth of 0 is no limit, None in scikit-learn."""
+    """Return the argument of the depth; a common depth of 0 means the estimator's default."""
 
     def convert(depth: Any) -> Any:
         return depth or default

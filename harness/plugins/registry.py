@@ -181,7 +181,7 @@ class Registry:
         }
 
     def _unregistered(self, kind: str, name: str) -> Algorithm:
-        """Return the algorithm that the import path of an estimator names."""
+        """Return the algorithm of an estimator's import path; raise ConfigError for other names."""
         known = self.names(kind)
         if kind != "algorithm" or not is_estimator_path(name, known):
             raise ConfigError(unknown(kind, name, known))

@@ -3,9 +3,9 @@
 The parameters of an algorithm are never changed. Before the run, every algorithm is trained on two
 small samples of the first training set; a line through both times predicts what a fit on all rows
 takes. The run then goes split by split, each with every algorithm, until the next split would not
-finish in time. If not even the fewest splits fit, a slow algorithm of a library is left out where
-one of this project trains the same kind of model much faster. If that does not suffice, each split
-trains on a sample of its rows.
+finish in time. If not even the fewest splits fit, a library's slow algorithm is left out if one of
+this project trains the same kind of model much faster. If that is not enough, each split trains on
+a sample of its rows.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def fit_experiment(
 
     rows = _rows_that_fit(round_at, fewest, most, left)
     if may_leave_out and rows < most:
-        repeated = _slow_counterparts(known, counterparts, most)
-        left_out |= repeated
-        known = {key: cost for key, cost in known.items() if key[0] not in repeated}
+        slow = _slow_counterparts(known, counterparts, most)
+        left_out |= slow
+        known = {key: cost for key, cost in known.items() if key[0] not in slow}
         rows = _rows_that_fit(round_at, fewest, most, left)
     while may_leave_out and rows < LEAST_SHARE * most and len({name for name, _ in known}) > 2:
         each = {key: cost.at(most) for key, cost in known.items()}
@@ -256,7 +256,7 @@ def _too_slow(
 def _slow_counterparts(
     known: Mapping[tuple[str, str], Cost], counterparts: Mapping[str, str], rows: int
 ) -> dict[str, str]:
-    """Return the libraries' algorithms that ours repeat much faster, with the reasons."""
+    """Return the slow algorithms of libraries with a much faster counterpart, with the reasons."""
     seconds: dict[str, float] = defaultdict(float)
     for (name, _), cost in known.items():
         seconds[name] += cost.at(rows)

@@ -43,7 +43,7 @@ def _check_compressed(X: Any) -> None:
     if X.format == "bsr":
         rows, columns = rows // X.blocksize[0], columns // X.blocksize[1]
     indptr, indices = X.indptr, X.indices
-    _need(indptr.dtype.kind == indices.dtype.kind == "i", "its indices are no signed integers")
+    _need(indptr.dtype.kind == indices.dtype.kind == "i", "its indices are not signed integers")
     _need(len(indptr) == rows + 1, f"indptr has {len(indptr)} entries, not {rows + 1}")
     _need(len(indices) == len(X.data), "its indices do not fit its values")
     _need(bool(indptr[0] == 0 and indptr[-1] <= len(indices)), "indptr does not fit the indices")

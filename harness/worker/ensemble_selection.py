@@ -1,7 +1,7 @@
 """Greedy ensemble selection (Caruana et al., 2004) from predictions of rows that were held out.
 
-Each round adds the model, of those that were added before too, with which the mean of all
-predictions has the least loss. The weights are the shares of the rounds up to the best one.
+Each round adds the model with which the mean of all added predictions has the least loss; a model
+can be added again. The weights are the shares of the rounds up to the best one.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec
 from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.ensemble_selection import select_ensemble
 
-LEAST_ROWS = 200  # training rows of the first rung of successive halving
+LEAST_ROWS = 200  # least product of the first rung's share and the training rows
 
 
 class Training(NamedTuple):
@@ -259,8 +259,8 @@ class Ensembled(Tuned):
 def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
     """Return the share of the training rows of each rung, ascending; the last one is 1.
 
-    There are as many rungs as the configurations can be divided by ``halving``; the first one has
-    at least `LEAST_ROWS` rows.
+    A rung is added as long as at least ``halving`` configurations are left and the share of the
+    first rung is at least `LEAST_ROWS` of the rows.
     """
     shares = [1.0]
     while halving > 1 and configurations >= halving and rows / halving >= LEAST_ROWS:
@@ -270,7 +270,7 @@ def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
 
 
 def sampled(rows: np.ndarray, y: np.ndarray, share: float, spec: Spec) -> np.ndarray:
-    """Return a random share of some rows in their order, stratified by class; all for 1."""
+    """Return a random sample of some rows in their order, stratified by class; all for share 1."""
     if share == 1.0:
         return rows
     order = np.random.default_rng(spec.seed).permutation(rows)

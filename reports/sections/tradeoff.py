@@ -104,8 +104,8 @@ def _figure(page: Page, task: str, field: Field) -> Figure:
     if any(math.isfinite(s.predict) for s in found):
         times.append(("predict time", [s.predict for s in found]))
     drawn = [(s, (s.train, s.behind)) for s in found]
-    last = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
-    more = [Key("┄", "muted", last)] if [*_tuned_lines(drawn)] else []
+    stages = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
+    more = [Key("┄", "muted", stages)] if [*_stage_lines(drawn)] else []
     on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
     return Figure(
         spec=Plot([_panel(found, title, values) for title, values in times], across=2),
@@ -131,7 +131,7 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
         bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
         marks += [Lines([bar], colour, 1, algorithm=s.name)] if s.margin > 0 else []
         marks.append(Dots([(time, behind)], colour, shape, 4.5, 0.85, s.name))
-    marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _tuned_lines(drawn)]
+    marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _stage_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
     ends = [y for s, (_, behind) in drawn for y in (behind, behind - s.margin, behind + s.margin)]
     y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
@@ -142,7 +142,7 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     return replace(panel, marks=[*marks, *beside(names, panel)])
 
 
-def _tuned_lines(
+def _stage_lines(
     drawn: Sequence[tuple[Standing, Point]],
 ) -> Iterator[tuple[str, tuple[Point, Point]]]:
     """Yield (algorithm, line) from each point of an algorithm to that of its next stage."""

@@ -221,13 +221,13 @@ def test_line_joins_default_and_tuned_results_of_an_algorithm() -> None:
         (standing("a (tuned)", 0.1, 9.0, algorithm="a", stage=1), (9.0, 0.1)),
         (standing("b", 0.3, 1.0, algorithm="b"), (1.0, 0.3)),
     ]
-    assert [*tradeoff._tuned_lines(pair)] == [("a (default)", ((1.0, 0.2), (9.0, 0.1)))]
+    assert [*tradeoff._stage_lines(pair)] == [("a (default)", ((1.0, 0.2), (9.0, 0.1)))]
 
 
 def test_line_joins_default_tuned_and_ensembled_in_this_order() -> None:
     places = [(9.0, 0.1), (1.0, 0.2), (12.0, 0.05)]
     found = [standing(f"a{stage}", 0.0, 1.0, algorithm="a", stage=stage) for stage in (1, 0, 2)]
-    assert [*tradeoff._tuned_lines([*zip(found, places, strict=True)])] == [
+    assert [*tradeoff._stage_lines([*zip(found, places, strict=True)])] == [
         ("a1", ((9.0, 0.1), (12.0, 0.05))),
         ("a0", ((1.0, 0.2), (9.0, 0.1))),
     ]

@@ -17,13 +17,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import packages_distributions
 from types import ModuleType
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import ConfigError, together, unknown
 from harness.core.model import CLASSIFICATION, Accepts, Algorithm, Argument, Dataset, Spec, Task
 from harness.plugins.adapters import EstimatorAdapter, Native
+
+if TYPE_CHECKING:
+    import numpy as np
 
 METHODS = ("fit", "predict", "get_params", "set_params")
 # The path of a class. The second form has a class name in lower case, which gets a "did you mean".

@@ -141,7 +141,8 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     ensemble_ : harness.TreeEnsemble, the rounds used for prediction
     n_iter_ : int, number of trained rounds
     best_iteration, best_score : set by early stopping
-    feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score
+    feature_importances_ : (n_features,); intercept_ : float32 (n_scores,), the base score, or the
+        bias of a linear model
     coef_ : coefficients of a linear model
     """
 

@@ -187,7 +187,7 @@ def make_rules(params, monotone, objective=None):
 
 
 def largest_leaf_value(params, objective):
-    """Return the bound on absolute leaf values; 0: none.
+    """Return the bound on absolute leaf values; 0 means none.
 
     Scores of classes are log-odds. A Newton step is far too large where the hessian is almost 0,
     which happens for rare classes; then the loss grows without bound. Gains are not limited, so

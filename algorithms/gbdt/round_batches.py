@@ -84,9 +84,9 @@ class RoundBatches:
 
     @timed_phase(ROUNDS)
     def add(self, count):
-        """Add at most ``count`` rounds; return whether training may go on.
+        """Add at most ``count`` rounds; return whether further rounds would change the scores.
 
-        It does not if a round changes no score, because all further trees would be the same.
+        They would not if a round changes no score, because all further trees are the same.
 
         Raises
         ------

@@ -12,7 +12,7 @@ SMALL = 300_000  # values × columns below which one thread grows a tree faster 
 MOST_WORK = 400_000  # work of a tree, about nanoseconds, up to which one thread adds rounds faster
 FEW_VALUES = 1 << 13  # values below which one thread grows the trees of a round faster
 ROWS_TO_MARK = 1 << 16  # rows from which on several threads share a pass over rows
-CELL_BYTES = 8
+ENTRY_BYTES = 8  # of a histogram entry
 MOST_BYTES = 1 << 28  # maximum size of the histograms of trees that grow concurrently
 
 
@@ -46,8 +46,8 @@ def round_threads(binned, workers, n_trees):
     bins = binned.bins
     threads = min(workers.threads, count_processors())
     n_rows = len(bins.rows)
-    n_cells = stride_of(bins.layout) * len(bins.layout.length)
-    fits = threads * min(binned.rules.num_leaves, n_rows) * n_cells * CELL_BYTES <= MOST_BYTES
+    n_entries = stride_of(bins.layout) * len(bins.layout.length)
+    fits = threads * min(binned.rules.num_leaves, n_rows) * n_entries * ENTRY_BYTES <= MOST_BYTES
     is_small = n_rows < ROWS_TO_MARK and fits and not binned.high_cardinality
     is_shared = 1 < threads <= n_trees and count_values(bins) >= FEW_VALUES and is_small
     return threads if is_shared else 1

@@ -179,7 +179,7 @@ def plot_metric(
     ValueError
         If there are no results, or ``dataset_names`` is empty.
     KeyError
-        If the metric does not exist.
+        If the metric or a set does not exist.
     """
     results = evaluation_results(model)
     if not results:

@@ -83,7 +83,7 @@ class TreeTexts:
         return f"{name} {word} {{{', '.join(shown)}}}"
 
     def value(self, node):
-        """Return the value of a node, or its values: those of an inner node are means."""
+        """Return the values of a node as text; without own values, the means of its leaves."""
         trees = self.trees
         value = trees.value[node] * trees.weight[self.tree]
         if trees.left[node] >= 0 and np.isnan(value).any():

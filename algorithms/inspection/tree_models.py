@@ -1,7 +1,8 @@
 """Trees, rows and feature names of fitted models: our estimators, views, and the libraries' models.
 
 A model with columns derived from those of X, such as target statistics, has trees on more columns
-than X has. The amount of a derived column is divided equally among its source columns.
+than X has. SHAP values and importances of a derived column are divided equally among its source
+columns.
 """
 
 from collections.abc import Callable
@@ -120,7 +121,7 @@ def row_reader(model):
 
 
 def mixing_of(model):
-    """Return the share of each column of the trees in each column of X, or None if they are equal.
+    """Return how the columns of the trees are divided among those of X; None if they are the same.
 
     Returns
     -------

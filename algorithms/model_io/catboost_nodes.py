@@ -1,7 +1,7 @@
 """Trees that are not symmetric in CatBoost's JSON model format: nested nodes.
 
-A node has a split and the nodes "left" and "right", where the split's answer is no and yes. A leaf
-has a value, or a list of values, and a weight.
+A node has a split, "left" for the rows with x <= border, and "right" for those with x > border. A
+leaf has a value, or a list of values, and a weight.
 """
 
 import numpy as np

@@ -30,7 +30,7 @@ from algorithms.newton.rounds import Rounds
 from algorithms.newton.several_targets import (
     count_targets,
     find_metrics_of_targets,
-    for_targets,
+    make_objective_of_targets,
 )
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
@@ -139,7 +139,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._check_weights(y, weight)
         self._objective = find_objective(params, getattr(self, "n_classes_", 0))
         if self._n_targets > 1:
-            self._objective = for_targets(self._objective, self._n_targets)
+            self._objective = make_objective_of_targets(self._objective, self._n_targets)
         eval_sets = EvaluationSets(
             read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose
         )

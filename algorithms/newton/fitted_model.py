@@ -131,7 +131,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _linear_raw(self, X, iteration_range, margin):
         """Return the raw scores of a linear model, float32 (n_rows, n_scores)."""
         if iteration_range is not None and tuple(iteration_range) != (0, 0):
-            raise ValueError("booster='gblinear' has no ranges of rounds")
+            raise ValueError("booster='gblinear' does not support iteration_range")
         X = read_rows(self, X, reset=False)
         out = np.tile(self._base.astype(np.float64), (X.shape[0], 1))
         if margin is not None:

@@ -46,7 +46,7 @@ class LinearModel:
 
 @dataclass
 class LinearRounds:
-    """Rounds of coordinate descent; as `newton.rounds.Rounds`.
+    """Rounds of coordinate descent, with the interface of `newton.rounds.Rounds`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class LinearRounds:
 
 
 def best_step(g, h, w, l1, l2):
-    """Return the step of a coefficient w that minimises the loss, see above."""
+    """Return the step of a coefficient w that minimises the loss; see the module's docstring."""
     if h < LEAST_H:
         return 0.0
     g, h = g + l2 * w, h + l2

@@ -16,7 +16,7 @@ from algorithms.newton.objectives import Custom, quantile_of
 from algorithms.newton.params import prunes_before
 from algorithms.newton.pruning import prune
 from algorithms.newton.sampling import Columns, draw_rows
-from algorithms.newton.several_targets import column
+from algorithms.newton.several_targets import target_column
 from algorithms.newton.tree import NewtonTree
 from algorithms.runtime.threads import ALONE
 
@@ -135,7 +135,7 @@ class Rounds:
 
     def renew(self, grown, k, used):
         """Set each leaf value to the quantile of the residuals of its rows."""
-        y = column(self.y, k)
+        y = target_column(self.y, k)
         node = grown.at if grown.where is None else grown.where[grown.at]
         rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
         rows = rows[np.argsort(node[rows], kind="stable")]

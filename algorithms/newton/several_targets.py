@@ -55,7 +55,7 @@ class SeveralTargets:
     def differentiate(self, score, y, weight, g, h, workers):
         """Write g and h at the current scores; as `Objective.differentiate`, y has columns."""
         for k in range(self.n_scores):
-            target, one = column(y, k), slice(k, k + 1)
+            target, one = target_column(y, k), slice(k, k + 1)
             own = self.each.weigh(target, weight)
             self.each.differentiate(score[one], target, own, g[one], h[one], workers)
 
@@ -66,13 +66,13 @@ class SeveralTargets:
             starts = np.broadcast_to(read_base(given, self.n_scores), self.n_scores).tolist()
         found = []
         for k, start in enumerate(starts):
-            target = column(y, k)
+            target = target_column(y, k)
             own = self.each.weigh(target, weight)
             found.append(self.each.first_scores(target, own, start, workers))
         return np.concatenate(found).astype(np.float32)
 
 
-def column(y, k):
+def target_column(y, k):
     """Return a target of a table, (n_rows,); of a vector, the vector."""
     return y if y.ndim == 1 else np.ascontiguousarray(y[:, k])
 
@@ -86,7 +86,7 @@ def count_targets(y):
     return shape[1] if len(shape) == 2 and shape[1] > 1 else 1
 
 
-def for_targets(objective, n_targets):
+def make_objective_of_targets(objective, n_targets):
     """Return an objective for several targets.
 
     Raises
@@ -137,10 +137,10 @@ def find_metrics_of_targets(wanted, objective, params, n_classes, n_targets):
     """
     if n_targets == 1:
         return find_metrics(wanted, objective, params, n_classes)
-    return [flattened(*one) for one in find_metrics(wanted, objective, params, 0)]
+    return [metric_of_targets(*one) for one in find_metrics(wanted, objective, params, 0)]
 
 
-def flattened(name, metric, higher):
+def metric_of_targets(name, metric, higher):
     """Return an entry of `find_metrics` for several targets."""
     if metric.func is call_metric:
         return name, metric, higher

@@ -10,7 +10,7 @@ import numpy as np
 from algorithms.parity.catboost_grower import CatBoostGrower
 from algorithms.parity.kernels.catboost_scores import build_float_level, scan_floats
 from algorithms.symmetric.grower import SCORES
-from algorithms.symmetric.leafwise_grower import LeafwiseGrower, score_of
+from algorithms.symmetric.leafwise_grower import LeafwiseGrower, leaf_score
 
 LEAST_BLOCK = 1000  # rows of a block
 
@@ -27,7 +27,7 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
         self.plane_shape = 1, self.n_outputs, 2, len(self.n_splits) * self.stride
 
     @property
-    def keeps(self):
+    def keeps_histograms(self):
         """Whether the histograms of leaves are kept for subtraction: with one score."""
         return self.n_outputs == 1
 
@@ -35,7 +35,7 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
         """Return the column and the bin of the best split of a candidate."""
         return super(LeafwiseGrower, self)._split_of(candidate)
 
-    def _sum_features(self, leaf, ends, first, last):
+    def _build_features(self, leaf, ends, first, last):
         """Build the histogram of a leaf for the candidates first … last − 1."""
         build_float_level(
             self.table.rows, self.g, self.weight, leaf.rows, np.zeros(1, np.int64), ends, 0, False,
@@ -50,7 +50,7 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
             self.best_bin,
         )  # fmt: skip
 
-    def _score_alone(self, leaf):
+    def _score_unsplit(self, leaf):
         """Return the score of a leaf without a split; the derivatives of all scores are added."""
         block = max(-(-len(leaf.rows) // 2), LEAST_BLOCK)
         sums = np.zeros(2)
@@ -59,4 +59,4 @@ class CatBoostLeafwiseGrower(LeafwiseGrower, CatBoostGrower):
             g = np.cumsum(self.g[:, rows])[-1]
             w = np.cumsum(self.weight[rows], dtype=np.float64)[-1] if len(self.weight) else 0.0
             sums += g, w if len(self.weight) else len(rows)
-        return score_of(sums[None], self.l2, SCORES[self.params.score_function])
+        return leaf_score(sums[None], self.l2, SCORES[self.params.score_function])

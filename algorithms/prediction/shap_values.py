@@ -71,8 +71,8 @@ def interactions(ensemble, X, threads=1):
     """Return SHAP interaction values, float64 (n_rows, n_outputs, n_features + 1, n_features + 1).
 
     The matrix of a score is symmetric, and its rows sum to the `contributions`. An entry off the
-    diagonal is half of the interaction of two features; an entry on it is what the feature adds
-    without the others. The last row and column are 0, except the last entry: the base.
+    diagonal is half of the interaction of two features; an entry on it is the main effect of the
+    feature. The last row and column are 0, except the last entry: the base.
 
     Parameters
     ----------

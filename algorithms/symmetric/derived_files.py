@@ -72,17 +72,17 @@ def read(saved, n_columns):
     ValueError, TypeError, KeyError, IndexError
         If the values are malformed.
     """
-    n_features = whole(saved["n_features"], n_columns)
+    n_features = check_integer(saved["n_features"], n_columns)
     categories = read_categories(saved["categories"], n_features)
     derived = DerivedColumns(categories, n_features, None)
     sizes = {j: len(own) for j, own in zip(categories.columns, categories.levels, strict=True)}
-    read_ones = [read_projection(one, sizes, n_features) for one in saved["projections"]]
+    combiners = [read_projection(one, sizes, n_features) for one in saved["projections"]]
     for one in saved["features"]:
         if "projection" not in one:
-            column = whole(one["column"], n_features)
-            feature = Indicator(column, whole(one["level"], sizes[column]))
+            column = check_integer(one["column"], n_features)
+            feature = Indicator(column, check_integer(one["level"], sizes[column]))
         else:
-            feature = read_statistic(one, derived, read_ones)
+            feature = read_statistic(one, derived, combiners)
         derived.numbers[feature] = derived.n_columns
         derived.features.append(feature)
     if derived.n_columns != n_columns or len(derived.numbers) != len(derived.features):
@@ -90,7 +90,7 @@ def read(saved, n_columns):
     return derived
 
 
-def whole(value, end):
+def check_integer(value, end):
     """Return an integer from 0 to ``end``; raise ValueError for another value."""
     if type(value) is not int or not 0 <= value <= end:
         raise ValueError(f"{value!r:.40} is not an integer from 0 to {end}")
@@ -99,7 +99,7 @@ def whole(value, end):
 
 def read_categories(saved, n_features):
     """Return the `Categories` of JSON values."""
-    columns = tuple(whole(one["column"], n_features - 1) for one in saved)
+    columns = tuple(check_integer(one["column"], n_features - 1) for one in saved)
     levels = tuple(pd.Index(one["levels"], dtype=object) for one in saved)
     texts = all(isinstance(text, str) for own in levels for text in own)
     if not columns or list(columns) != sorted(set(columns)) or not texts:
@@ -120,17 +120,17 @@ def read_projection(saved, sizes, n_features):
     """
     columns = tuple(saved["columns"])
     borders = tuple(
-        (whole(j, n_features - 1), np.float32(border), bool(right))
+        (check_integer(j, n_features - 1), np.float32(border), bool(right))
         for j, border, right in saved["borders"]
     )
-    levels = tuple((j, whole(level, sizes[j])) for j, level in saved["levels"])
+    levels = tuple((j, check_integer(level, sizes[j])) for j, level in saved["levels"])
     size, steps = sizes[columns[0]], []
     if any(j not in sizes for j in columns) or len(saved["steps"]) != (
         len(columns) + len(borders) + len(levels) - 1
     ):
         raise ValueError("a combination has other parts than its columns and splits")
     for width, keys in saved["steps"]:
-        size *= whole(width, 2**31)
+        size *= check_integer(width, 2**31)
         index = None if keys is None else pd.Index(np.array(keys, np.int64))
         if index is not None and not index.is_unique:
             raise ValueError("a combination has the same code twice")
@@ -141,7 +141,7 @@ def read_projection(saved, sizes, n_features):
 
 def read_statistic(saved, derived, combiners):
     """Return the `Statistic` of JSON values; its tables are stored in ``derived``."""
-    combiner = combiners[whole(saved["projection"], len(combiners) - 1)]
+    combiner = combiners[check_integer(saved["projection"], len(combiners) - 1)]
     if saved["kind"] not in PRIORS:
         raise ValueError(f"{saved['kind']!r:.40} is not a kind of statistic")
     options = CtrOptions(

@@ -40,9 +40,8 @@ ONE_SCAN = 256  # rows whose sums take as long as the scan of a column
 class GrownNodes:
     """Splits of the nodes of a tree, parents first, and the leaf of each row."""
 
-    nodes: (
-        np.ndarray
-    )  # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf is a leaf
+    # int64 (n_nodes, 4): used feature, bin, left and right child; ~leaf stands for a leaf
+    nodes: np.ndarray
     leaf_of: np.ndarray  # uint16 (n_rows,)
 
     @property
@@ -89,7 +88,7 @@ class LeafwiseGrower(SymmetricGrower):
         self.plane_shape = 1, self.n_outputs, 2, n_used * self.stride
 
     @property
-    def keeps(self):
+    def keeps_histograms(self):
         """Whether the histograms of leaves that wait for their split are kept for subtraction."""
         return self.most_leaves * np.prod(self.plane_shape, dtype=float) <= MOST_KEPT
 
@@ -106,8 +105,8 @@ class LeafwiseGrower(SymmetricGrower):
         root = OpenLeaf(0, rows, 0, None)
         self.nodes, self.leaves = [], [root]
         if self._may_split(root):
-            self._sum(root)
-            self._search(root)
+            self._build_histogram(root)
+            self._find_best_split(root)
         if self.params.grow_policy == "Lossguide":
             self._grow_best_first(root)
         else:
@@ -150,8 +149,8 @@ class LeafwiseGrower(SymmetricGrower):
         if leaf.parent is not None:
             above, side = leaf.parent
             self.nodes[above][side] = node
-        is_true = self._column(f)[leaf.rows] > split_bin
-        rows, depth = (leaf.rows[~is_true], leaf.rows[is_true]), leaf.depth + 1
+        goes_right = self._column(f)[leaf.rows] > split_bin
+        rows, depth = (leaf.rows[~goes_right], leaf.rows[goes_right]), leaf.depth + 1
         left = OpenLeaf(leaf.number, rows[0], depth, (node, 2))
         right = OpenLeaf(new, rows[1], depth, (node, 3))
         self.leaves[leaf.number] = left
@@ -169,23 +168,23 @@ class LeafwiseGrower(SymmetricGrower):
         if len(open_leaves) == 2 and planes is not None:
             by_size = left, right
             small, large = by_size if len(left.rows) <= len(right.rows) else by_size[::-1]
-            self._sum(small)
+            self._build_histogram(small)
             planes -= small.planes
             large.planes = planes
         else:
             for one in open_leaves:
-                self._sum(one)
+                self._build_histogram(one)
         for one in open_leaves:
-            self._search(one)
+            self._find_best_split(one)
 
-    def _sum(self, leaf):
+    def _build_histogram(self, leaf):
         """Build the histogram of a leaf from its rows."""
         leaf.planes = np.empty(self.plane_shape, self.dtype)
         ends = np.array([len(leaf.rows)])
         cells = len(leaf.rows) * len(self.features)
-        self._share(cells, lambda *span: self._sum_features(leaf, ends, *span))
+        self._share(cells, lambda *span: self._build_features(leaf, ends, *span))
 
-    def _sum_features(self, leaf, ends, first, last):
+    def _build_features(self, leaf, ends, first, last):
         """Build the histogram of a leaf for the features first … last − 1."""
         build_level(
             self.table.rows, self.records, leaf.rows, np.zeros(1, np.int64), ends, 0,
@@ -193,13 +192,13 @@ class LeafwiseGrower(SymmetricGrower):
         )  # fmt: skip
 
     def _share(self, cells, function):
-        """Call ``function(first, last)`` for ranges of features, by all threads if it pays."""
+        """Call ``function(first, last)`` for ranges of features, in threads if work is large."""
         if cells < FEW_CELLS:
             function(0, len(self.features))
         else:
             self.workers.share(function, len(self.features))
 
-    def _search(self, leaf):
+    def _find_best_split(self, leaf):
         """Find the best split of a leaf and its gain."""
         self.searches += 1
         seed = np.uint32(seed_of(self.seed, SPLITS, self.searches))
@@ -211,10 +210,10 @@ class LeafwiseGrower(SymmetricGrower):
             drawn = hash_numbers(seed_of(self.seed, FEATURES, self.searches), len(self.features))
             drawn = drawn[self.usable] >> np.uint32(32 - NOISE_BITS)
             scores = scores + self.noise * NORMAL[drawn]
-        gains = scores - self._score_alone(leaf)
+        gains = scores - self._score_unsplit(leaf)
         at = int(gains.argmax())
         leaf.split, leaf.gain = self._split_of(int(self.usable[at])), float(gains[at])
-        if not self.keeps:
+        if not self.keeps_histograms:
             leaf.planes = None
 
     def _split_of(self, f):
@@ -229,10 +228,10 @@ class LeafwiseGrower(SymmetricGrower):
             np.empty((4, self.stride)), self.best_score, self.best_bin,
         )  # fmt: skip
 
-    def _score_alone(self, leaf):
+    def _score_unsplit(self, leaf):
         """Return the score of a leaf without a split."""
         sums = leaf.planes[0, :, :, : self.n_bins[0]].sum(axis=-1) * self.steps[0]
-        return score_of(sums, self.l2, SCORES[self.params.score_function])
+        return leaf_score(sums, self.l2, SCORES[self.params.score_function])
 
     def _finish(self, nodes):
         """Return the `GrownNodes` of some nodes."""
@@ -251,15 +250,15 @@ class LeafwiseGrower(SymmetricGrower):
         while waiting:
             node, rows = waiting.pop()
             f, split_bin, left, right = nodes[node]
-            is_true = self._column(f)[rows] > split_bin
-            for child, part in ((left, rows[~is_true]), (right, rows[is_true])):
+            goes_right = self._column(f)[rows] > split_bin
+            for child, part in ((left, rows[~goes_right]), (right, rows[goes_right])):
                 if child < 0:
                     leaf_of[part] = ~child
                 elif len(part):
                     waiting.append((child, part))
 
 
-def score_of(sums, l2, kind):
+def leaf_score(sums, l2, kind):
     """Return the score of a leaf from the sums of each output, (n_outputs, 2): ΣG and ΣW."""
     g, w = sums.T
     average = np.where(w > 0.0, g * (1.0 / (w + l2)), 0.0)

@@ -171,7 +171,7 @@ def read_tree(e, first, last):
 
 
 def read_nodes(e, first, last):
-    """Return a tree that is not symmetric of an ensemble."""
+    """Return the nodes first … last − 1 of an ensemble as a `NonSymmetricTree`."""
     span = slice(first, last)
     is_leaf = e.left[span] < 0
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)

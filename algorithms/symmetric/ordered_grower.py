@@ -77,7 +77,7 @@ class SegmentHistograms:
     """
 
     most_kept = MOST_KEPT
-    scan = None
+    segment_scan = None
 
     def _make_histograms(self):
         """Leave the allocation to `start_tree`: the size depends on the number of segments."""
@@ -93,8 +93,8 @@ class SegmentHistograms:
         """
         self.fold_number, self.fold, self.segment_l2 = number, fold, l2
         self.static_candidates = self._candidates()
-        if self.scan is None:
-            self.scan = SegmentScan(
+        if self.segment_scan is None:
+            self.segment_scan = SegmentScan(
                 self.static_candidates.n_splits, self.static_candidates.kinds, self
             )
 
@@ -129,11 +129,11 @@ class SegmentHistograms:
         scoring = SCORES[self.params.score_function], quantiles_of(noise), np.uint32(seed)
 
         def scan(first, last):
-            self.scan.scan(self.static_candidates, groups, scoring, (first, last))
+            self.segment_scan.scan(self.static_candidates, groups, scoring, (first, last))
 
         self.workers.share(scan, len(self.static_candidates.n_splits))
-        self.scan.is_new = False
-        self.best_score, self.best_bin = self.scan.best_score, self.scan.best_split
+        self.segment_scan.is_new = False
+        self.best_score, self.best_bin = self.segment_scan.best_score, self.segment_scan.best_split
 
 
 class OrderedGrower(SegmentHistograms, SymmetricGrower):

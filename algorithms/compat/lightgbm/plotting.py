@@ -13,7 +13,7 @@ RECORD_FIRST = (
 
 
 def booster_of(model):
-    """Return the `Booster` of a model; raise TypeError if it is no model of this module."""
+    """Return the `Booster` of a model; raise TypeError if it is not a model of this module."""
     if isinstance(model, LGBMModel):
         return model.booster_
     if isinstance(model, Booster):

@@ -51,7 +51,7 @@ class Categories:
         return not self._kept
 
     def to_arrow(self):
-        """Return the pairs of each column's name and categories, a pyarrow array or None."""
+        """Return (name, pyarrow array of categories, or None) for each column, list."""
         import pyarrow as pa
 
         return [

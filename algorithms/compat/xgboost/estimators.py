@@ -17,7 +17,7 @@ from algorithms.newton.objectives import BINARY
 from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
-OF_THE_MODEL = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
+MODEL_PARAMS = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
 OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 
@@ -188,7 +188,7 @@ class LibraryEstimator:
 
     def _checked_params(self, given):
         """Return the parameters of a file that the model needs; the others are not loaded."""
-        return {name: given[name] for name in OF_THE_MODEL if name in given}
+        return {name: given[name] for name in MODEL_PARAMS if name in given}
 
     def _more_tags(self):
         """Return the tags of scikit-learn before 1.6, dict, as XGBoost's estimators do."""

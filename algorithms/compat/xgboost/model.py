@@ -25,7 +25,7 @@ from algorithms.newton.objectives import (
 from algorithms.newton.params import CONSTRAINTS, filled, read_base
 from algorithms.newton.ranking_objectives import KINDS as RANKING
 from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
-from algorithms.newton.several_targets import count_targets, for_targets
+from algorithms.newton.several_targets import count_targets, make_objective_of_targets
 from algorithms.newton.xgboost_interface import XGBoostInterface
 
 HALF = 0.5  # prediction before the first round with an objective of the user
@@ -95,7 +95,7 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         if self._n_targets > 1:
             if name in (*CLASSES, *RANKING):
                 raise XGBoostError(f"{name} does not support labels with several columns")
-            self._objective = for_targets(self._objective, self._n_targets)
+            self._objective = make_objective_of_targets(self._objective, self._n_targets)
 
     def rank_queries(self, y, bounds, weight):
         """Set the ranking objective of training; see `RankingObjective`."""

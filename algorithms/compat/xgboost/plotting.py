@@ -17,7 +17,7 @@ EMPTY += "This maybe caused by having all trees as decision dumps."
 
 
 def booster_of(model):
-    """Return the Booster of a model; raise ValueError if it is no model of this module."""
+    """Return the Booster of a model; raise ValueError if it is not a model of this module."""
     if hasattr(model, "get_booster"):
         return model.get_booster()
     if isinstance(model, NewtonBooster):

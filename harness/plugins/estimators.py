@@ -17,14 +17,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import packages_distributions
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.core.errors import ConfigError, together, unknown
 from harness.core.model import CLASSIFICATION, Accepts, Algorithm, Argument, Dataset, Spec, Task
-from harness.plugins.adapters import EstimatorAdapter, Native
-
-if TYPE_CHECKING:
-    import numpy as np
 
 METHODS = ("fit", "predict", "get_params", "set_params")
 # The path of a class. The second form has a class name in lower case, which gets a "did you mean".
@@ -41,36 +37,6 @@ CAPACITY = {
     "min_samples": "min_samples_leaf",
     "rate": "learning_rate",
 }
-
-
-class NamedEstimatorAdapter(EstimatorAdapter):
-    """Adapter of an estimator that is named by its import path.
-
-    OpenMP's threads are limited for the whole process, and joblib uses threads instead of
-    processes, so that all time and memory of the fit are measured.
-    """
-
-    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
-        """Set the number of threads and return the arrays unchanged."""
-        from threadpoolctl import threadpool_limits
-
-        threadpool_limits(self.spec.threads, user_api="openmp")
-        return super().prepare(X, y, weight)
-
-    def fit(self, native: Native) -> None:
-        """Build a new estimator and train it."""
-        from joblib import parallel_config
-
-        with parallel_config("threading"):
-            super().fit(native)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return values, or probabilities with one column per class of the whole dataset."""
-        from joblib import parallel_config
-
-        with parallel_config("threading"):
-            output = super().predict(X)
-        return output if self.spec.task.is_classification else output.reshape(len(output))
 
 
 def is_estimator_path(name: str, registered: Iterable[str] = ()) -> bool:
@@ -95,6 +61,8 @@ def declare_estimator(path: str) -> Algorithm:
     ConfigError
         If the class cannot be imported, or is neither a classifier nor a regressor.
     """
+    from harness.plugins.named_estimator_adapter import NamedEstimatorAdapter
+
     cls = load_estimator(path)
     tags = _tags(cls)
     tasks = _tasks(path, cls, tags)

@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
+from algorithms.gbdt.params import LARGEST_STEP
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +63,8 @@ def leaf_errors(model, X, y, weight=None):
         step_g = largest_step(np.abs(g))
         step_h = largest_step(h) if is_logistic or weight is not None else 0.0
         noise = np.sqrt(m) / 2.0 * np.hypot(step_g, message * step_h) / H
-        results.append((message + G / H) / noise)
+        most = LARGEST_STEP / rate if is_logistic else np.inf
+        results.append((message - np.clip(-G / H, -most, most)) / noise)
         sizes.append(m)
         score += one.value[leaf, 0]
     return np.concatenate(results), np.concatenate(sizes)

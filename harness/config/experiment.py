@@ -145,7 +145,9 @@ class Tuning(Strict):
     inner_folds: int = Field(3, ge=2, le=20)  # cross-validation folds of the training rows
     seed: Seed = 0
     method: Literal["random", "halving"] = "random"  # random search, or successive halving
-    reduction: int = Field(3, ge=2, le=10)  # halving: factor from rung to rung
+    reduction: int = Field(
+        3, ge=2, le=10
+    )  # factor of successive halving from one iteration to the next
     ensemble_rounds: int = Field(25, ge=1, le=1000)  # of the track ensembled
 
 

@@ -21,7 +21,7 @@ from harness.core.model import JSON, Adapter, Algorithm, Predicted, Spec
 from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.ensemble_selection import select_ensemble
 
-LEAST_ROWS = 200  # least product of the first rung's share and the training rows
+LEAST_ROWS = 200  # the least share of the first iteration, in training rows
 
 
 class Training(NamedTuple):
@@ -68,8 +68,8 @@ class Tuned:
     ----------
     losses : list of float
         Mean inner loss of each configuration when it was last tried; infinite if it failed.
-    rungs : list of (share of the rows, configurations)
-        Rungs of successive halving; one rung with all rows for random search.
+    iterations : list of (share of the rows, configurations)
+        Iterations of successive halving; one with all rows for random search.
     chosen : int
         Index of the chosen configuration.
     """
@@ -86,7 +86,7 @@ class Tuned:
         self.configurations, self.inner_folds = configurations, inner_folds
         self.halving = halving
         self.losses: list[float] = []
-        self.rungs: list[tuple[float, list[int]]] = []
+        self.iterations: list[tuple[float, list[int]]] = []
         self.chosen = 0
         self.adapter: Any = None
 
@@ -131,26 +131,26 @@ class Tuned:
             "params": self.configurations[self.chosen],
             "losses": losses,
             "inner_folds": self.inner_folds,
-            **({"rungs": [list(rung) for rung in self.rungs]} if self.halving else {}),
+            **({"iterations": [list(one) for one in self.iterations]} if self.halving else {}),
         }
 
     def _search(self, training: Training) -> dict[int, Evaluation]:
-        """Try the configurations, choose the best one, and return the results of the last rung.
+        """Try the configurations, choose the best one, and return the last iteration's results.
 
-        With successive halving a rung keeps one of ``halving`` configurations for the next one,
+        With successive halving, one of ``halving`` configurations is kept for the next iteration,
         which has ``halving`` times as many rows.
         """
         folds = inner_folds(training.y, self.inner_folds, self.spec)
         left = list(range(len(self.configurations)))
         self.losses = [math.inf] * len(left)
-        self.rungs = []
+        self.iterations = []
         errors: list[Exception] = []
         tried: dict[int, Evaluation] = {}
         for share in shares_of_rows(len(left), self.halving, len(training.y)):
-            if self.rungs:
+            if self.iterations:
                 left = sorted(left, key=self.losses.__getitem__)
                 left = sorted(left[: math.ceil(len(left) / self.halving)])
-            self.rungs.append((share, left))
+            self.iterations.append((share, left))
             tried = {i: self._try(i, training, folds, share, errors) for i in left}
             for i, trial in tried.items():
                 self.losses[i] = trial.loss
@@ -257,10 +257,10 @@ class Ensembled(Tuned):
 
 
 def shares_of_rows(configurations: int, halving: int, rows: int) -> list[float]:
-    """Return the share of the training rows of each rung, ascending; the last one is 1.
+    """Return the share of the training rows of each iteration, ascending; the last one is 1.
 
-    A rung is added as long as at least ``halving`` configurations are left and the share of the
-    first rung is at least `LEAST_ROWS` of the rows.
+    An iteration is added as long as at least ``halving`` configurations are left and the share of
+    the first iteration is at least `LEAST_ROWS` of the rows.
     """
     shares = [1.0]
     while halving > 1 and configurations >= halving and rows / halving >= LEAST_ROWS:

@@ -200,7 +200,7 @@ def test_inner_folds_are_stratified():
         (2, 10_000, [1.0]),
     ],
 )
-def test_rungs_have_three_times_as_many_rows_each(configurations, rows, shares):
+def test_iterations_have_three_times_as_many_rows_each(configurations, rows, shares):
     assert shares_of_rows(configurations, 3, rows) == pytest.approx(shares)
     assert shares_of_rows(configurations, 0, rows) == [1.0]
 
@@ -218,17 +218,17 @@ def test_halving_trains_the_best_third_on_more_rows():
     configurations = [{"max_depth": depth} for depth in depths]
     adapter = tuned(lambda spec: Counted(**spec.params), configurations, more={"halving": 3})
     fitted(adapter, X, y)
-    assert [(share, len(left)) for share, left in adapter.rungs] == [
+    assert [(share, len(left)) for share, left in adapter.iterations] == [
         (pytest.approx(1 / 9), 9), (pytest.approx(1 / 3), 3), (1.0, 1),
     ]  # fmt: skip
-    final = adapter.rungs[-1][1]
+    final = adapter.iterations[-1][1]
     assert adapter.chosen == final[0]
     assert depths[adapter.chosen] in {3, 4}
     sizes = [rows for _, rows in counts]
     assert sizes[:27] == [148] * 27  # a ninth of two thirds of 2000 rows, 9 × 3 folds
     assert set(sizes[27:36]) == {444, 445}
     assert sorted(sizes[36:]) == [1333, 1333, 1334, 2000]
-    assert len(adapter.facts()["rungs"]) == 3
+    assert len(adapter.facts()["iterations"]) == 3
     # The losses of those that were dropped are kept, so they do not count as untrainable.
     assert None not in adapter.facts()["losses"]
 

@@ -1,6 +1,7 @@
 """Environment of all tests, and the folder of shared datasets."""
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Compiled kernels stay in the usual folder, named by their digest: xdist's workers share them,
     and the next session reuses them. The workers inherit the settings made here.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in background jobs of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if sys.version_info >= (3, 12):  # its lock file has a later XGBoost than parity follows
         config.addinivalue_line("filterwarnings", "ignore:parity='xgboost' follows the rules")
     if hasattr(config, "workerinput"):

@@ -154,7 +154,7 @@ class TreeExplainer(shap.Explainer):
         return outputs_last(self._trees.mix_pairs(self._compute(self._explainer.interactions, X)))
 
     def _compute(self, method, X):
-        """Return what a method of the `Explainer` returns for all rows of X."""
+        """Apply a method of the `Explainer` to X in chunks of rows; return one array."""
         rows, ensemble = self._trees.read_rows(X), self._trees.ensemble
         threads = self._trees.threads(self.n_jobs)
         parts = [method(part, threads) for _, part in ensemble.chunks(rows)]

@@ -18,7 +18,7 @@ from harness import TreeEnsemble
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Trees of a fitted model with what is needed to read rows for them."""
+    """Trees of a fitted model, its feature names, and the reader of its rows."""
 
     ensemble: TreeEnsemble
     names: list[str] | None  # of the columns of X

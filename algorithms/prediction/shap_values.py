@@ -130,14 +130,14 @@ class Explainer:
         return out
 
     def _run(self, add, X, threads, out):
-        """Write what a kernel adds for each row.
+        """Run a kernel on blocks of rows in several threads; it adds its values to ``out``.
 
         Parameters
         ----------
         add : add_contributions or add_interactions
         X : float64 (n_rows, n_features)
         threads : int
-        out : float64 (n_rows, ...), written
+        out : float64 (n_rows, ...), changed
         """
         X = X if self.numbers is None else self.numbers.widen(X)
         n_nodes, n_points = int(np.diff(self.ensemble.offsets).max(initial=1)), self.n_points

@@ -2,19 +2,23 @@
 
 X is rounded to float32. A value above a border, or a category equal to the split's category, goes
 right. Leaves are float64, and the bias is added last. Symmetric trees are expanded into full trees,
-level by level. Category statistics (CTRs) have no threshold on a column of X, so a model with CTRs
-cannot be exported.
+level by level; other trees are read by `model_io.catboost_reader`, for numeric columns only.
+Category statistics (CTRs) have no threshold on a column of X, so a model with CTRs cannot be
+exported.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import catboost
 import numpy as np
 
+from algorithms.model_io import catboost_reader
+from algorithms.model_io.errors import ModelFileError
 from algorithms.reference._codes import codes_of_labels
 from harness import HarnessError, Missing, Tree, TreeEnsemble
 
@@ -39,8 +43,10 @@ def export(model):
         model.save_model(str(path), format="json")
         saved = json.loads(path.read_text(encoding="utf-8"))
     loss = model.get_all_params()["loss_function"].split(":")[0]
-    if loss not in LINKS or "oblivious_trees" not in saved:
-        raise HarnessError(f"trees are not exportable: {loss} or the tree shape has no common form")
+    if loss not in LINKS:
+        raise HarnessError(f"trees are not exportable: the loss {loss} has no common form")
+    if catboost_reader.TREES not in saved:
+        return read_other_trees(model, saved)
     scale, bias = saved["scale_and_bias"]
     features = saved["features_info"]
     feature_map = Features(features)
@@ -58,6 +64,15 @@ def export(model):
         version=catboost.__version__,
         cover_kind="weight",
     )
+
+
+def read_other_trees(model, saved):
+    """Return the trees of a model with ``grow_policy`` Depthwise, Lossguide or Region."""
+    try:
+        ensemble, _ = catboost_reader.read(saved)
+    except (ModelFileError, KeyError) as error:
+        raise HarnessError(f"trees are not exportable: {error}") from error
+    return replace(ensemble, classes=codes_of_labels(model.classes_), version=catboost.__version__)
 
 
 class Features:

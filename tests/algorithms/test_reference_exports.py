@@ -237,7 +237,6 @@ def test_trees_of_one_leaf(name):
             "'cross_entropy_lambda'",
         ),
         ("lightgbm.gbdt", Task.REGRESSION, {"reg_sqrt": True}, "sqrt"),
-        ("catboost.plain", Task.REGRESSION, {"grow_policy": "Lossguide"}, "shape"),
     ],
     ids=str,
 )
@@ -247,6 +246,27 @@ def test_unsupported_model_gives_the_reason(name, task, params, reason):
     y = target(rng, X, task)
     adapter = fit(name, task, X, y / y.max() if task is Task.REGRESSION else y, params)
     with pytest.raises(HarnessError, match=f"not exportable: .*{reason}"):
+        adapter.export_trees()
+
+
+@pytest.mark.parametrize("task", [Task.REGRESSION, Task.BINARY, Task.MULTICLASS], ids=str)
+@pytest.mark.parametrize("policy", ["Depthwise", "Lossguide"])
+def test_catboost_trees_of_other_shapes_are_exported(policy, task):
+    rng = np.random.default_rng(8)
+    X = numbers(rng, 300, missing=True)
+    adapter = fit("catboost.plain", task, X, target(rng, X, task), {"grow_policy": policy})
+    trees = adapter.export_trees()
+    theirs, ours = scores(adapter, trees, X)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    assert len(trees.classes) == N_CLASSES[task]
+
+
+def test_categories_in_catboost_trees_of_other_shapes_are_refused():
+    rng = np.random.default_rng(9)
+    X, policy = frame(rng, 300, missing=False, unseen=0), {"grow_policy": "Lossguide"}
+    y = target(rng, X, Task.BINARY)
+    adapter = fit("catboost.plain", Task.BINARY, X, y, policy, categorical=(5, 6))
+    with pytest.raises(HarnessError, match="not exportable: it has categorical_features"):
         adapter.export_trees()
 
 

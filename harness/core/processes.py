@@ -143,8 +143,9 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
     """Kill a process group, the leader's descendants, and the processes that carry a mark.
 
     A worker is a subreaper, so a descendant whose parent has ended is still its descendant. The
-    leader is stopped first, so that it starts no further processes. It is killed last, so that
-    its descendants can be found until then.
+    leader is stopped first, so that it starts no further processes. A process whose parent is just
+    ending may be missed among the descendants; the mark finds it. The group is killed last,
+    because a guard that calls this function belongs to it.
     """
     _send(leader, signal.SIGSTOP)
     for _ in range(ROUNDS):
@@ -156,8 +157,6 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
         if not alive:
             break
         time.sleep(0.002)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
     for _ in range(ROUNDS):  # again, because a process may have started another one meanwhile
         marked = mark.processes() if mark else []
         for pid in marked:
@@ -165,6 +164,8 @@ def kill_group(leader: int, mark: Mark | None = None) -> None:
         if not marked:
             break
         time.sleep(0.002)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def is_zombie(pid: int) -> bool:

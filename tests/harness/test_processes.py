@@ -56,6 +56,23 @@ def test_group_is_killed_completely_and_a_dead_one_is_no_error():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's /proc")
+def test_process_of_the_group_kills_marked_processes_before_itself(tmp_path):
+    mark = processes.Mark.now(str(tmp_path / "mark"))
+    code = (
+        "import os, sys; from harness.core.processes import Mark, kill_group\n"
+        "os.wait() if os.fork() else kill_group(os.getppid(), Mark(sys.argv[1], 0))"
+    )
+    one = subprocess.Popen(["sleep", "60"], env=os.environ | {processes.MARK: mark.path})
+    try:
+        group = [sys.executable, "-c", code, mark.path]
+        assert subprocess.run(group, start_new_session=True, check=False).returncode == -9
+        assert one.wait(10.0) == -9
+    finally:
+        one.kill()
+        one.wait()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's /proc")
 def test_marked_process_is_found_while_it_executes_new_programs(tmp_path):
     program = tmp_path / "restarts_itself"
     program.write_text('#!/bin/sh\nexec "$0"\n')

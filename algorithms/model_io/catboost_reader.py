@@ -68,6 +68,9 @@ def read(document):
     read_one = one_tree if TREES in document else read_tree
     saved = document.get(TREES, document.get(NODES)) or []
     trees = [read_one(tree, features, len(bias), float(scale)) for tree in saved]
+    leaves = [tree.value[tree.feature < 0] for tree in trees]
+    if not all(np.isfinite(values).all() for values in [bias, *leaves]):
+        raise ModelFileError("its bias or a leaf value is infinite or missing")
     labels = labels_of(document)
     n_classes = len(labels["values"]) if labels else 2 if name == "Logloss" else 0
     if n_classes and n_classes != max(len(bias), 2):

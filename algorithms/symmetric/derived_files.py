@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from algorithms.model_io.limits import MOST_OUTPUTS
 from algorithms.symmetric.categories import Categories
-from algorithms.symmetric.ctr_options import PRIORS, CtrOptions
+from algorithms.symmetric.ctr_options import MOST_BORDERS, PRIORS, CtrOptions
 from algorithms.symmetric.derived_columns import DerivedColumns, Indicator
 from algorithms.symmetric.projections import Combiner, Projection
 from algorithms.symmetric.target_statistics import Statistic
@@ -144,14 +145,19 @@ def read_statistic(saved, derived, combiners):
     combiner = combiners[check_integer(saved["projection"], len(combiners) - 1)]
     if saved["kind"] not in PRIORS:
         raise ValueError(f"{saved['kind']!r:.40} is not a kind of statistic")
+    priors = np.array(saved["priors"], np.float64)
+    if priors.ndim != 1 or not np.isfinite(priors).all():
+        raise ValueError("the priors of a statistic are not a list of finite numbers")
     options = CtrOptions(
         saved["kind"],
-        tuple(saved["priors"]),
-        saved["n_borders"],
+        tuple(priors.tolist()),
+        check_integer(saved["n_borders"], MOST_BORDERS),
         saved["target_borders"],
         saved["target_border_type"],
     )
-    found = Statistic(combiner.projection, options, saved["target"], saved["prior"])
+    target = check_integer(saved["target"], MOST_OUTPUTS)
+    prior = check_integer(saved["prior"], len(priors) - 1)
+    found = Statistic(combiner.projection, options, target, prior)
     values = np.array(saved["values"], np.float32)
     if values.shape != (combiner.size + 1,):
         raise ValueError(f"a statistic of {combiner.size} levels has {values.size} values")

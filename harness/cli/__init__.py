@@ -30,6 +30,7 @@ COMMANDS = {
     "best": ("best", "Print what a run recommends, with code; train it on all rows."),
     "predict": ("predict", "Apply a saved model to new rows."),
     "duel": ("duel", "Time two algorithms in interleaved pairs."),
+    "serving": ("serving", "Time the predictions of loaded models: rows, batches, first calls."),
     "parity": ("parity", "Compare the trees of two algorithms, node by node."),
     "compare": ("compare", "Compare two stored runs and print the changes."),
     "gate": ("gate", "Check a run against gates, or this tree against a revision."),

@@ -267,14 +267,15 @@ class Planner:
         settings = self.experiment.duels
         label, split = next(iter(self._splits(dataset).items()))
         prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
-        seed, threads = self.experiment.run.seeds[0], settings.threads
-        jobs = []
-        for variant in (a, b):
-            rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
-            builder = _TrialBuilder(variant, dataset, prepared, rest, timed=True)
-            trial = builder.trial(label, split, seed, threads)
-            jobs.append(self._job(variant.entry, dataset, (trial,), threads))
-        return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
+        one, other = (self.timed_job(v, dataset, prepared, settings.threads) for v in (a, b))
+        return make_duel(one, other, settings.launches, settings.blocks, stop_rule(settings))
+
+    def timed_job(self, variant: Variant, dataset: Dataset, prepared: str, threads: int) -> Job:
+        """Return the job of one timed trial of a variant, on the first split of a dataset."""
+        rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
+        builder = _TrialBuilder(variant, dataset, prepared, rest, timed=True)
+        trial = builder.trial(label, split, self.experiment.run.seeds[0], threads)
+        return self._job(variant.entry, dataset, (trial,), threads)
 
 
 class _TrialBuilder:

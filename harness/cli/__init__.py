@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": ("compare", "Compare two stored runs and print the changes."),
     "gate": ("gate", "Check a run against gates, or this tree against a revision."),
     "history": ("history", "Draw losses and times over commits, with their steps."),
+    "site": ("site", "Write all reports and the history as a static site."),
     "compile": ("compile", "Compile the kernels of the algorithms in advance."),
     "list": ("listing", "List what is registered, shipped or stored."),
     "show": ("show", "Show everything known about a name or an id."),

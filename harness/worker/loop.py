@@ -26,8 +26,8 @@ def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None)
     state.compile_clock.install()
     phases = ("native", "fit", "predict", "predict_one")
     serving = ("save_served", "load_served", "serve_rows", "serve_batch")
-    names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
-    names = (*names, *serving)
+    steps = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
+    names = (*steps, *serving)
     commands: Commands = {**{name: getattr(state, name) for name in names}, "quit": dict}
     for line in requests:
         request = json.loads(line)

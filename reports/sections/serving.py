@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOTE = (
     "Each model is trained once and saved. Every launch starts a new process, which imports the "
     "library, loads the model, and predicts; the processes of all models are called in turn. Times "
-    "are geometric means over launches with 95 % intervals; the table of rows is prepared before."
+    "are geometric means over launches with 95 % intervals. The rows are prepared before the calls."
 )
 
 

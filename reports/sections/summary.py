@@ -143,6 +143,8 @@ def same_sentences(page: Page) -> list[str]:
 
 def _nothing_compared(page: Page) -> str:
     if not page.outcomes and not page.view.duels:
+        if page.view.serving:
+            return "This run measured serving times only; the section Serving times shows them."
         return "This run has no results yet."
     if not page.done:
         return "No trial of this run has a result, so nothing can be compared."

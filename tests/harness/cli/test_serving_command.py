@@ -28,6 +28,7 @@ def test_serving_times_are_measured_stored_and_reported(tmp_path):
     page = path.read_text()
     assert "Serving times" in page
     assert "This section failed" not in page
+    assert "This run measured serving times only" in page
     again = "serving -a sklearn.decision_tree -a sklearn.adaboost -d diabetes --batches 1,700"
     assert again in page
 

@@ -204,6 +204,8 @@ def _cautions(page: Page) -> list[Words]:
         lines.append(_units(speeds))
         lines.append(_noise(page))
         lines += _notes(speeds)
+    elif page.view.serving and not page.outcomes:
+        lines.append("Other programs that ran meanwhile make the intervals of times wider.")
     else:
         lines.append("No duel was run: the times below are from single runs and rough.")
     not_alone = sum(o.facts.get("alone") is False for o in page.done)

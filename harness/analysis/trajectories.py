@@ -60,14 +60,14 @@ class Band:
 
 def trajectories(cells: Iterable[Cell]) -> tuple[Trajectory, ...]:
     """Return the trajectory of each cell with searches."""
-    found = []
+    made = []
     for cell in cells:
         facts = (o.facts.get("tuned") for o in cell.outcomes if o.status is Status.DONE)
         folds = [steps_of(fact) for fact in facts if isinstance(fact, Mapping)]
         kept = tuple(steps for steps in folds if steps)
         if kept:
-            found.append(Trajectory(cell.algorithm, cell.dataset, cell.tracks, kept))
-    return tuple(found)
+            made.append(Trajectory(cell.algorithm, cell.dataset, cell.tracks, kept))
+    return tuple(made)
 
 
 def steps_of(fact: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -113,14 +113,14 @@ def _bands(
 ) -> list[Band]:
     """Return the range and the median over folds at each place; a fold keeps its last loss."""
     start = max(fold[0] for fold in places)
-    found = []
+    bands = []
     for x in (x for x in at if x >= start):
         losses = [
             max((pair for pair in zip(own, fold, strict=True) if pair[0] <= x), key=_place)[1].loss
             for own, fold in zip(places, folds, strict=True)
         ]
-        found.append(Band(x, min(losses), median(losses), max(losses)))
-    return found
+        bands.append(Band(x, min(losses), median(losses), max(losses)))
+    return bands
 
 
 def _place(pair: tuple[float, Step]) -> float:

@@ -107,16 +107,16 @@ def command(**given: Any) -> int:
     )
     with closing(new_progress()) as progress:
         run_id = run_serving(request, registry, progress)
-    found = reporting.view(given["results"], run_id, registry).serving
+    times = reporting.view(given["results"], run_id, registry).serving
     if given["as_json"]:
-        print_json({"run": run_id, "serving": found})
+        print_json({"run": run_id, "serving": times})
     else:
-        _print(found)
+        _print(times)
         say(f"run {run_id}: `harness report` draws the curves")
-    for one in found:
+    for one in times:
         if one.failure:
             say(f"harness: {one.algorithm} with {one.threads} threads failed: {one.failure}")
-    return _exit_code(found)
+    return _exit_code(times)
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:
@@ -129,15 +129,15 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _exit_code(found: Sequence[ServingTimes]) -> int:
+def _exit_code(times: Sequence[ServingTimes]) -> int:
     """Return 3 if some models failed, 4 if all did."""
-    failed = [one for one in found if one.failure]
-    return 0 if not failed else 4 if len(failed) == len(found) else 3
+    failed = [one for one in times if one.failure]
+    return 0 if not failed else 4 if len(failed) == len(times) else 3
 
 
-def _print(found: Sequence[ServingTimes]) -> None:
+def _print(times: Sequence[ServingTimes]) -> None:
     """Print the costs of starting, the latency of single rows, and the time of batches."""
-    measured = [one for one in found if one.batches]
+    measured = [one for one in times if one.batches]
     if not measured:
         return
     names = ["algorithm", "threads"]

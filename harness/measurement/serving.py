@@ -90,6 +90,9 @@ class Candidate:
         }
 
 
+Process = tuple[Candidate, Worker, JSON]  # a model, its process, and the times so far
+
+
 class Serving:
     """Measurement of several models on one dataset.
 
@@ -169,22 +172,26 @@ class Serving:
 
     def _launch(self, launch: int) -> None:
         """Start a process for each model, time its cold calls, and run the rounds."""
-        found: list[tuple[Candidate, Worker, JSON]] = []
+        processes: list[Process] = []
         with ExitStack() as stack:
             for candidate in self._ordered(launch):
                 with self._failure_of(candidate):
                     session = self._open(candidate.job, stack)
-                    found.append((candidate, session, self._cold(candidate, session)))
+                    processes.append((candidate, session, self._cold(candidate, session)))
             for number in range(self.settings.rounds):
-                for size in (0, *self.settings.batches):  # 0: single rows
-                    for candidate, session, times in found if number % 2 == 0 else found[::-1]:
-                        if not candidate.failure:
-                            with self._failure_of(candidate):
-                                self._timed(candidate, session, times, size)
+                self._round(processes if number % 2 == 0 else processes[::-1])
                 self.step(f"launch {launch + 1}, round {number + 1}")
-        for candidate, _, times in found:
+        for candidate, _, times in processes:
             if not candidate.failure:
                 candidate.launches.append(_summarised(times))
+
+    def _round(self, processes: Sequence[Process]) -> None:
+        """Time single rows, then each batch size, in every process in turn."""
+        for size in (0, *self.settings.batches):  # 0: single rows
+            for candidate, session, times in processes:
+                if not candidate.failure:
+                    with self._failure_of(candidate):
+                        self._timed(candidate, session, times, size)
 
     def _ordered(self, launch: int) -> list[Candidate]:
         return self.left if launch % 2 == 0 else self.left[::-1]

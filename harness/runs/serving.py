@@ -143,6 +143,6 @@ def _measured(
             settings,
             step=progress.step,
         )
-        found = serving.measure()
+        records = serving.measure()
     shutil.rmtree(supervisor.folder, ignore_errors=True)
-    return found
+    return records

@@ -79,16 +79,16 @@ class ServedModel:
 def _timed(calls: Any, seconds: float) -> list[int]:
     """Return the nanoseconds of each call; at least one is made."""
     clock: Callable[[], int] = time.perf_counter_ns
-    found: list[int] = []
+    nanoseconds: list[int] = []
     left = seconds * 1e9
     for predict, table in calls:
         began = clock()
         predict(table)
-        found.append(clock() - began)
-        left -= found[-1]
+        nanoseconds.append(clock() - began)
+        left -= nanoseconds[-1]
         if left <= 0:
             break
-    return found
+    return nanoseconds
 
 
 def _read(path: Path) -> Any:

@@ -96,9 +96,9 @@ def thread_figure(
         return None
     size = max(size for one in times for size in one.batches)
     names = _names(times)
-    found = [(one, speedup(one, times, size)) for one in times]
+    ratios = [(one, speedup(one, times, size)) for one in times]
     lines: dict[str, list[tuple[float, Interval]]] = {name: [] for name in names}
-    for one, interval in found:
+    for one, interval in ratios:
         if interval is not None and one.algorithm in lines:
             lines[one.algorithm].append((one.threads, interval))
     numbers = sorted({one.threads for one in times})
@@ -114,7 +114,7 @@ def thread_figure(
         title=f"Speed-up of a call with {count(size)} rows by threads",
         finding=f"Time of a call with {plural(size, 'row')} with the fewest threads over that "
         "with more; above 1, more threads are faster.",
-        table=_thread_table(found, size),
+        table=_thread_table(ratios, size),
         keys=series_keys(short(name, 40) for name in names),
         again=again,
     )
@@ -168,8 +168,10 @@ def _scaled(interval: Interval, factor: float) -> tuple[float, float, float]:
     return interval.low * factor, interval.value * factor, interval.high * factor
 
 
-def _ends(found: Interval | tuple[float, float, float]) -> tuple[float, float, float]:
-    return found if isinstance(found, tuple) else (found.low, found.value, found.high)
+def _ends(estimate: Interval | tuple[float, float, float]) -> tuple[float, float, float]:
+    return (
+        estimate if isinstance(estimate, tuple) else (estimate.low, estimate.value, estimate.high)
+    )
 
 
 def _panel(
@@ -180,7 +182,7 @@ def _panel(
     x: Axis | None = None,
 ) -> Panel:
     """Return a panel of seconds on a logarithmic axis."""
-    points = [(place, *_ends(found)) for line in lines.values() for place, found in line]
+    points = [(place, *_ends(estimate)) for line in lines.values() for place, estimate in line]
     if x is None:
         x = logarithmic([place for place, *_ in points], titles[0], label_of=_brief_count)
     values = [value for _, *ends in points for value in ends if 0 < value < math.inf]
@@ -195,10 +197,10 @@ def _marks(
     """Yield a line with dots and bars of intervals for each name."""
     for name, (colour, dash, shape) in zip(names, SERIES, strict=False):
         if line := lines.get(name):
-            points = [(place, _ends(found)[1]) for place, found in line]
+            points = [(place, _ends(estimate)[1]) for place, estimate in line]
             bars = [
                 [(place, low), (place, high)]
-                for place, (low, _, high) in ((place, _ends(found)) for place, found in line)
+                for place, (low, _, high) in ((place, _ends(estimate)) for place, estimate in line)
                 if low > 0 and math.isfinite(high)
             ]
             owner = short(name, 40)
@@ -251,12 +253,12 @@ def _latency_table(times: Sequence[ServingTimes]) -> Table:
     return Table(columns, rows, "Quantiles of the latency of a single row", "serving-latency")
 
 
-def _thread_table(found: Sequence[tuple[ServingTimes, Interval | None]], size: int) -> Table:
+def _thread_table(ratios: Sequence[tuple[ServingTimes, Interval | None]], size: int) -> Table:
     columns = [*_columns(), Column("Time of a call", numeric=True, unit="s")]
     columns.append(Column("Speed-up", numeric=True))
     rows: list[Row] = [
         [*_heads(one), interval_cell(one.batches.get(size)), interval_cell(interval, ratio)]
-        for one, interval in found
+        for one, interval in ratios
     ]
     return Table(columns, rows, f"Speed-up of a call with {size} rows", "serving-threads")
 

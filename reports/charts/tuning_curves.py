@@ -26,7 +26,7 @@ KEYS = (
 
 def tuning_figure(
     dataset: str,
-    found: Sequence[Trajectory],
+    trajectories: Sequence[Trajectory],
     bands_of: Callable[[Trajectory], Sequence[Band]],
     axis: str,
     again: str = "",
@@ -35,7 +35,7 @@ def tuning_figure(
 
     None if no trajectory has such bands.
     """
-    bands = {one.name: list(bands_of(one)) for one in found}
+    bands = {one.name: list(bands_of(one)) for one in trajectories}
     bands = {name: several for name, several in bands.items() if several}
     if not bands:
         return None

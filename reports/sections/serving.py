@@ -29,11 +29,11 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the curves and tables, or None for a run without serving times."""
-    found = page.view.serving
-    if not found:
+    times = page.view.serving
+    if not times:
         return None
-    failed = [one for one in found if one.failure]
-    measured = [one for one in found if one.batches]
+    failed = [one for one in times if one.failure]
+    measured = [one for one in times if one.batches]
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     if failed:
         words = [
@@ -51,4 +51,4 @@ def build(page: Page) -> Fragment | None:
         )
         blocks += [figure for figure in figures if figure is not None]
         blocks.append(start_table(measured, again))
-    return Fragment(blocks, badge=count(len(found)))
+    return Fragment(blocks, badge=count(len(times)))

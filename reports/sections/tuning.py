@@ -33,8 +33,8 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 def build(page: Page) -> Fragment | None:
     """Return two figures for each dataset, or None for a run without searches."""
     by_dataset: dict[str, list[Trajectory]] = {}
-    for found in trajectories(page.view.cells):
-        by_dataset.setdefault(found.dataset, []).append(found)
+    for trajectory in trajectories(page.view.cells):
+        by_dataset.setdefault(trajectory.dataset, []).append(trajectory)
     if not by_dataset:
         return None
     parts = []

@@ -43,8 +43,8 @@ def test_every_link_of_the_site_leads_to_a_page_of_it(stored, registry):
     assert {f"report-{run}.html" for run in ids} | {"index.html", ".nojekyll"} <= pages
     assert (site.reports, site.index) == (2, folder / "site" / "index.html")
     assert len(written) == len(pages) - 1
-    found = links(site.index)
-    assert {f"report-{run}.html" for run in ids} <= found
+    targets = links(site.index)
+    assert {f"report-{run}.html" for run in ids} <= targets
     for name in pages - {".nojekyll"}:
         assert links(folder / "site" / name) <= pages
     assert not list((folder / "results").glob("*.html")), "the results folder has no pages"

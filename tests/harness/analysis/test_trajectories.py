@@ -39,8 +39,8 @@ def test_older_results_have_the_order_of_random_search_and_no_times():
 
 
 def test_bands_are_the_range_over_folds_from_where_all_have_a_loss():
-    found = of({"losses": [None, 3.0, 1.0]}, {"losses": [5.0, 4.0]}, {"losses": [2.0, 2.0, 0.0]})
-    bands = [(b.at, b.low, b.middle, b.high) for b in bands_by_number(found)]
+    searches = of({"losses": [None, 3.0, 1.0]}, {"losses": [5.0, 4.0]}, {"losses": [2.0, 2.0, 0.0]})
+    bands = [(b.at, b.low, b.middle, b.high) for b in bands_by_number(searches)]
     assert bands == [(2.0, 2.0, 3.0, 4.0), (3.0, 0.0, 1.0, 4.0)], "a shorter fold keeps its loss"
 
 

@@ -18,10 +18,10 @@ def test_serving_times_are_measured_stored_and_reported(tmp_path):
     (one,) = document["serving"]
     assert one["failure"] == ""
     assert one["model_bytes"] > 500
-    assert one["calls"] == 40
+    assert 2 <= one["calls"] <= 40, "fewer if they take longer than a second"
     assert list(one["batches"]) == ["1", "700"]
     assert 0 < one["first_call"]["low"] <= one["first_call"]["value"]
-    assert set(one["quantiles"]) == {"0.5", "0.9"}, "20 calls in a launch"
+    assert set(one["quantiles"]) <= {"0.5", "0.9"}, "p99 needs 100 calls in a launch"
     with Store.open(tmp_path / "results") as store:
         assert store.run("latest")["config"]["serving"]["batches"] == [1, 700]
     path = tmp_path / run_command(tmp_path, "report").stdout.strip()

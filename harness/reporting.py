@@ -25,6 +25,7 @@ from harness.runs.request import default_results
 from harness.store import Store
 
 PAST = 20  # earlier runs in a report
+HISTORY = "history.html"
 INDEXED = 30  # newest runs of an index, with scores; older ones are only listed
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # header, rows
@@ -86,28 +87,40 @@ def _earlier(store: Store, run: Mapping[str, Any]) -> list[str]:
     return list(islice(same, PAST))[::-1]
 
 
-def write_run_report(results: Path, run: str, registry: Registry) -> Path:
-    """Write the report of a run into the results folder and return its path."""
+def write_run_report(
+    results: Path, run: str, registry: Registry, folder: Path | None = None
+) -> Path:
+    """Write the report of a run into a folder, by default the results, and return its path."""
     seen = view(results, run, registry, past=True)
     sections: list[Section] = sorted(registry.all("section"), key=lambda s: (s.order, s.name))
-    path = results / f"report-{seen.run['id']}.html"
-    sweep(results, ".*.html.*.tmp")  # partial pages of killed processes
+    place = folder or results
+    path = place / f"report-{seen.run['id']}.html"
+    sweep(place, ".*.html.*.tmp")  # partial pages of killed processes
     writer("run-page")(seen, sections, path)
     return path
 
 
-def write_index(results: Path, registry: Registry) -> Path:
-    """Write the index of all runs into the results folder and return its path."""
+def write_index(results: Path, registry: Registry, folder: Path | None = None) -> Path:
+    """Write the index of all runs into a folder, by default the results, and return its path.
+
+    It links the reports and the page of the history in the same folder.
+    """
+    place = folder or results
     with Store.open(results) as store:
         stored = store.runs()
         points = course(store, registry, [str(run["id"]) for run in stored[:INDEXED][::-1]])
         changes = [_change(store, old, new, registry) for old, new in _same(points)]
     points = tuple(replace(point, run=_placed(point.run, results)) for point in points)
     runs = (str(run["id"]) for run in stored)
-    reports = {run for run in runs if (results / f"report-{run}.html").is_file()}
-    path = results / "index.html"
+    reports = {run for run in runs if (place / f"report-{run}.html").is_file()}
+    path = place / "index.html"
     writer("index-page")(
-        points, reports, path, older=stored[INDEXED:], newest=list(filter(None, changes))
+        points,
+        reports,
+        path,
+        older=stored[INDEXED:],
+        newest=list(filter(None, changes)),
+        history=(place / HISTORY).is_file(),
     )
     return path
 

@@ -102,6 +102,46 @@ def test_inputs_of_the_reusable_workflow_are_on_its_page():
         assert "default" in about
 
 
+def step_of(workflow, name):
+    """Return the script of a step of a workflow's only job."""
+    (job,) = read(ROOT / f".github/workflows/{workflow}.yml")["jobs"].values()
+    (script,) = (step["run"] for step in job["steps"] if step.get("name") == name)
+    return script
+
+
+@pytest.mark.parametrize(
+    ("when", "outcome", "is_new"),
+    [("alarm", "failure", True), ("alarm", "success", False), ("always", "success", True)],
+)
+def test_a_new_comment_is_made_only_on_alarm(tmp_path, when, outcome, is_new):
+    """Without an alarm only an earlier comment is renewed."""
+    gh = tmp_path / "gh"
+    gh.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\n')
+    gh.chmod(0o755)
+    variables = {"WHEN": when, "OUTCOME": outcome, "PULL": "7", "GITHUB_REPOSITORY": "a/b"}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **variables}
+    subprocess.run(["bash", "-ec", step_of("gate", "Comment")], env=environment, check=True)
+    words = (tmp_path / "words").read_text().split()
+    assert "--edit-last" in words
+    assert ("--create-if-none" in words) == is_new
+
+
+@pytest.mark.parametrize("has_report", [True, False])
+def test_the_comment_links_the_report_of_the_gate(tmp_path, has_report):
+    (tmp_path / "gate.md").write_text("failed\n")
+    (tmp_path / "results").mkdir()
+    if has_report:
+        (tmp_path / "results" / "report-20260101-0000-abcd.html").write_text("")
+    url = "https://github.com/a/b/actions/runs/1/artifacts/2"
+    variables = {"RESULTS_URL": url, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    environment = {"PATH": os.environ["PATH"], **variables}
+    script = step_of("gate", "Show")
+    subprocess.run(["bash", "-ec", script], env=environment, cwd=tmp_path, check=True)
+    for text in ((tmp_path / "gate.md").read_text(), (tmp_path / "summary").read_text()):
+        assert text.startswith("failed\n")
+        assert (f"({url}): `results/report-20260101-0000-abcd.html#gates`" in text) == has_report
+
+
 @pytest.fixture
 def chosen(tmp_path):
     """Return a function from subjects of the branch of results to the range that is measured.

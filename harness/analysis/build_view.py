@@ -17,6 +17,7 @@ from harness.analysis.parity_levels import parities
 from harness.analysis.run_view import Cell, FirstUse, RunView, Speed
 from harness.analysis.scores import Scorer
 from harness.analysis.seconds import machines_of, timing_of
+from harness.analysis.serving import serving_times
 from harness.analysis.speed import noise_floors, pool_speeds, speeds_of, with_floor
 from harness.analysis.verdicts import MARGIN
 from harness.core.ids import canonical
@@ -86,6 +87,7 @@ def view_run(store: Store, run_id: str, registry: Registry) -> RunView:
         diagnostics=diagnostics_of(events),
         first_uses=first_uses_of(events),
         findings=findings_of(events),
+        serving=serving_times(events),
         machines=machines_of(outcome for outcome, _ in outcomes),
         budget=next((e["data"] for e in reversed(events) if e["kind"] == "budget"), {}),
     )

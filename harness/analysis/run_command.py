@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-Command = Literal["run", "duel", "parity", "gate"]
+Command = Literal["run", "duel", "parity", "gate", "serving"]
 
 
 def command_of(run: Mapping[str, Any]) -> Command:

@@ -15,6 +15,7 @@ from harness.core.model import DuelOutcome, Finding, Outcome, Status
 
 if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
+    from harness.analysis.serving import ServingTimes
     from harness.analysis.trends import RunPoint
 
 
@@ -353,6 +354,8 @@ class RunView:
         Reductions due to a time budget, JSON.
     course
         Runs of the same experiment up to this one, in order.
+    serving
+        Serving times of each model and number of threads.
     """
 
     run: Mapping[str, Any]
@@ -373,3 +376,4 @@ class RunView:
     machines: Mapping[str, int] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     course: tuple[RunPoint, ...] = ()
+    serving: tuple[ServingTimes, ...] = ()

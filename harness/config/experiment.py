@@ -149,6 +149,7 @@ class Tuning(Strict):
         3, ge=2, le=10
     )  # factor of successive halving from one iteration to the next
     ensemble_rounds: int = Field(25, ge=1, le=1000)  # of the track ensembled
+    keep_predictions: bool = False  # store the held-out predictions of every configuration
 
 
 class Gate(Strict):

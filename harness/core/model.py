@@ -683,7 +683,7 @@ class Job:
     plugins
         Further plugin files to load.
     exports
-        What is stored beside predictions: trees, staged, members, training.
+        What is stored beside predictions: trees, staged, members, training, search.
     libraries
         Distributions that the algorithm imports.
     """

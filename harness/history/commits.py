@@ -27,7 +27,7 @@ from harness.store import Store
 Case = tuple[str, str, str, str, str]  # algorithm, dataset, measure, unit, source
 ASV_RESULTS = Path(".asv") / "results"
 BENCHMARKS = "benchmarks.json"  # asv's list of benchmarks in the results folder
-OTHER_RUNS = ("duel", "parity")  # runs whose trials are no measurements of a commit
+OTHER_RUNS = ("duel", "parity", "serving")  # runs whose trials are no measurements of a commit
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.config.experiment import SEARCHED, Choice, Experiment
+from harness.config.search_space import TUNE
 from harness.core import ids
 from harness.core.errors import ConfigError
 from harness.core.libraries import Surroundings
@@ -236,7 +237,13 @@ class Planner:
             limits=self.limits,
             environment=Environment(),
             plugins=self._plugins(dataset),
+            exports=self._exports(trials),
         )
+
+    def _exports(self, trials: Iterable[Trial]) -> tuple[str, ...]:
+        """Return what is stored beside the predictions of trials."""
+        keep = self.experiment.tuning.keep_predictions
+        return ("search",) if keep and any(TUNE in trial.params for trial in trials) else ()
 
     def _plugins(self, dataset: Dataset) -> tuple[str, ...]:
         """Return the plugins that a worker must load besides the algorithm's, for the dataset."""
@@ -265,16 +272,17 @@ class Planner:
     def duel(self, a: Variant, b: Variant, dataset: Dataset) -> Duel:
         """Return the duel of two variants on a dataset that both support."""
         settings = self.experiment.duels
-        label, split = next(iter(self._splits(dataset).items()))
         prepared = preparation.common([a.algorithm.accepts, b.algorithm.accepts], dataset)
-        seed, threads = self.experiment.run.seeds[0], settings.threads
-        jobs = []
-        for variant in (a, b):
-            rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
-            builder = _TrialBuilder(variant, dataset, prepared, rest, timed=True)
-            trial = builder.trial(label, split, seed, threads)
-            jobs.append(self._job(variant.entry, dataset, (trial,), threads))
-        return make_duel(jobs[0], jobs[1], settings.launches, settings.blocks, stop_rule(settings))
+        one, other = (self.timed_job(v, dataset, prepared, settings.threads) for v in (a, b))
+        return make_duel(one, other, settings.launches, settings.blocks, stop_rule(settings))
+
+    def timed_job(self, variant: Variant, dataset: Dataset, prepared: str, threads: int) -> Job:
+        """Return the job of one timed trial of a variant, on the first split of a dataset."""
+        label, split = next(iter(self._splits(dataset).items()))
+        rest = self._ingredients(variant, dataset) | {"machine": self.surroundings.machine}
+        builder = _TrialBuilder(variant, dataset, prepared, rest, timed=True)
+        trial = builder.trial(label, split, self.experiment.run.seeds[0], threads)
+        return self._job(variant.entry, dataset, (trial,), threads)
 
 
 class _TrialBuilder:

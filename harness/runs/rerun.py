@@ -28,6 +28,7 @@ COMMANDS = {  # commands that rerun what is not a run
     "duel": "`harness duel --again DUEL`",
     "parity": "`harness parity --again RUN`",
     "gate": "`harness gate --against REV`",
+    "serving": "`harness serving` with the same options",
 }
 
 

@@ -15,6 +15,7 @@ from harness.core.model import Table
 from harness.core.outcome_files import write_arrays
 from harness.worker.permutation import permuted
 from harness.worker.stages import members, staged
+from harness.worker.tuning import Tuned
 
 if TYPE_CHECKING:
     from harness.worker.prepared_trial import PreparedTrial
@@ -36,6 +37,8 @@ def write_all(
     if table.classes:
         arrays["classes"] = {"classes": np.asarray(table.classes, dtype=np.str_)}
     for name in exports:
+        if name == "search" and not isinstance(prepared.adapter, Tuned):
+            continue  # another trial of the same job has a search
         try:
             made = permuted(prepared, table) if name == "permutation" else EXPORTS[name](prepared)
             arrays[name] = small_enough(made)
@@ -90,6 +93,12 @@ def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     return {**found, "X": _numbers(X) if isinstance(X, pd.DataFrame) else X}
 
 
+def _search(prepared: PreparedTrial) -> dict[str, np.ndarray]:
+    """Return the held-out predictions of every configuration of a search."""
+    found: dict[str, np.ndarray] = prepared.adapter.held_out(prepared.train[1])
+    return found
+
+
 def _numbers(X: pd.DataFrame) -> np.ndarray:
     """Return a frame as float64, categories as codes, missing values as NaN."""
     found = np.empty(X.shape)
@@ -108,4 +117,5 @@ EXPORTS: dict[str, Callable[[PreparedTrial], dict[str, np.ndarray]]] = {
     "staged": staged,
     "members": members,
     "training": _training,
+    "search": _search,
 }

@@ -25,7 +25,9 @@ def serve(requests: BinaryIO, replies: BinaryIO, imported: Sample | None = None)
     state = WorkerState(imported)
     state.compile_clock.install()
     phases = ("native", "fit", "predict", "predict_one")
-    names = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
+    serving = ("save_served", "load_served", "serve_rows", "serve_batch")
+    steps = ("hello", "load", "prepare", "pin", "first_call", *phases, "finish", "save", "warm")
+    names = (*steps, *serving)
     commands: Commands = {**{name: getattr(state, name) for name in names}, "quit": dict}
     for line in requests:
         request = json.loads(line)

@@ -32,6 +32,7 @@ from harness.worker.compile_clock import CompileClock
 if TYPE_CHECKING:
     from harness.plugins.registry import Registry
     from harness.worker.prepared_trial import PreparedTrial, Rows
+    from harness.worker.serving import ServedModel
 
 
 MOST_CLASSES = 50  # number of class labels stored with the facts of a trial
@@ -51,6 +52,7 @@ class WorkerState:
         self._rows: dict[Split, Rows] = {}  # trials with different params share their splits
         self._called: set[tuple[Task, bool, bool]] = set()  # kinds with loaded kernels
         self._prepared: PreparedTrial | None = None
+        self._served: ServedModel | None = None
         self._session: dict[str, Sample] = {}  # samples of import and load, common to all trials
         self._facts: JSON = {}
         self._pins: JSON = {}  # checksums of the data, for datasets whose digest has none
@@ -254,6 +256,34 @@ class WorkerState:
             raise HarnessError("no table is loaded; send `hello` and `load` first")
         return train_and_save(self._algorithm, trial_from_json(trial), self._table, Path(path))
 
+    def save_served(self, folder: str) -> JSON:
+        """Save the fitted model and the test rows of the prepared trial for a serving process."""
+        from harness.worker.serving import save_served
+
+        prepared = self._current()
+        prepared.need_model()
+        return save_served(prepared, Path(folder))
+
+    def load_served(self, folder: str) -> JSON:
+        """Load a saved model and its rows; if called again, load the model again."""
+        from harness.worker.serving import ServedModel
+
+        if self._algorithm is None:
+            raise HarnessError("no plugin is loaded; send `hello` first")
+        if self._served is None:
+            self._served = ServedModel(Path(folder))
+        with self.meter.phase("load_model"):
+            self._served.load()
+        return {"samples": [self.meter.last]}
+
+    def serve_rows(self, calls: int, seconds: float) -> JSON:
+        """Time calls of the loaded model with one row each; return nanoseconds."""
+        return {"nanoseconds": self._loaded().time_rows(calls, seconds)}
+
+    def serve_batch(self, rows: int, seconds: float) -> JSON:
+        """Time calls of the loaded model with a batch of rows; return nanoseconds."""
+        return {"nanoseconds": self._loaded().time_batch(rows, seconds)}
+
     def warm(self, params: Sequence[JSON] = ({},), kinds: Sequence[str] = ()) -> JSON:
         """Compile the algorithm's kernels by running it on tiny tables."""
         from harness.worker.warm_up import NOTHING_COMPILED, are_packaged, compile_all
@@ -271,6 +301,11 @@ class WorkerState:
         if self._prepared is None:
             raise HarnessError("no trial is prepared; send `prepare` first")
         return self._prepared
+
+    def _loaded(self) -> ServedModel:
+        if self._served is None:
+            raise HarnessError("no model is loaded; send `load_served` first")
+        return self._served
 
     def _build(self, prepared: PreparedTrial, repeats: int = 1) -> JSON:
         prepared.drop()

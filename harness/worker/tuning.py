@@ -9,6 +9,7 @@ of them on more. All of this counts as the trial's fit.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from statistics import fmean
@@ -70,6 +71,12 @@ class Tuned:
         Mean inner loss of each configuration when it was last tried; infinite if it failed.
     iterations : list of (share of the rows, configurations)
         Iterations of successive halving; one with all rows for random search.
+    tried : dict of int to Evaluation
+        Results of the configurations of the last iteration; not pickled.
+    folds : int array (n,)
+        Inner fold of each training row; not pickled.
+    trajectory : list of (index, share of the rows, loss, seconds)
+        Configurations in the order in which they were tried; seconds since the search began.
     chosen : int
         Index of the chosen configuration.
     """
@@ -87,6 +94,9 @@ class Tuned:
         self.halving = halving
         self.losses: list[float] = []
         self.iterations: list[tuple[float, list[int]]] = []
+        self.trajectory: list[tuple[int, float, float, float]] = []
+        self.tried: dict[int, Evaluation] = {}
+        self.folds = np.empty(0, np.int64)
         self.chosen = 0
         self.adapter: Any = None
 
@@ -116,8 +126,9 @@ class Tuned:
         return getattr(self.adapter, name)
 
     def __getstate__(self) -> JSON:
-        """Return the attributes to pickle: all but the ``build`` function."""
-        return {key: value for key, value in vars(self).items() if key != "build"}
+        """Return the attributes to pickle: all that predictions and facts need."""
+        left_out = {"build", "tried", "folds"}
+        return {key: value for key, value in vars(self).items() if key not in left_out}
 
     def __setstate__(self, state: JSON) -> None:
         """Restore the pickled attributes."""
@@ -131,7 +142,34 @@ class Tuned:
             "params": self.configurations[self.chosen],
             "losses": losses,
             "inner_folds": self.inner_folds,
+            "trajectory": [
+                [i, share, loss if math.isfinite(loss) else None, round(seconds, 4)]
+                for i, share, loss, seconds in self.trajectory
+            ],
             **({"iterations": [list(one) for one in self.iterations]} if self.halving else {}),
+        }
+
+    def held_out(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the held-out predictions of the last iteration's configurations, as arrays.
+
+        Parameters
+        ----------
+        y : (n,) array
+            Target of the training rows.
+
+        Returns
+        -------
+        dict
+            ``index`` (k,) and ``loss`` (k,) of the configurations; ``output`` (k, n[, n_classes]);
+            ``fold`` (n,), the inner fold that held a row out; ``y`` (n,).
+        """
+        kept = {i: one for i, one in self.tried.items() if one.output is not None}
+        return {
+            "index": np.fromiter(kept, np.int64),
+            "loss": np.array([one.loss for one in kept.values()]),
+            "output": np.array([one.output for one in kept.values()]),
+            "fold": self.folds,
+            "y": y,
         }
 
     def _search(self, training: Training) -> dict[int, Evaluation]:
@@ -140,10 +178,11 @@ class Tuned:
         With successive halving, one of ``halving`` configurations is kept for the next iteration,
         which has ``halving`` times as many rows.
         """
-        folds = inner_folds(training.y, self.inner_folds, self.spec)
+        self.folds = folds = inner_folds(training.y, self.inner_folds, self.spec)
         left = list(range(len(self.configurations)))
         self.losses = [math.inf] * len(left)
-        self.iterations = []
+        self.iterations, self.trajectory = [], []
+        began = time.perf_counter()
         errors: list[Exception] = []
         tried: dict[int, Evaluation] = {}
         for share in shares_of_rows(len(left), self.halving, len(training.y)):
@@ -151,9 +190,12 @@ class Tuned:
                 left = sorted(left, key=self.losses.__getitem__)
                 left = sorted(left[: math.ceil(len(left) / self.halving)])
             self.iterations.append((share, left))
-            tried = {i: self._try(i, training, folds, share, errors) for i in left}
-            for i, trial in tried.items():
-                self.losses[i] = trial.loss
+            tried = {}
+            for i in left:
+                tried[i] = self._try(i, training, folds, share, errors)
+                self.losses[i] = loss = tried[i].loss
+                self.trajectory.append((i, share, loss, time.perf_counter() - began))
+        self.tried = tried
         self.chosen = min(left, key=self.losses.__getitem__)
         if not math.isfinite(self.losses[self.chosen]):
             unknown = ValueError("no configuration of the search has a finite loss")

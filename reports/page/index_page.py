@@ -17,7 +17,7 @@ from reports.page.render import Renderer
 from reports.page.run_tables import other_tables, scores_table
 from reports.text.commands import run_again
 from reports.text.format import count, moment, plural, ratio, short
-from reports.text.inline import Code, Inline, Report
+from reports.text.inline import Code, Inline, Report, SitePage
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import speed_tally, training_phase
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from harness.analysis.compare import RunComparison
     from harness.analysis.trends import RunPoint
 
+HISTORY = (
+    SitePage("Losses and times over commits", "history.html"),
+    ": every algorithm, with the steps of each measure.",
+)
 PICK = (
     "Choose two runs above the table to see them side by side with their change. The "
     "command below it judges the changes over the splits that both runs have."
@@ -36,6 +40,8 @@ def build_index(
     reports: Collection[str],
     older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
+    *,
+    history: bool = False,
 ) -> str:
     """Return the index as the text of one HTML file.
 
@@ -49,10 +55,12 @@ def build_index(
         Earlier runs, newest first; they are only listed.
     newest
         Comparison of the newest run of each experiment with the previous one.
+    history
+        Whether the page of the history is in the same folder.
     """
     renderer = Renderer()
     parts = [
-        ("runs", "Runs", _runs(points, reports, older)),
+        ("runs", "Runs", _runs(points, reports, older, history=history)),
         *_newest(newest),
         *_courses(points),
     ]
@@ -73,6 +81,8 @@ def write_index(
     path: Path,
     older: Sequence[Mapping[str, Any]] = (),
     newest: Sequence[RunComparison] = (),
+    *,
+    history: bool = False,
 ) -> None:
     """Write the index atomically: the path holds the old or the new file.
 
@@ -81,11 +91,15 @@ def write_index(
     StoreError
         If the file cannot be written.
     """
-    write_page(build_index(points, reports, older, newest), path)
+    write_page(build_index(points, reports, older, newest, history=history), path)
 
 
 def _runs(
-    points: Sequence[RunPoint], reports: Collection[str], older: Sequence[Mapping[str, Any]]
+    points: Sequence[RunPoint],
+    reports: Collection[str],
+    older: Sequence[Mapping[str, Any]],
+    *,
+    history: bool,
 ) -> Fragment:
     if not points:
         return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
@@ -100,7 +114,8 @@ def _runs(
         Column("Training, ours to reference", numeric=True),
     ]
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
-    blocks: list[Block] = [Table(columns, rows, "The newest first", "runs")]
+    blocks: list[Block] = [Paragraph(HISTORY)] if history else []
+    blocks.append(Table(columns, rows, "The newest first", "runs"))
     if older:
         older_rows = [_named(str(run["id"]), run, reports) for run in older]
         table = Table(columns[:4], older_rows, "Older runs (scores not compared)", "older")

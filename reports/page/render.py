@@ -20,7 +20,7 @@ from reports.charts.plot import Dots
 from reports.charts.tree_drawing import draw_tree
 from reports.charts.vega import draw
 from reports.text.format import plain, short, slug
-from reports.text.inline import Badge, Code, Inline, Link, Report, Strong, Words
+from reports.text.inline import Badge, Code, Inline, Link, Report, SitePage, Strong, Words
 from reports.text.palette import PALETTE
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -136,8 +136,10 @@ def _inline(part: Inline) -> Markup:
             return _markup(f"<{part.kind}>{soft(part.text)}</{part.kind}>")
         case Link():
             return Markup('<a href="{}" rel="noreferrer">{}</a>').format(part.href, soft(part.text))
-        case Report():
-            return Markup('<a href="{}"><code>{}</code></a>').format(part.href, plain(part.run))
+        case Report() | SitePage():
+            is_run = isinstance(part, Report)
+            text = Markup("<code>{}</code>").format(plain(part.run)) if is_run else soft(part.text)
+            return Markup('<a href="{}">{}</a>').format(part.href, text)
         case Badge():
             symbol = f'<span aria-hidden="true">{escape(plain(part.symbol))}</span> '
             text = f"{symbol if part.symbol else ''}{soft(part.text)}"

@@ -24,7 +24,7 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 def build(page: Page) -> Fragment | None:
     """Return scores and ratios of this run and of earlier ones, or None without these."""
     points = page.view.course
-    if len(points) < 2:
+    if len(points) < 2 or not any(point.levels or point.speeds for point in points):
         return None
     figures = (
         speed_figure(points, "history", page.again()),

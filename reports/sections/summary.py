@@ -143,6 +143,8 @@ def same_sentences(page: Page) -> list[str]:
 
 def _nothing_compared(page: Page) -> str:
     if not page.outcomes and not page.view.duels:
+        if page.view.serving:
+            return "This run measured serving times only; the section Serving times shows them."
         return "This run has no results yet."
     if not page.done:
         return "No trial of this run has a result, so nothing can be compared."
@@ -202,6 +204,8 @@ def _cautions(page: Page) -> list[Words]:
         lines.append(_units(speeds))
         lines.append(_noise(page))
         lines += _notes(speeds)
+    elif page.view.serving and not page.outcomes:
+        lines.append("Other programs that ran meanwhile make the intervals of times wider.")
     else:
         lines.append("No duel was run: the times below are from single runs and rough.")
     not_alone = sum(o.facts.get("alone") is False for o in page.done)

@@ -32,12 +32,32 @@ def run_again(
     kind, tables = command_of(run), _options("-d", datasets)
     if not run.get("id") or kind == "gate":
         return ""
+    if kind == "serving":
+        return serving_again(run)
     if kind == "parity":
         return command(run, "parity", "--again", str(run["id"]), *tables, "--fresh")
     if kind == "duel":
         return ""  # the duel has its own id
     words = ["run", "--again", str(run["id"]), *_options("-a", algorithms), *tables]
     return command(run, *words, "--fresh")
+
+
+def serving_again(run: Mapping[str, Any]) -> str:
+    """Return the command that repeats a run of ``harness serving``; "" if it used own files."""
+    config = run.get("config") or {}
+    served, files = config.get("serving") or {}, config.get("plugin_files", ())
+    experiment = config.get("experiment") or {}
+    if not served or config.get("files") or files:
+        return ""
+    words = [word for name in served["algorithms"] for word in ("-a", name)]
+    words += ["-d", served["dataset"]]
+    for flag in ("batches", "threads"):
+        words += [f"--{flag}", ",".join(map(str, served[flag]))]
+    for flag in ("launches", "rounds", "calls"):
+        words += [f"--{flag}", str(served[flag])]
+    for key, value in (experiment.get("capacity") or {}).items():
+        words += ["--capacity", f"{key}={value}"]
+    return command(run, "serving", *words)
 
 
 def cell_again(run: Mapping[str, Any], trial: str) -> str:

@@ -100,5 +100,33 @@ class Report:
         return f"report-{self.run}.html"
 
 
-Inline: TypeAlias = str | Code | Strong | Link | Report | Badge
+@explain_fields
+@dataclass(frozen=True)
+class SitePage:
+    """A link to another page in the folder of this page.
+
+    Attributes
+    ----------
+    text
+        Words of the link.
+    file
+        Name of the file, such as history.html.
+    """
+
+    text: str
+    file: str
+    kind: ClassVar[str] = "site_page"
+
+    def __post_init__(self) -> None:
+        name = self.file.removesuffix(".html")
+        if name == self.file or not name.replace("-", "").isalnum():
+            raise ValueError(f"{self.file[:80]!r} is not the name of a page in the same folder")
+
+    @property
+    def href(self) -> str:
+        """The name of the file."""
+        return self.file
+
+
+Inline: TypeAlias = str | Code | Strong | Link | Report | SitePage | Badge
 Words: TypeAlias = Inline | Sequence[Inline]

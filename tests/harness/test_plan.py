@@ -303,6 +303,17 @@ def test_tracks_are_separate_variants_with_the_same_budget():
     assert plan(registry, tracks=["equal", "default", "tuned"], **keys) == made
 
 
+def test_searches_keep_predictions_only_if_the_experiment_says_so():
+    registry = registry_of(replace(OURS, space={"depth": [1, 2]}), dataset("d"))
+    for keep, tracks, exports in (
+        (True, ["tuned"], ("search",)),
+        (True, ["equal"], ()),
+        (False, ["tuned"], ()),
+    ):
+        made = plan(registry, tracks=tracks, tuning={"keep_predictions": keep})
+        assert [job.exports for job in made.jobs] == [exports]
+
+
 def test_ensembled_track_has_the_configurations_of_the_tuned_one():
     registry = registry_of(replace(OURS, **SPACED), dataset("d"))
     made = plan(registry, tracks=["tuned", "ensembled"], tuning={"configurations": 4})

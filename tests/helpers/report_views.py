@@ -22,6 +22,7 @@ from harness.analysis.diagnostics import (
 )
 from harness.analysis.run_view import FirstUse, Interval, Parity, RunView, Speed
 from harness.analysis.series import Point, Series, Step
+from harness.analysis.serving import ServingTimes
 from harness.analysis.trends import Level, RunPoint
 from harness.core.model import Finding, Severity, Status, to_json
 
@@ -120,12 +121,27 @@ def with_all_sections(view: RunView, names: list[str]) -> RunView:
         ),
         previous=previous_run(view, names),
         course=tuple(run_point(i, names) for i in range(8)),
+        serving=tuple(served(i, n, names) for i, n in enumerate(names)),
         algorithms={
             name: {**facts, "capacity": {names[i % 3]: {"name": names[i % 5], "match": match,
                                                         "note": names[i % 7]}}}
             for i, (name, facts) in enumerate(view.algorithms.items())
             for match in [("exact", "approximate", "impossible")[i % 3]]
         },
+    )  # fmt: skip
+
+
+def served(number: int, name: str, names: list[str]) -> ServingTimes:
+    """Return the serving times of one of several models; the last one failed."""
+    if number == len(names) - 1:
+        return ServingTimes(name, names[0], 1, failure=name)
+    times = [Interval(t / 1.1, t, t * 1.1) for t in (1e-5 * (number + 1), 1e-3, 0.1)]
+    batches = dict(zip((1, 1000, 100_000), times, strict=True))
+    launches = {rows: [t.value, 1.1 * t.value] for rows, t in batches.items()}
+    quantiles = dict(zip((0.5, 0.99, 0.999), times, strict=True))
+    return ServingTimes(
+        name, names[0], 1 + number % 2, {names[1]: names[2]}, "", 1000, 5000, *[times[1]] * 4,
+        quantiles, batches, batches, launches,
     )  # fmt: skip
 
 

@@ -12,7 +12,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from harness import estimator_adapter
 from harness.config.search_space import TUNE
-from harness.core.model import ALL_TASKS, Algorithm, Spec, Split, Table, Task, Trial
+from harness.core.model import (
+    ALL_TASKS,
+    Algorithm,
+    Predicted,
+    Spec,
+    Split,
+    Table,
+    Task,
+    Trial,
+)
+from harness.plugins.metrics import rmse_sd
 from harness.worker import prepared_trial
 from harness.worker.ensemble_selection import select_ensemble
 from harness.worker.tuning import build_adapter, inner_folds, sampled, shares_of_rows
@@ -162,6 +172,34 @@ def test_second_fit_searches_again_and_agrees():
     first = list(adapter.losses)
     adapter.fit(native)
     assert adapter.losses == first
+
+
+def test_trajectory_has_every_configuration_in_order_with_growing_time():
+    X, y = wavy()
+    adapter = fitted(tuned(tree, [{}, {"max_depth": -5}, {"max_depth": 3}]), X, y)
+    steps = adapter.facts()["trajectory"]
+    assert [(i, share) for i, share, _, _ in steps] == [(0, 1.0), (1, 1.0), (2, 1.0)]
+    assert [loss for _, _, loss, _ in steps] == adapter.facts()["losses"]
+    seconds = [seconds for *_, seconds in steps]
+    assert seconds == sorted(seconds)
+    adapter.fit(adapter.prepare(X, y, None))
+    assert len(adapter.trajectory) == 3, "a second fit starts anew"
+
+
+def test_held_out_predictions_give_the_losses_and_are_not_pickled():
+    X, y = wavy()
+    adapter = fitted(tuned(tree, [{}, {"max_depth": -5}, {"max_depth": 3}]), X, y)
+    kept = adapter.held_out(y)
+    assert kept["index"].tolist() == [0, 2]
+    for loss, output in zip(kept["loss"], kept["output"], strict=True):
+        errors = [
+            rmse_sd(Predicted(y[kept["fold"] == f], output[kept["fold"] == f], None, 1.0))
+            for f in range(3)
+        ]
+        assert loss == pytest.approx(np.mean(errors), rel=1e-12)
+    again = pickle.loads(pickle.dumps(adapter))
+    assert not {"tried", "folds"} & set(vars(again))
+    np.testing.assert_array_equal(again.predict(X), adapter.predict(X))
 
 
 def test_methods_of_the_chosen_model_are_available():

@@ -93,6 +93,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like, frame or sparse matrix (n_rows, n_features)
             Any input that the model accepts; for our trees numbers, NaN where missing.
         y : array-like (n_rows,)
+            A regressor may have several outputs, (n_rows, n_outputs).
         sample_weight : array-like (n_rows,), optional
             Rows are drawn with probabilities proportional to it.
 
@@ -102,7 +103,13 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         """
         given = X
         X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            ensure_all_finite=False,
+            multi_output=True,
         )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=None)

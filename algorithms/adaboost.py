@@ -132,7 +132,8 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features)
-            Any input that the model accepts; numbers for our trees.
+            Any input that the model accepts; for our trees numbers, NaN where missing, and
+            categories in the columns that ``estimator.categorical_features`` names.
         y : array-like (n_rows,), labels
         sample_weight : array-like (n_rows,), optional
             The initial weights; by default all are equal.
@@ -162,7 +163,9 @@ class AdaBoostClassifier(VotedClasses, ClassifierMixin, BaseAdaBoost):
     def _rounds(self, X, y, weight, workers):
         """Return the object that trains models and updates weights; it uses kernels if possible."""
         resample = self.sampling == "resample"
-        if self._takes_our_trees(X) and not resample and fits(self.estimator_, self.n_classes_):
+        by_levels = self._takes_our_trees(X) and not resample
+        by_levels = by_levels and fits(self.estimator_, self.n_classes_)
+        if by_levels and not np.isnan(X).any():
             return TreeRounds(X, y, self.classes_, weight, workers, type(self).__name__)
         learner = self._learner(X, y, self.classes_, workers)
         return ModelRounds(learner, y, weight, resample=resample, parity=self.parity)
@@ -292,7 +295,7 @@ def register_algorithms(register):
             "adaboost",
             estimator_adapter(build),
             ALL_TASKS,
-            accepts=Accepts(),
+            accepts=Accepts(missing=True),
             params={"n_estimators": 100},
             defaults={"n_estimators": 50},
             estimators=(

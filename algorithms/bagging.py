@@ -31,6 +31,7 @@ from sklearn.utils.validation import column_or_1d
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes
+from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.forest.base_bagging import BaseBagging, call_method
 from algorithms.runtime.threads import count_threads
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -155,6 +156,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
     """Bagged regressors with the parameters of scikit-learn's class of the same name.
 
     Parameters and attributes are as in `BaggingClassifier`, without those of classes.
+    y may have several outputs if the model supports them, as our trees do.
     ``oob_prediction_`` is the mean over the models that did not draw a row, ``oob_score_`` its R².
     """
 
@@ -162,7 +164,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
 
     def _read_y(self, y):
         """Return the values unchanged; as float64 for our own trees."""
-        y = column_or_1d(y, warn=True)
+        y = drop_single_column(y, warn=True)
         ours = self.estimator is None or type(self.estimator) is self._own_tree
         return y.astype(np.float64, copy=False) if ours or y.dtype.kind in "biuf" else y
 
@@ -170,28 +172,28 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
         """Do nothing: regression has no classes."""
 
     def predict(self, X):
-        """Return the mean of the models' predictions, float64 (n_rows,)."""
+        """Return the mean of the models' predictions, float64 (n_rows,) or (n_rows, n_outputs)."""
         X = self._read_rows(X)
         walker = self._walker
-        if walker is not None:
-            return walker.sum(X, count_threads(self.n_jobs, X.shape[0]))[:, 0] / len(
-                self.estimators_
-            )
-        return self._mean(X, "predict")
+        if walker is None:
+            return self._mean(X, "predict")
+        total = walker.sum(X, count_threads(self.n_jobs, X.shape[0]))
+        return (total[:, 0] if total.shape[1] == 1 else total) / len(self.estimators_)
 
     def _vote(self, model, X, columns):
-        """Return a model's predictions as a column."""
-        return call_method(model, "predict", X, columns)[:, None]
+        """Return a model's predictions, (n_rows, n_outputs)."""
+        return call_method(model, "predict", X, columns).reshape(X.shape[0], -1)
 
     def _score_out_of_bag(self, X, y):
         """Store the mean over the models that did not draw a row, and its R²."""
-        total = np.zeros((len(y), 1))
-        count = np.zeros(len(y))
+        total = np.zeros((len(y), count_outputs(y)))
+        count = np.zeros((len(y), 1))
         for rows, values in self._out_of_bag(X):
             total[rows] += values
             count[rows] += 1
         warn_if_always_drawn((count == 0).any())
-        self.oob_prediction_ = total[:, 0] / np.maximum(count, 1)
+        mean = total / np.maximum(count, 1)
+        self.oob_prediction_ = mean if y.ndim > 1 else mean[:, 0]
         self.oob_score_ = r2_score(y, self.oob_prediction_)
 
 

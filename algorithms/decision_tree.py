@@ -46,7 +46,11 @@ classes and more than ten categories in a node, categories are ordered along a p
 Missing values go to their own side. A category that the node did not contain in training goes to
 the side with more rows. C4.5's splits with one branch per category are not supported.
 
-Not supported: several outputs.
+With several outputs, y of shape (n, k), one tree predicts all of them: H is the mean of the
+impurities of the outputs, and a leaf has class shares or a mean for each output. Such a tree sorts
+rows in every node and equals scikit-learn's bit for bit in either mode, except that weights and
+regression targets of unusual units are rescaled without ``parity``. Criteria that scikit-learn does
+not have, monotonicity constraints and categorical columns need one output.
 """
 
 from typing import ClassVar
@@ -59,6 +63,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes, codes_among
+from algorithms.estimator.outputs import (
+    code_outputs,
+    labels_of,
+    log_shares,
+    most_likely,
+    split_shares,
+)
 from algorithms.estimator.sample_weight import weights_by_class
 from algorithms.trees.base_tree import BaseDecisionTree
 from algorithms.trees.cart import TREE_CONSTRAINTS, name_criterion
@@ -112,8 +123,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_classes_ : int
+    classes_ : (n_classes,) labels, sorted; a list of such arrays with several outputs
+    n_classes_ : int, or int64 (n_outputs,) with several outputs
     n_features_in_ : int
     n_outputs_ : int
     max_features_ : int
@@ -174,9 +185,13 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     def _read_y(self, y):
         """Return class codes in the smallest unsigned dtype that holds them; store the labels."""
         check_classification_targets(y)
-        self.classes_, codes = code_classes(y)
-        self.n_classes_ = len(self.classes_)
-        return codes.astype(np.min_scalar_type(self.n_classes_ - 1))
+        if y.ndim > 1:
+            self.classes_, codes = code_outputs(y)
+            self.n_classes_ = np.array([len(labels) for labels in self.classes_])
+        else:
+            self.classes_, codes = code_classes(y)
+            self.n_classes_ = len(self.classes_)
+        return codes.astype(np.min_scalar_type(np.max(self.n_classes_) - 1))
 
     def _read_more_y(self, y):
         """Return the codes of labels seen in training; raise ValueError for an unknown label."""
@@ -184,30 +199,45 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     def _target(self, codes, weight):
         """Return the codes, with sample weights multiplied by class weights."""
+        sorts_in_nodes = self._sorts_in_nodes or codes.ndim > 1
         if self.class_weight is not None:
-            given, labels, exact = self.class_weight, self.classes_[codes], self._sorts_in_nodes
+            given, labels = self.class_weight, labels_of(self.classes_, codes)
+            exact = sorts_in_nodes
             counted = weight if self.parity is None else None
             flags = {"may_be_negative": True, "may_vanish": exact}
             by_class = weights_by_class(given, labels, counted, **flags)
             weight = by_class if weight is None else weight * by_class
-        if self._sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
-            advice = "is not scikit-learn's: use parity=None and splitter='best'"
+        if sorts_in_nodes and self.criterion in {"gain_ratio", "misclassification"}:
+            advice = "is not scikit-learn's: use parity=None, splitter='best' and one output"
             raise ValueError(f"criterion='{self.criterion}' {advice}")
-        return Target(self.n_classes_, codes=codes, weight=weight)
+        return Target(int(np.max(self.n_classes_)), codes=codes, weight=weight)
 
     def predict_proba(self, X, check_input=True):
-        """Return the shares of the classes in each row's leaf, float64 (n_rows, n_classes)."""
-        return self._predict(X, check_input)
+        """Return the shares of the classes in each row's leaf, float64 (n_rows, n_classes).
+
+        With several outputs the result is a list with an array for each output.
+        """
+        values = self._predict(X, check_input)
+        return values if self.n_outputs_ == 1 else split_shares(values, self.n_classes_)
 
     def predict(self, X, check_input=True):
-        """Return the label with the largest share of each row; the first one if equal."""
+        """Return the label with the largest share of each row; the first one if equal.
+
+        The result is (n_rows,), or (n_rows, n_outputs) with several outputs.
+        """
         proba = self.predict_proba(X, check_input)
+        if self.n_outputs_ > 1:
+            return most_likely(proba, self.classes_)
         return self.classes_.take(proba.argmax(axis=1))
 
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`; -inf where a class has share 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return log_shares(self.predict_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
@@ -274,8 +304,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         return Target(0, y=y, weight=weight)
 
     def predict(self, X, check_input=True):
-        """Return the leaf mean of each row, float64 (n_rows,)."""
-        return self._predict(X, check_input)[:, 0]
+        """Return the leaf mean of each row, float64 (n_rows,) or (n_rows, n_outputs)."""
+        values = self._predict(X, check_input)
+        return values[:, 0] if self.n_outputs_ == 1 else values
 
 
 def build(spec):

@@ -34,7 +34,7 @@ from algorithms.boosting.cross_validated_rounds import choose_rounds
 from algorithms.decision_tree import DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes
-from harness import ALL_TASKS, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "choose_rounds"]
 
@@ -321,6 +321,7 @@ def register_algorithms(register):
             "gradient_boosting",
             estimator_adapter(build),
             ALL_TASKS,
+            accepts=Accepts(missing=True),
             params={"n_estimators": 100},
             early_stopping=lambda rounds, share: {
                 "n_estimators": 1000,

@@ -17,7 +17,9 @@ as bootstrap counts, also build the same trees as scikit-learn. In regression, a
 the rounding, too. Threads grow whole trees in parallel; the forest is the same for any number of
 threads.
 
-Not supported: several outputs, categorical columns.
+With several outputs each tree predicts all of them, see `decision_tree`.
+
+Not supported: categorical columns.
 """
 
 from typing import ClassVar
@@ -27,11 +29,18 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from algorithms.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import code_classes
+from algorithms.estimator.outputs import (
+    code_outputs,
+    labels_of,
+    log_shares,
+    most_likely,
+    split_shares,
+)
 from algorithms.estimator.sample_weight import weights_by_class
 from algorithms.forest.base_forest import FOREST_CONSTRAINTS, BaseForest
 from algorithms.trees.cart import name_criterion
@@ -94,14 +103,15 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     estimator_ : the unfitted tree
     estimators_ : list of the fitted trees
     estimators_samples_ : list of int32 arrays, the rows drawn for each tree
-    classes_ : (n_classes,) labels
-    n_classes_ : int
+    classes_ : (n_classes,) labels; a list of such arrays with several outputs
+    n_classes_ : int; a list with several outputs
     n_features_in_ : int
     n_outputs_ : int
     feature_importances_ : float64 (n_features,)
     oob_score_ : float
     oob_decision_function_ : float64 (n_rows, n_classes)
-        Out-of-bag class shares; 0 for a row that every tree drew.
+        Out-of-bag class shares; 0 for a row that every tree drew. With several outputs, which must
+        be binary: (n_rows, n_classes, n_outputs).
     ensemble_ : harness.TreeEnsemble
     """
 
@@ -160,6 +170,10 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     def _read_y(self, y):
         """Return class codes; store the labels."""
         check_classification_targets(y)
+        if y.ndim > 1:
+            self.classes_, codes = code_outputs(y)
+            self.n_classes_ = [len(labels) for labels in self.classes_]
+            return codes
         self.classes_, codes = code_classes(y)
         self.n_classes_ = len(self.classes_)
         return codes.astype(np.int64, copy=False)
@@ -170,11 +184,13 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
         if given is None or (given == "balanced_subsample" and self.bootstrap):
             return weight
         if given in BALANCED:
-            counts = np.bincount(codes, weights=weight)
-            by_class = counts.sum() / (self.n_classes_ * counts)
-            of_rows = by_class[codes]
+            of_rows = np.ones(len(codes))
+            for column in codes.reshape(len(codes), -1).T:
+                counts = np.bincount(column, weights=weight)
+                of_rows *= (counts.sum() / (len(counts) * counts))[column]
         else:
-            of_rows = weights_by_class(given, self.classes_[codes], may_be_negative=True)
+            labels = labels_of(self.classes_, codes)
+            of_rows = weights_by_class(given, labels, may_be_negative=True)
         return of_rows if weight is None else weight * of_rows
 
     def _weigh_classes(self, codes, rows):
@@ -186,28 +202,49 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
     def _set_class_codes(self, trees):
         """Set class codes as the labels of each tree."""
         for tree in trees:
-            tree.classes_ = np.arange(self.n_classes_, dtype=np.float64)
-            tree.n_classes_ = self.n_classes_
+            if self.n_outputs_ == 1:
+                tree.classes_ = np.arange(self.n_classes_, dtype=np.float64)
+                tree.n_classes_ = self.n_classes_
+            else:
+                tree.classes_ = [np.arange(count, dtype=np.float64) for count in self.n_classes_]
+                tree.n_classes_ = np.array(self.n_classes_)
 
     def predict_proba(self, X):
-        """Return the mean of the trees' class shares, float64 (n_rows, n_classes)."""
-        return self._predict(X)
+        """Return the mean of the trees' class shares, float64 (n_rows, n_classes).
+
+        With several outputs the result is a list with an array for each output.
+        """
+        values = self._predict(X)
+        return values if self.n_outputs_ == 1 else split_shares(values, self.n_classes_)
 
     def predict(self, X):
-        """Return the label with the largest mean share; the first one if shares are equal."""
+        """Return the label with the largest mean share; the first one if shares are equal.
+
+        The result is (n_rows,), or (n_rows, n_outputs) with several outputs.
+        """
         proba = self.predict_proba(X)
+        if self.n_outputs_ > 1:
+            return most_likely(proba, self.classes_)
         return self.classes_.take(proba.argmax(axis=1))
 
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`; -inf where it is 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return log_shares(self.predict_proba(X))
 
     def _score_out_of_bag(self, X, codes):
         """Store the out-of-bag class shares and their score."""
-        self.oob_decision_function_ = self._predict_out_of_bag(X)
+        check_oob_target(codes)
+        shares = self._predict_out_of_bag(X)
+        if self.n_outputs_ > 1:  # as in scikit-learn: (n_rows, n_classes, n_outputs)
+            shares = shares.reshape(len(codes), self.n_outputs_, -1).transpose(0, 2, 1)
+        self.oob_decision_function_ = shares
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = score(codes, self.oob_decision_function_.argmax(axis=1))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class RandomForestRegressor(RegressorMixin, BaseForest):
@@ -215,8 +252,8 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
 
     Parameters and attributes are as in `RandomForestClassifier`, without those of classes.
     ``criterion`` is one of those of `DecisionTreeRegressor`; ``max_features`` is by default all
-    features. ``oob_prediction_``, float64 (n_rows,), is the mean over the trees that did not draw a
-    row. ``oob_score_`` is its R², or the value of a given callable.
+    features. ``oob_prediction_``, float64 (n_rows,) or (n_rows, n_outputs), is the mean over the
+    trees that did not draw a row. ``oob_score_`` is its R², or the value of a given callable.
     """
 
     _own_tree = DecisionTreeRegressor
@@ -284,14 +321,31 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
         """Do nothing: regression has no classes."""
 
     def predict(self, X):
-        """Return the mean of the trees' values, float64 (n_rows,)."""
-        return self._predict(X)[:, 0]
+        """Return the mean of the trees' values, float64 (n_rows,) or (n_rows, n_outputs)."""
+        values = self._predict(X)
+        return values[:, 0] if self.n_outputs_ == 1 else values
 
     def _score_out_of_bag(self, X, y):
         """Store the out-of-bag predictions and their score."""
-        self.oob_prediction_ = self._predict_out_of_bag(X)[:, 0]
+        predicted = self._predict_out_of_bag(X)
+        self.oob_prediction_ = predicted[:, 0] if self.n_outputs_ == 1 else predicted
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(y, self.oob_prediction_)
+
+
+def check_oob_target(codes):
+    """Raise scikit-learn's error if several outputs, not all binary, are to be scored.
+
+    Parameters
+    ----------
+    codes : class codes (n_rows,) or (n_rows, n_outputs)
+    """
+    if codes.ndim > 1 and type_of_target(codes) == "multiclass-multioutput":
+        raise ValueError(
+            "The type of target cannot be used to compute OOB estimates. Got "
+            "multiclass-multioutput while only the following are supported: continuous, "
+            "continuous-multioutput, binary, multiclass, multilabel-indicator."
+        )
 
 
 def build(spec):

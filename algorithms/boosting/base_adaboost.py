@@ -21,6 +21,7 @@ from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
 from algorithms.estimator.validation import check_array
 from algorithms.trees.base_tree import BaseDecisionTree
+from algorithms.trees.category_encoder import encoder_of
 from algorithms.trees.presorted_table import check_sparse
 
 TWO = 2
@@ -45,9 +46,18 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _read(self, X, y, sample_weight, *, numeric):
         """Return X, y and weights of sum 1, checked as in scikit-learn; set ``estimator_``."""
+        self._encoder = encoder_of(self.estimator)
+        X = X if self._encoder is None else self._encoder.fit_transform(X)
         given = X
         X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=None, allow_nd=True, y_numeric=numeric
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            allow_nd=True,
+            y_numeric=numeric,
+            ensure_all_finite=self._finite,
         )
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
@@ -64,12 +74,17 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
             self.estimator_._validate_params()  # noqa: SLF001 - scikit-learn's convention
         return X, y, weight
 
+    @property
+    def _finite(self):
+        """Return scikit-learn's ``ensure_all_finite``: NaN is allowed if the model allows it."""
+        return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
+
     def _choose_model(self):
         """Return the model to train; our own trees get the ensemble's ``parity``."""
         model = self._default_tree() if self.estimator is None else self.estimator
         if self.parity is not None and isinstance(model, BaseDecisionTree):
-            return clone(model).set_params(parity=self.parity)
-        return model
+            model = clone(model).set_params(parity=self.parity)
+        return model if self._encoder is None else self._encoder.set_columns(clone(model))
 
     def _learner(self, X, y, labels, workers):
         """Return the learner that trains a model of this fit.
@@ -125,17 +140,22 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
     def _read_rows(self, X):
         """Return X as the models accept it: C-contiguous float32 if all are our own trees."""
         check_is_fitted(self)
-        any_shape = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
-        X = validate_data(self, X, **any_shape, dtype=None, reset=False)
+        X = X if self._encoder is None else self._encoder.transform(X)
+        options = {"accept_sparse": ["csr", "csc"], "allow_nd": not self._is_trees}
+        options["ensure_all_finite"] = self._finite
+        X = validate_data(self, X, **options, dtype=None, reset=False)
         return as_float32_rows(X) if self._is_trees else X
 
     def _parts(self, X):
         """Yield X as float32 in blocks of rows: one copy of all rows would be large."""
         check_is_fitted(self)
-        if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
+        X = X if self._encoder is None else self._encoder.transform(X)
+        if (few := plain_rows(self, X, np.float32)) is not None:
             yield few
             return
-        X = validate_data(self, X, accept_sparse="csr", dtype=None, reset=False)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=None, reset=False, ensure_all_finite=self._finite
+        )
         for start in range(0, X.shape[0], ROWS_OF_PART):
             yield as_float32_rows(X[start : start + ROWS_OF_PART])
 
@@ -210,9 +230,15 @@ class BaseAdaBoost(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator)
         tags = super().__sklearn_tags__()
         model = self._default_tree() if self.estimator is None else self.estimator
         tags.input_tags.sparse = get_tags(model).input_tags.sparse
+        tags.input_tags.allow_nan = get_tags(model).input_tags.allow_nan
         return tags
 
 
 def as_float32_rows(X):
     """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
-    return check_array(X.toarray() if issparse(X) else X, dtype=np.float32, order="C")
+    return check_array(
+        X.toarray() if issparse(X) else X,
+        dtype=np.float32,
+        order="C",
+        ensure_all_finite="allow-nan",
+    )

@@ -127,8 +127,9 @@ class BaseGradientBoosting(BoostedModel):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of numbers (n_rows, n_features)
-            Rounded to float32; a sparse matrix is converted to dense.
+        X : array-like, frame or sparse matrix of numbers (n_rows, n_features), NaN where missing
+            Rounded to float32; a sparse matrix is converted to dense. Missing values are refused if
+            ``estimator`` or ``init`` is a model that does not accept them.
         y : array-like (n_rows,)
             Labels of any type, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -158,12 +159,26 @@ class BaseGradientBoosting(BoostedModel):
         warn_of_other_version(self.parity, stacklevel=3)
         self._check_base_learner()
         # A float32 copy is as large as all other data kept of X, so it is made only if needed.
+        finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float32, np.float64], multi_output=True
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float32, np.float64],
+            multi_output=True,
+            ensure_all_finite=finite,
         )
         X = X.toarray() if issparse(X) else X
         if self._walks_rows():
-            X = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
+            X = check_array(
+                X,
+                dtype=np.float32,
+                order="C",
+                estimator=self,
+                input_name="X",
+                ensure_all_finite=finite,
+            )
         weighted = sample_weight is not None
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if not (self.parity or self.leaf_penalty or self.l2_regularization):

@@ -6,8 +6,9 @@ import numpy as np
 
 from algorithms.boosting.kernels.leaf_sums import add_trees
 from algorithms.prediction.columns import check_columns
-from algorithms.prediction.kernels.predict import STEP
+from algorithms.prediction.kernels.predict import STEP, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
+from algorithms.runtime.value_checks import GAPS, find_odd
 
 WALKS_AT_ONCE = 1 << 22  # a fraction of a second; Ctrl-C is handled between blocks
 FEWEST_ROWS = 1024
@@ -23,15 +24,16 @@ class BoostedWalker:
     def __getstate__(self):
         return {"_joined": ([], ())}
 
-    def add(self, stages, rate, X, raw, threads):
+    def add(self, stages, rate, X, raw, threads, *, missing=None):
         """Add the trees' predictions, in their order, to the scores.
 
         Parameters
         ----------
         stages : (n_rounds, n_outputs) object array of fitted trees
         rate : learning rate
-        X : (n_rows, n_features) float32, C-contiguous, finite
+        X : (n_rows, n_features) float32, C-contiguous, NaN where missing
         raw : (n_rows, n_outputs) float64, Fortran order, updated
+        missing : whether X may have missing values; by default X is searched for them
 
         Raises
         ------
@@ -48,12 +50,36 @@ class BoostedWalker:
             joined = join_steps(grown, stages.shape[1])
             self._joined = grown, joined
         check_columns(X, grown[0].n_features)
+        if missing is None:
+            missing = has_gaps(X)
 
         def walk(first, last):
-            add_trees(*joined, rate, X, raw.T, first, last)
+            if missing:
+                add_one_by_one(grown, rate, X, raw, first, last)
+            else:
+                add_trees(*joined, rate, X, raw.T, first, last)
 
         with Workers(threads_worth(threads, len(X) * len(grown), WALKS_OF_A_THREAD)) as workers:
             workers.share_steps(walk, len(X), max(FEWEST_ROWS, WALKS_AT_ONCE // len(grown)))
+
+
+def has_gaps(X):
+    """Return whether a C-contiguous X has missing values."""
+    return bool(find_odd(X.reshape(-1)) & GAPS)
+
+
+def add_one_by_one(trees, rate, X, raw, first, last):
+    """Add the predictions of the rows first … last − 1, which may have missing values.
+
+    Parameters
+    ----------
+    trees : list of Tree, those of a round one after the other
+    rate, X, raw : as in `BoostedWalker.add`
+    """
+    rows, leaves = slice(first, last), np.empty(len(X), np.int64)
+    for t, tree in enumerate(trees):
+        find_leaves(*tree.steps, X, True, leaves, first, last)
+        raw[rows, t % raw.shape[1]] += rate * tree.values[leaves[rows], 0]
 
 
 def join_steps(trees, n_outputs):

@@ -3,8 +3,10 @@
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.boosting.boosted_trees import has_gaps
 from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.labels import codes_among
@@ -22,6 +24,8 @@ class BoostedModel(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        models = [model for model in (self.estimator, self.init) if hasattr(model, "fit")]
+        tags.input_tags.allow_nan = all(get_tags(model).input_tags.allow_nan for model in models)
         return tags
 
     def _start_scores(self, X):
@@ -41,13 +45,12 @@ class BoostedModel(BaseEstimator):
         self._add(0, len(self.estimators_) if rounds is None else rounds, X, raw)
         return raw
 
-    def _add(self, first, last, X, raw):
-        """Add the predictions of the rounds first … last − 1."""
+    def _add(self, first, last, X, raw, *, missing=None):
+        """Add the predictions of the rounds first … last − 1; see `BoostedWalker.add`."""
         stages = self.estimators_[first:last]
         if self._has_trees:
-            self._walker.add(
-                stages, self.learning_rate_, X, raw, count_threads(self.n_jobs, X.shape[0])
-            )
+            threads = count_threads(self.n_jobs, X.shape[0])
+            self._walker.add(stages, self.learning_rate_, X, raw, threads, missing=missing)
             return
         for stage, steps in zip(stages, self.steps_[first:last], strict=True):
             for k, (member, step) in enumerate(zip(stage, steps, strict=True)):
@@ -56,17 +59,25 @@ class BoostedModel(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
         check_is_fitted(self)
-        if (few := plain_rows(self, X, np.float32, allow_nan=False)) is not None:
+        if (few := plain_rows(self, X, np.float32)) is not None:
             return few
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            order="C",
+            reset=False,
+            ensure_all_finite="allow-nan",
+        )
         return X.toarray() if issparse(X) else X
 
     def _staged_raw(self, X):
         """Yield the scores after each round."""
         X = self._read_rows(X)
-        raw = self._start_scores(X)
+        raw, missing = self._start_scores(X), has_gaps(X)
         for i in range(len(self.estimators_)):
-            self._add(i, i + 1, X, raw)
+            self._add(i, i + 1, X, raw, missing=missing)
             yield raw.copy(order="F")
 
     def staged_loss(self, X, y, sample_weight=None):

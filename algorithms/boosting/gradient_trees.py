@@ -28,7 +28,7 @@ class TreeMaker:
     Parameters
     ----------
     model : DecisionTreeRegressor, unfitted, with the parameters of the trees
-    X : (n_rows, n_features) array of finite numbers; it must not change
+    X : (n_rows, n_features) array of numbers, NaN where missing; it must not change
     workers : Workers
     name : name of the ensemble, for error messages
     leaf_penalty : float, γ, in units of the squared error

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from algorithms.estimator.outputs import count_outputs
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.predict import FEATURE, STEP, add_values, find_leaves
 from algorithms.runtime.threads import Workers, threads_worth
@@ -24,10 +25,10 @@ def grow_bag(models, draw, n_columns, X, y, threads, name):
         not fit in memory.
     n_columns : number of columns of a tree
     X : (n_rows, n_columns) array of numbers, NaN where missing, or sparse
-    y : (n_rows,) class codes, or float64 values
+    y : (n_rows,) class codes, or float64 values (n_rows,) or (n_rows, n_outputs)
     """
     with Workers(threads) as workers:
-        table = make_table(models[0], X, n_columns, workers, name)
+        table = make_table(models[0], X, n_columns, workers, name, count_outputs(y))
 
         def grow(i):
             columns, rows = draw(i)
@@ -77,7 +78,7 @@ class Walker:
         check_columns(X, self.n_columns)
         if issparse(X):
             return np.concatenate([self.sum(block, threads) for block in row_blocks(X)])
-        out = np.zeros((len(X), self.trees[0].max_n_classes))
+        out = np.zeros((len(X), self.trees[0].values.shape[1]))
         all_steps = self.steps
         leaves = np.empty(len(X), np.int64)
         depth = sum(tree.max_depth for tree in self.trees)

@@ -26,6 +26,7 @@ from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker, grow_bag
 from algorithms.runtime.threads import count_threads
 from algorithms.trees.base_tree import BaseDecisionTree
+from algorithms.trees.category_encoder import choose_columns, encoder_of
 from algorithms.trees.ensemble_export import export_trees
 from algorithms.trees.presorted_table import as_rows, check_sparse
 
@@ -91,8 +92,10 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, frame or sparse matrix (n_rows, n_features)
-            Any input that the model accepts; for our trees numbers, NaN where missing.
+            Any input that the model accepts; for our trees numbers, NaN where missing, and
+            categories in the columns that ``estimator.categorical_features`` names.
         y : array-like (n_rows,)
+            A regressor may have several outputs, (n_rows, n_outputs).
         sample_weight : array-like (n_rows,), optional
             Rows are drawn with probabilities proportional to it.
 
@@ -100,9 +103,17 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         The estimator.
         """
+        self._encoder = encoder_of(self.estimator)
+        X = X if self._encoder is None else self._encoder.fit_transform(X)
         given = X
         X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            ensure_all_finite=False,
+            multi_output=True,
         )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=None)
@@ -137,8 +148,8 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the model to train; our own trees get the ensemble's ``parity``."""
         model = self._own_tree() if self.estimator is None else self.estimator
         if self.parity is not None and isinstance(model, BaseDecisionTree):
-            return clone(model).set_params(parity=self.parity)
-        return model
+            model = clone(model).set_params(parity=self.parity)
+        return model if self._encoder is None else self._encoder.set_columns(clone(model))
 
     def _check_oob(self):
         if self.oob_score and not self.bootstrap:
@@ -228,6 +239,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
     def _read_rows(self, X):
         """Return X as the models accept it: C-contiguous float32 for our own trees."""
         check_is_fitted(self)
+        X = X if self._encoder is None else self._encoder.transform(X)
         if self._walker is not None and (few := plain_rows(self, X, np.float32)) is not None:
             return few
         if self._walker is None:
@@ -292,6 +304,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
 def train_one(model, X, y, columns, rows, weighted):
     """Train a model on the drawn rows: as weights if it accepts them, else as copies."""
     part = X if len(columns) == X.shape[1] and (np.diff(columns) == 1).all() else X[:, columns]
+    choose_columns(model, columns)
     if weighted:
         model.fit(part, y, sample_weight=np.bincount(rows, minlength=X.shape[0]))
     else:

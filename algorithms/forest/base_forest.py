@@ -16,6 +16,7 @@ from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import split_unit
 from algorithms.estimator.verbose import say
 from algorithms.estimator.warm_start import check_warm_start
@@ -69,8 +70,8 @@ class BaseForest(BaseEstimator):
         X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
             Rounded to float32. A sparse matrix is converted to dense and must have no missing
             values.
-        y : array-like (n_rows,)
-            Labels of any type, or numbers.
+        y : array-like (n_rows,) or (n_rows, n_outputs)
+            Labels of any type, or numbers. Each tree predicts all outputs.
         sample_weight : array-like (n_rows,), optional
             With bootstrap, rows are drawn with probabilities proportional to it; without, it is the
             weight of the rows.
@@ -95,8 +96,10 @@ class BaseForest(BaseEstimator):
             accept_sparse="csc",
             dtype="numeric",
             ensure_all_finite=False,
+            multi_output=True,
             y_numeric=numeric,
         )
+        y = drop_single_column(y, warn=True)
         check_sparse(X, type(self).__name__)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -105,7 +108,7 @@ class BaseForest(BaseEstimator):
         self._check_poisson(y)
         self._warn_of_presets()
         self._n_rows = len(y)
-        self.n_outputs_ = 1
+        self.n_outputs_ = count_outputs(y)
         self._weight_unit = 1.0
         if self.parity is None and not self.bootstrap:
             sample_weight, self._weight_unit = split_unit(sample_weight)
@@ -187,7 +190,7 @@ class BaseForest(BaseEstimator):
         self._set_class_codes(trees)
         columns = np.arange(X.shape[1])
         with Workers(count_threads(self.n_jobs)) as workers:
-            table = make_table(self.estimator_, X, X.shape[1], workers, name)
+            table = make_table(self.estimator_, X, X.shape[1], workers, name, self.n_outputs_)
 
             def grow(i):
                 if self.verbose > 1:
@@ -245,7 +248,7 @@ class BaseForest(BaseEstimator):
 
     def _predict_out_of_bag(self, X):
         """Return the mean over the trees that did not draw a row, float64 (n_rows, n_values)."""
-        total = np.zeros((self._n_rows, self.estimators_[0].tree_.max_n_classes))
+        total = np.zeros((self._n_rows, self.estimators_[0].tree_.values.shape[1]))
         count = np.zeros((self._n_rows, 1))
         for i, tree in enumerate(self.estimators_):
             drawn = self._draw(tree.random_state)
@@ -306,6 +309,7 @@ class BaseForest(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags

@@ -25,7 +25,8 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
     columns : (n_features,) int64
         Row of ``values`` of each feature; ``np.arange(n_columns)`` for all in order.
     target : trees.grower.Target
-        Class codes or values of all n_rows, and their weights; rows of weight 0 are left out.
+        Class codes or values of all n_rows, (n_rows,) or (n_rows, n_outputs), and the weights of
+        the rows; rows of weight 0 are left out.
     rules : tree_arrays.Rules
         Result of `cart.make_rules`.
     seed : int
@@ -41,6 +42,7 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
         missing = find_missing(values, columns)
     y = target.y if target.codes is None else target.codes
     weight = np.ones(len(y)) if target.weight is None else target.weight
+    outputs = y[None, :] if y.ndim == 1 else y.T
     given = sklearn_arrays.Given(
         *(
             np.require(array, kind, "CW")  # numba treats read-only arrays as another type
@@ -48,14 +50,14 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
                 (values, np.float32),
                 (columns, np.int64),
                 (missing, bool),
-                (y, float),
+                (outputs, float),
                 (weight, float),
             )
         )
     )
     m = np.count_nonzero(weight)
-    work = new_work(m, rules, seed)
-    search = new_search(m, rules, len(columns), work.state)
+    work = new_work(m, rules, seed, len(outputs))
+    search = new_search(m, rules, len(columns), work.state, len(outputs))
     while (action := grow_by_sklearn_rules(given, rules, work, search)) == tree_arrays.MORE_ROOM:
         work = double_capacity(work)
     if action == tree_arrays.INTERRUPTED:
@@ -67,6 +69,7 @@ def grow_like_sklearn(values, columns, target, rules, seed, *, missing=None):
         n_features=len(columns),
         is_classifier=rules.n_classes > 0,
         max_depth=depth,
+        n_outputs=len(outputs),
     )
 
 
@@ -75,14 +78,14 @@ def find_missing(values, columns):
     return np.array([np.isnan(values[column]).any() for column in columns], bool)
 
 
-def new_work(m, rules, seed):
+def new_work(m, rules, seed, n_outputs=1):
     """Return the arrays of a tree on m rows, with its root as the first task."""
     leaves = rules.max_leaf_nodes
     most = min(max(2 * m - 1, 1), 2 ** min(rules.max_depth + 1, 40) - 1)
     capacity = min(most, 2 * leaves - 1) if leaves else min(most, INITIAL_CAPACITY)
     work = sklearn_arrays.Work(
         nodes=np.empty(capacity, tree_arrays.NODE),
-        values=np.empty((capacity, max(rules.n_classes, 1))),
+        values=np.empty((capacity, n_outputs * max(rules.n_classes, 1))),
         todo=np.empty(min(m, rules.max_depth) + 2, tree_arrays.TASK),
         splits=np.empty(capacity if leaves else 1, tree_arrays.SPLIT),
         heap=np.empty(capacity if leaves else 0, np.int64),
@@ -96,7 +99,7 @@ def new_work(m, rules, seed):
     return work
 
 
-def new_search(m, rules, n_features, state):
+def new_search(m, rules, n_features, state, n_outputs=1):
     """Return the scratch arrays of the split search, for nodes of up to m rows."""
     n_ranks = m if rules.criterion == tree_arrays.ABSOLUTE_ERROR else 0
     return sklearn_arrays.Search(
@@ -105,11 +108,13 @@ def new_search(m, rules, n_features, state):
         constants=np.empty(n_features, np.int64),
         samples=np.empty(m, np.int64),
         x=np.empty(m),
-        sums=np.empty((3, max(rules.n_classes, 1))),
+        sums=np.empty((3, n_outputs * max(rules.n_classes, 1))),
         weights=np.empty(sklearn_arrays.WEIGHTS),
         deviations=np.empty((sklearn_arrays.DEVIATIONS, n_ranks + 1)),
         ranks=np.empty((2, n_ranks), np.int64),
         pending=np.empty((sklearn_arrays.PENDING, 3), np.int64),
+        medians=np.empty(n_outputs),
+        n_outputs=n_outputs,
         flag=interrupt_flag(),
     )
 

@@ -20,6 +20,7 @@ from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import validate_data
 from algorithms.estimator.library_versions import warn_of_other_version
+from algorithms.estimator.outputs import count_outputs, drop_single_column
 from algorithms.estimator.sample_weight import bring_near_one, split_unit
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.threads import Workers, count_threads
@@ -53,8 +54,9 @@ class BaseDecisionTree(BaseEstimator):
         X : array-like, frame or sparse matrix (n_rows, n_features) of numbers, NaN where missing
             Rounded to float32. A sparse matrix is converted to dense, column by column, and must
             have no missing values. Columns of ``categorical_features`` hold values of any type.
-        y : array-like (n_rows,)
-            Labels of any type, or numbers.
+        y : array-like (n_rows,) or (n_rows, n_outputs)
+            Labels of any type, or numbers. With several outputs the impurity of a node is the mean
+            over the outputs.
         sample_weight : array-like (n_rows,), optional
             Rows of weight 0 are left out.
         check_input : bool
@@ -70,6 +72,8 @@ class BaseDecisionTree(BaseEstimator):
             As in scikit-learn, if parameters, X, y or weights are invalid.
         """
         X = read_categories(self, X, reset=True)
+        if issparse(y):
+            raise TypeError("y is sparse, but dense data is required: use '.toarray()'")
         if check_input:
             X, y = validate_data(
                 self,
@@ -78,51 +82,58 @@ class BaseDecisionTree(BaseEstimator):
                 accept_sparse="csc",
                 dtype="numeric",
                 ensure_all_finite=False,
+                multi_output=True,
                 y_numeric=self.__sklearn_tags__().estimator_type == "regressor",
             )
             check_sparse(X, type(self).__name__)
         else:
             X = with_sound_indices(X) if issparse(X) else np.asarray(X)
-            y = column_or_1d(y)
             self.n_features_in_ = X.shape[1]
-        check_conditions(self)
+        y = drop_single_column(y)
+        check_conditions(self, count_outputs(y))
         warn_of_other_version(self.parity, stacklevel=3)
         y = self._read_y(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         with Workers(count_threads(self.n_jobs)) as workers:
-            table, counts = self._make_table(X, workers)
+            table, counts = self._make_table(X, count_outputs(y), workers)
             columns = np.arange(X.shape[1])
             self.grow_on(table, columns, y, sample_weight, workers, keep=False, counts=counts)
         return self
 
-    def _make_table(self, X, workers):
+    def _make_table(self, X, n_outputs, workers):
         """Return the table of X, and the number of codes of each feature or None."""
         name = type(self).__name__
         if not self.categories_:
-            return make_table(self, X, X.shape[1], workers, name), None
+            return make_table(self, X, X.shape[1], workers, name, n_outputs), None
         table, counts = sort_table(X, workers, name), count_codes(self)
         flag_codes(table, counts)
         return table, counts
 
     def grow_on(self, table, columns, y, weight, workers, *, keep, counts=None):
-        """Grow the tree on a table that trees may share; in parity mode it need not be sorted.
+        """Grow the tree on a table that trees may share.
+
+        The table need not be sorted in parity mode and with several outputs.
 
         Parameters
         ----------
         table : tree_arrays.Table
         columns : (n_features,) int64, the table's column of each feature
-        y : (n_rows,) class codes, integers, or values, float64
+        y : (n_rows,) or (n_rows, n_outputs) class codes, integers, or values, float64
         weight : (n_rows,) float64, or None
         workers : Workers
         keep : whether the table must not change
         counts : (n_features,) int64, optional
             Number of codes of each feature, 0 for a numeric feature.
         """
+        self.n_outputs_ = count_outputs(y)
+        sorts_in_nodes = self._sorts_in_nodes or self.n_outputs_ > 1
+        if self.n_outputs_ > 1 and self.monotonic_cst is not None:
+            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
         seed = check_random_state(self.random_state).randint(0, SEEDS)
         weight, unit = (weight, 1.0) if self.parity is not None else split_unit(weight)
         target, power = self._target(y, weight), 0
-        if not self._sorts_in_nodes:
+        if not sorts_in_nodes:
             if target.weight is not None and not target.weight.any():
                 raise ValueError("Sample weights must contain at least one non-zero number.")
             weight, power = bring_near_one(target.weight)
@@ -133,9 +144,8 @@ class BaseDecisionTree(BaseEstimator):
             scale = find_target_scale(target.y, target.weight, self.criterion)
         target, rules = scale.apply_to_target(target, rules)
         self.n_features_in_ = len(columns)
-        self.n_outputs_ = 1
         self.max_features_ = rules.max_features
-        if not self._sorts_in_nodes:
+        if not sorts_in_nodes:
             searched = rules.max_features
             rows = draw_rows(table, target, columns, workers, keep=keep, searched=searched)
             self.tree_ = grow_tree(table, rows, rules, seed, workers, counts)
@@ -188,7 +198,7 @@ class BaseDecisionTree(BaseEstimator):
         return self.tree_.apply(X, self._threads_for(X))
 
     def _predict(self, X, check_input):
-        """Return the value of each row's leaf, float64 (n_rows, n_values)."""
+        """Return the values of each row's leaf, float64 (n_rows, n_values)."""
         X = self._read_rows(X, check_input)
         return self.tree_.predict(X, self._threads_for(X))
 
@@ -241,6 +251,8 @@ class BaseDecisionTree(BaseEstimator):
         The estimator, with its ``tree_`` replaced.
         """
         X = self._read_rows(X, check_input=True)
+        if self.n_outputs_ > 1:
+            raise ValueError("prune_by_error needs a tree of one output")
         y = self._read_more_y(column_or_1d(y))
         check_consistent_length(X, y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -307,6 +319,7 @@ class BaseDecisionTree(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags

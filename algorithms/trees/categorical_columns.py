@@ -120,19 +120,21 @@ def encode(column, categories):
     return codes
 
 
-def check_conditions(tree):
+def check_conditions(tree, n_outputs=1):
     """Raise ValueError if a tree has categorical columns but does not support them.
 
     Raises
     ------
     ValueError
-        In parity mode, with a criterion or splitter that sorts in nodes, or with a monotonic
-        constraint on such a column.
+        In parity mode, with a criterion or splitter that sorts in nodes, with several outputs, or
+        with a monotonic constraint on such a column.
     """
     if not tree.categories_:
         return
     if tree.parity is not None:
         raise ValueError("categorical_features is not supported with parity: use parity=None")
+    if n_outputs > 1:
+        raise ValueError("categorical_features needs a target with one output")
     if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
         raise ValueError(
             "categorical_features needs splitter='best' and a criterion other than "

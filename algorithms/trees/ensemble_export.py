@@ -11,7 +11,8 @@ def export_trees(trees, n_features, classes, columns=None):
     trees : list of Tree
     n_features : of X
     classes : (n_classes,) array of labels, or None for regression
-        Labels that are not integers are replaced by their indices.
+        Labels that are not integers are replaced by their indices. With a list of the labels of
+        several outputs the ensemble has no classes: it returns the values of the leaves.
     columns : list of (n_features of the tree,) int arrays, optional
         Column of X of each feature of each tree.
     """
@@ -57,8 +58,8 @@ def export_boosted(model, base, link, temperature):
 
 
 def class_codes(classes):
-    """Return integer labels unchanged, other labels as their indices; () for None."""
-    if classes is None:
+    """Return integer labels unchanged, other labels as their indices; () for None or a list."""
+    if classes is None or isinstance(classes, list):
         return ()
     integer = np.issubdtype(np.asarray(classes).dtype, np.integer)
     return tuple(int(c) for c in classes) if integer else tuple(range(len(classes)))

@@ -15,7 +15,7 @@ FEW = 5  # ratio of features to searched features from which ranks are faster th
 LARGEST = 2**31 - 1  # maximum row number of a list
 
 
-def make_table(tree, X, n_features, workers, name):
+def make_table(tree, X, n_features, workers, name, n_outputs=1):
     """Return the columns of X in the form on which a tree is grown.
 
     Parameters
@@ -23,8 +23,9 @@ def make_table(tree, X, n_features, workers, name):
     tree : the estimator, with its parameters
     n_features : number of columns on which the tree is grown
     X, workers, name : as in `read_columns`
+    n_outputs : number of outputs of the target; trees of several outputs sort rows in every node
     """
-    if tree._sorts_in_nodes:  # noqa: SLF001 - the package's own
+    if tree._sorts_in_nodes or n_outputs > 1:  # noqa: SLF001 - the package's own
         return unsorted_table(X, workers, name)
     few = FEW * count_features(tree.max_features, n_features) <= n_features
     return (rank_table if few else sort_table)(X, workers, name)

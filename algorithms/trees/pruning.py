@@ -45,6 +45,7 @@ def cut_at_leaves(tree, leaf):
         n_features=tree.n_features,
         is_classifier=tree.is_classifier,
         max_depth=depth,
+        n_outputs=tree.n_outputs,
         sets={
             int(number[node]): categories
             for node, categories in tree.sets.items()

@@ -20,14 +20,14 @@ IN_SQUARES = "squared_error"  # the criterion whose impurity is in the unit of y
 class TargetScale:
     """The shift subtracted from y, and the power of two by which the result is divided."""
 
-    shift: float = 0.0
+    shift: float | np.ndarray = 0.0  # (n_outputs,) if y is (n_rows, n_outputs)
     power: int = 0
     criterion: str = IN_SQUARES
 
     @property
     def is_none(self):
         """Return whether y stays unchanged."""
-        return self.shift == 0.0 and self.power == 0
+        return not np.any(self.shift) and self.power == 0
 
     @property
     def _power_of_impurity(self):
@@ -68,22 +68,30 @@ def find_target_scale(y, weight=None, criterion=IN_SQUARES):
 
     Parameters
     ----------
-    y : (n_rows,) float64
+    y : (n_rows,) or (n_rows, n_outputs) float64
+        Each output has its own shift; the power is that of the output with the largest range.
     weight : (n_rows,) float64, optional
     criterion : "squared_error", "absolute_error" or "poisson"
         "poisson" depends on ratios to the mean, so y is not shifted.
     """
+    columns = y[:, None] if y.ndim == 1 else y
+    shifts, halves, sizes = zip(
+        *(measure_range(column, weight, criterion) for column in columns.T), strict=True
+    )
+    if not np.isfinite(halves).all() or max(halves) <= 0.0:
+        return TargetScale()
+    size = max(sizes)
+    power = 0 if SMALL <= size <= LARGE else int(np.frexp(size)[1])
+    return TargetScale(shifts[0] if y.ndim == 1 else np.array(shifts), power, criterion)
+
+
+def measure_range(y, weight, criterion):
+    """Return the shift of an output, half its range, and the number that determines the power."""
     least, most = range_of(y, weight)
     middle, half = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
-    if not np.isfinite(half) or half <= 0.0:
-        return TargetScale()
-    shift = 0.0
     if criterion == "poisson":
-        half = most
-    elif abs(middle) > FAR * half:
-        shift = middle
-    power = 0 if SMALL <= half <= LARGE else int(np.frexp(half)[1])
-    return TargetScale(shift, power, criterion)
+        return 0.0, half, most
+    return (middle if abs(middle) > FAR * half else 0.0), half, half
 
 
 def range_of(y, weight):

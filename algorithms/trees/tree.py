@@ -35,28 +35,45 @@ class Tree:
     missing_go_to_left : bool, whether missing values go left
     impurity, weighted_n_node_samples : float64
     n_node_samples : int64
-    value : float64 (node_count, 1, n_classes or 1), shares of classes or the mean
+    value : float64 (node_count, n_outputs, max_n_classes), shares of classes or means
+    values : float64 (node_count, n_outputs * max_n_classes), the same numbers
     sets : dict, node → (codes, ascending int32, whether they go left)
         Categorical splits, whose thresholds are not used; all other codes go to the other side.
     """
 
-    n_outputs = 1
+    n_outputs = 1  # of trees that were pickled by versions without several outputs
 
-    def __init__(self, nodes, values, *, n_features, is_classifier, max_depth, sets=None):
+    def __init__(
+        self, nodes, values, *, n_features, is_classifier, max_depth, sets=None, n_outputs=1
+    ):
         self.nodes = nodes
         self.values = values
         self.n_features = n_features
         self.is_classifier = is_classifier
         self.max_depth = max_depth
+        self.n_outputs = n_outputs
         self.sets = {} if sets is None else sets
         self._steps = None
 
     def __getstate__(self):
         return {**self.__dict__, "_steps": None}
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        # kernels read arrays of this machine's byte order only
+        self.nodes, self.values = (
+            array.astype(array.dtype.newbyteorder("="), copy=False)
+            for array in (self.nodes, self.values)
+        )
+
     @property
     def node_count(self):
         """Return the number of nodes."""
+        return len(self.nodes)
+
+    @property
+    def capacity(self):
+        """Return the number of nodes that the arrays hold; as `node_count`."""
         return len(self.nodes)
 
     @property
@@ -66,13 +83,13 @@ class Tree:
 
     @property
     def max_n_classes(self):
-        """Return the number of values per node."""
-        return self.values.shape[1]
+        """Return the number of values of an output."""
+        return self.values.shape[1] // self.n_outputs
 
     @property
     def n_classes(self):
         """Return the number of values of each output."""
-        return np.array([self.max_n_classes])
+        return np.full(self.n_outputs, self.max_n_classes)
 
     children_left = property(lambda self: self.nodes["left"])
     children_right = property(lambda self: self.nodes["right"])
@@ -82,7 +99,7 @@ class Tree:
     n_node_samples = property(lambda self: self.nodes["n"])
     weighted_n_node_samples = property(lambda self: self.nodes["weight"])
     missing_go_to_left = property(lambda self: self.nodes["missing_left"].astype(bool))
-    value = property(lambda self: self.values[:, None, :])
+    value = property(lambda self: self.values.reshape(self.node_count, self.n_outputs, -1))
 
     @property
     def steps(self):

@@ -90,10 +90,13 @@ def heights(tree):
 
 def leaf_text(splits, node, classes):
     """Return the text of a leaf."""
-    value = splits.tree.values[node]
+    value = splits.tree.value[node]
     if classes is None:
-        return f"value: [{value[0]:.{splits.decimals}f}]"
-    return f"class: {classes[int(np.argmax(value))]}"
+        return f"value: [{', '.join(f'{v:.{splits.decimals}f}' for v in value[:, 0])}]"
+    likely = value.argmax(axis=1)
+    if splits.tree.n_outputs == 1:
+        return f"class: {classes[likely[0]]}"
+    return f"class: [{', '.join(str(c[k]) for c, k in zip(classes, likely, strict=True))}]"
 
 
 def draw_svg(splits, classes, *, max_depth):

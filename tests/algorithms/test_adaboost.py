@@ -196,7 +196,7 @@ def test_invalid_input_raises_scikit_learn_messages(kind):
         ({"learning_rate": 0.0}, X, None, "learning_rate"),
         ({"parity": "xgboost"}, X, None, "parity"),
         ({"estimator": kind._own_tree(max_depth=0)}, X, None, "max_depth"),
-        ({}, np.where(X > 1, np.nan, X), None, "NaN"),
+        ({}, np.where(X > 1, np.inf, X), None, "infinity"),
         ({}, X[:, :, None], None, "Found array with dim 3"),
         ({}, X, -np.ones(20), "Negative values"),
         ({}, X, np.ones(3), "inconsistent|shape"),

@@ -333,8 +333,8 @@ def test_rounds_are_chosen_by_cross_validation():
 
 def test_invalid_input_is_reported():
     X, y = friedman()
-    with pytest.raises(ValueError, match="NaN"):
-        GradientBoostingRegressor().fit(np.where(X > 0.9, np.nan, X), y)
+    with pytest.raises(ValueError, match="infinity"):
+        GradientBoostingRegressor().fit(np.where(X > 0.9, np.inf, X), y)
     with pytest.raises(ValueError, match="minimum of 2 classes"):
         GradientBoostingClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="only suitable for a binary"):

@@ -302,3 +302,33 @@ def test_ensembles_train_categorical_trees(ensemble):
     tree = DecisionTreeClassifier(categorical_features=[1], max_depth=1)
     model = ensemble(tree, n_estimators=3, random_state=0).fit(X, y)
     assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("ensemble", [AdaBoostClassifier, BaggingClassifier])
+@pytest.mark.parametrize("given", ["from_dtype", ["place"], [False, True, False]], ids=str)
+def test_ensembles_read_categories_of_frames(ensemble, given):
+    rng = np.random.default_rng(1)
+    places = pd.Series(rng.choice(["north", "south", "east", "west", None], 200))
+    X = pd.DataFrame({"size": rng.normal(size=200), "place": places, "age": rng.normal(size=200)})
+    y = places.isin(["north", "west"]).to_numpy()
+    if given == "from_dtype":
+        X["place"] = X["place"].astype("category")
+    tree = DecisionTreeClassifier(categorical_features=given, max_depth=2)
+    model = ensemble(tree, n_estimators=3, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert np.array_equal(model.predict(X.iloc[:7]), y[:7])
+    unknown = X.assign(place="elsewhere")
+    assert len(set(model.predict(unknown))) == 1  # to the side with more rows
+
+
+def test_bags_of_drawn_columns_find_their_categorical_ones():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    X["place"] = rng.choice(list("nesw"), 200)
+    y = X["place"].isin(["n", "w"]).to_numpy()
+    tree = DecisionTreeClassifier(categorical_features=["place"])
+    params = {"n_estimators": 12, "random_state": 0, "max_features": 2}
+    model = BaggingClassifier(tree, bootstrap_features=True, **params).fit(X, y)
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        assert list(member.categories_) == np.flatnonzero(columns == 3).tolist()
+    assert model.score(X, y) > 0.95

@@ -4,6 +4,9 @@ These kernels follow the rules and the order of summation of scikit-learn's spli
 the rows are sorted in place by each feature that is drawn. So the order of the rows, in which
 weights and values are summed, is also that of scikit-learn. Records of nodes, splits and tasks are
 those of the default grower (`tree_arrays`).
+
+Each of several outputs has `Rules.n_classes` sums, or one in regression; those of the first output
+come first. Sums of classes that an output does not have stay 0.
 """
 
 from typing import NamedTuple
@@ -36,7 +39,7 @@ class Given(NamedTuple):
     values: np.ndarray  # float32 (n_columns, n_rows)
     columns: np.ndarray  # int64 (n_features,): the row of ``values`` of each feature
     missing: np.ndarray  # bool (n_features,): whether any value is missing
-    y: np.ndarray  # float64 (n_rows,): class codes, or values
+    y: np.ndarray  # float64 (n_outputs, n_rows): class codes, or values
     weight: np.ndarray  # float64 (n_rows,)
 
 
@@ -44,7 +47,7 @@ class Work(NamedTuple):
     """The tree, and the state from which growth continues in the next call."""
 
     nodes: np.ndarray  # tree_arrays.NODE
-    values: np.ndarray  # float64 (capacity, n_classes or 1)
+    values: np.ndarray  # float64 (capacity, n_values), see `Search.sums`
     todo: np.ndarray  # tree_arrays.TASK, a stack
     splits: np.ndarray  # tree_arrays.SPLIT; only the first one in depth-first growth
     heap: np.ndarray  # int64, slots of splits
@@ -59,9 +62,11 @@ class Search(NamedTuple):
     constants: np.ndarray  # int64 (n_features,)
     samples: np.ndarray  # int64 (m,): rows; those of a node are contiguous
     x: np.ndarray  # float64 (m,): values of the current feature, in the order of ``samples``
-    sums: np.ndarray  # float64 (3, n_classes or 1): Σ w of each class, or Σ w y
+    sums: np.ndarray  # float64 (3, n_values): Σ w of each class of each output, or Σ w y of each
     weights: np.ndarray  # float64 (WEIGHTS,)
     deviations: np.ndarray  # float64 (DEVIATIONS, m + 1); (DEVIATIONS, 0) for other criteria
     ranks: np.ndarray  # int64 (2, m); (2, 0) for other criteria
     pending: np.ndarray  # int64 (PENDING, 3): start, end and depth of a part to be sorted
+    medians: np.ndarray  # float64 (n_outputs,): weighted medians of the node, for absolute errors
+    n_outputs: int
     flag: np.ndarray = NEVER  # int64: see `interrupts`

@@ -1,7 +1,7 @@
 """Impurities and split proxies, with scikit-learn's order of operations.
 
 With n_k the weight of class k, n = Σ w of the node, s = Σ w y, q = Σ w y², μ = s / n, and m the
-weighted median:
+weighted median; with several outputs, H is the mean over the outputs:
 
     gini            H = 1 − Σ n_k² / n²
     entropy         H = −Σ (n_k / n) log₂ (n_k / n)
@@ -10,7 +10,7 @@ weighted median:
     poisson         H = Σ w y ln (y / μ) / n
 
 The splits of a node are compared by a proxy: −n_R H_R − n_L H_L; for squared error s_L² / n_L +
-s_R² / n_R; for poisson s_L log₂ μ_L + s_R log₂ μ_R.
+s_R² / n_R; for poisson s_L log₂ μ_L + s_R log₂ μ_R; the last two are sums over the outputs.
 """
 
 import math
@@ -35,34 +35,46 @@ LEAST_SUM = 10 * 2.0**-52  # the sum of a side must be larger
 
 
 @inner_kernel
-def class_impurity(rules, sums, side, weight):
+def class_impurity(rules, search, side, weight):
     """Return H of a node or a side from the weight of each class."""
+    sums = search.sums
     total = 0.0
     if rules.criterion == GINI:
-        for k in range(sums.shape[1]):
-            total += sums[side, k] * sums[side, k]
-        return 1.0 - total / (weight * weight)  # H = 1 − Σ n_k² / n²
+        for output in range(search.n_outputs):
+            squares = 0.0
+            for k in range(output * rules.n_classes, (output + 1) * rules.n_classes):
+                squares += sums[side, k] * sums[side, k]
+            total += 1.0 - squares / (weight * weight)  # H = 1 − Σ n_k² / n²
+        return mean_of_outputs(search, total)
     for k in range(sums.shape[1]):
         if sums[side, k] > 0.0:
             share = sums[side, k] / weight
             total -= share * (math.log(share) / LN2)  # H = −Σ (n_k / n) log₂ (n_k / n)
-    return total
+    return mean_of_outputs(search, total)
+
+
+@inner_kernel
+def mean_of_outputs(search, total):
+    """Return the mean over the outputs from the sum over them."""
+    return total if search.n_outputs == 1 else total / search.n_outputs
 
 
 @inner_kernel
 def poisson_impurity(given, search, side, start, end):
     """Return H of the rows at the positions start … end − 1, those of a node or a side."""
-    total, weight = search.sums[side, 0], search.weights[side]
-    if total <= LEAST_SUM:
-        return np.inf
-    mean = total / weight
+    weight = search.weights[side]
     loss = 0.0
-    for p in range(start, end):
-        row = search.samples[p]
-        y = given.y[row]
-        if y != 0.0:
-            loss += given.weight[row] * (y * math.log(y / mean))
-    return loss / weight  # H = Σ w y ln (y / μ) / n
+    for output in range(search.n_outputs):
+        total = search.sums[side, output]
+        if total <= LEAST_SUM:
+            return np.inf
+        mean = total / weight
+        for p in range(start, end):
+            row = search.samples[p]
+            y = given.y[output, row]
+            if y != 0.0:
+                loss += given.weight[row] * (y * math.log(y / mean))
+    return loss / (weight * search.n_outputs)  # H = Σ w y ln (y / μ) / n
 
 
 @inner_kernel
@@ -70,13 +82,23 @@ def node_impurity(given, rules, search, start, end):
     """Return H of the current node."""
     weight = search.weights[WHOLE]
     if rules.n_classes:
-        return class_impurity(rules, search.sums, WHOLE, weight)
+        return class_impurity(rules, search, WHOLE, weight)
     if rules.criterion == ABSOLUTE_ERROR:
-        return search.deviations[ERROR_RIGHT, start] / weight  # H = Σ w |y − m| / n
+        error = search.deviations[ERROR_RIGHT, start]
+        return error / (weight * search.n_outputs)  # H = Σ w |y − m| / n
     if rules.criterion == POISSON:
         return poisson_impurity(given, search, WHOLE, start, end)
-    mean = search.sums[WHOLE, 0] / weight
-    return search.weights[SQUARES] / weight - mean * mean  # H = q / n − μ²
+    return variance(search, WHOLE, search.weights[SQUARES], weight)
+
+
+@inner_kernel
+def variance(search, side, squares, weight):
+    """Return H = q / n − μ² of a node or a side from its sum of squares q."""
+    h = squares / weight
+    for output in range(search.n_outputs):
+        mean = search.sums[side, output] / weight
+        h -= mean * mean
+    return mean_of_outputs(search, h)
 
 
 @inner_kernel
@@ -93,15 +115,15 @@ def side_impurities(given, rules, search, start, place, end):
 @inner_kernel
 def side_variances(given, search, start, place):
     """Return H = q / n − μ² of both sides."""
-    n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     squares = 0.0
     for p in range(start, place):
         row = search.samples[p]
-        squares += given.weight[row] * given.y[row] * given.y[row]
-    mean_left = search.sums[LEFT, 0] / n_left
-    mean_right = search.sums[RIGHT, 0] / n_right
-    left = squares / n_left - mean_left * mean_left
-    return left, (search.weights[SQUARES] - squares) / n_right - mean_right * mean_right
+        for output in range(search.n_outputs):
+            y = given.y[output, row]
+            squares += given.weight[row] * y * y
+    left = variance(search, LEFT, squares, search.weights[LEFT])
+    on_right = search.weights[SQUARES] - squares
+    return left, variance(search, RIGHT, on_right, search.weights[RIGHT])
 
 
 @inner_kernel
@@ -109,24 +131,31 @@ def quick_side_impurities(rules, search, place):
     """Return H of both sides, for classes or absolute errors."""
     n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
     if rules.criterion == ABSOLUTE_ERROR:
-        left = search.deviations[ERROR_LEFT, place - 1] / n_left
-        return left, search.deviations[ERROR_RIGHT, place] / n_right
-    left = class_impurity(rules, search.sums, LEFT, n_left)
-    return left, class_impurity(rules, search.sums, RIGHT, n_right)
+        left = search.deviations[ERROR_LEFT, place - 1] / (n_left * search.n_outputs)
+        return left, search.deviations[ERROR_RIGHT, place] / (n_right * search.n_outputs)
+    left = class_impurity(rules, search, LEFT, n_left)
+    return left, class_impurity(rules, search, RIGHT, n_right)
 
 
 @inner_kernel
 def proxy(rules, search, place):
     """Return the proxy, which orders the splits of a node like the decrease of impurity."""
     n_left, n_right = search.weights[LEFT], search.weights[RIGHT]
-    s_left, s_right = search.sums[LEFT, 0], search.sums[RIGHT, 0]
+    sums = search.sums
+    left, right = 0.0, 0.0
     if rules.criterion == SQUARED_ERROR:
-        return s_left * s_left / n_left + s_right * s_right / n_right
+        for output in range(search.n_outputs):
+            left += sums[LEFT, output] * sums[LEFT, output]
+            right += sums[RIGHT, output] * sums[RIGHT, output]
+        return left / n_left + right / n_right
     if rules.criterion == POISSON:
-        if s_left <= LEAST_SUM or s_right <= LEAST_SUM:
-            return -np.inf
-        left = s_left * (math.log(s_left / n_left) / LN2)
-        return left + s_right * (math.log(s_right / n_right) / LN2)
+        for output in range(search.n_outputs):
+            s_left, s_right = sums[LEFT, output], sums[RIGHT, output]
+            if s_left <= LEAST_SUM or s_right <= LEAST_SUM:
+                return -np.inf
+            left += s_left * (math.log(s_left / n_left) / LN2)
+            right += s_right * (math.log(s_right / n_right) / LN2)
+        return left + right
     h_left, h_right = quick_side_impurities(rules, search, place)
     return -n_right * h_right - n_left * h_left
 

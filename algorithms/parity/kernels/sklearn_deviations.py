@@ -26,13 +26,14 @@ from algorithms.runtime.jit import inner_kernel, linked_kernel
 
 
 @linked_kernel
-def measure_deviations(y, weight, samples, start, end, deviations, ranks, pending):
+def measure_deviations(y, weight, samples, start, end, adds, deviations, ranks, pending):
     """Write the errors and medians of all left and right sides of a node.
 
     Parameters
     ----------
     y, weight : float64 (n_rows,)
     samples : int64 (m,); the node's rows are the entries start … end − 1
+    adds : whether to add the errors to those of other outputs
     deviations : float64 (DEVIATIONS, m + 1), written to
     ranks : int64 (2, m), written to
     pending : int64 (PENDING, 3), scratch of the sort
@@ -66,7 +67,8 @@ def measure_deviations(y, weight, samples, start, end, deviations, ranks, pendin
             m = (ordered[below] + ordered[at]) / 2 if at != below else ordered[at]
             # Σ w |y − m|
             above = (total_value - value_below) - m * (total - w_below)
-            error[start + i] = above + (m * w_below - value_below)
+            one = above + (m * w_below - value_below)
+            error[start + i] = error[start + i] + one if adds else one
             median[start + i] = m
 
 

@@ -5,7 +5,7 @@ growth it is stored in a heap until no other node improves more; then both child
 left one first.
 """
 
-from algorithms.parity.kernels.sklearn_arrays import ALL, MEDIAN_RIGHT, WHOLE
+from algorithms.parity.kernels.sklearn_arrays import ALL, WHOLE
 from algorithms.parity.kernels.sklearn_criteria import node_impurity
 from algorithms.parity.kernels.sklearn_search import complete_split, search_features
 from algorithms.parity.kernels.sklearn_sums import start_sides, sum_node
@@ -61,7 +61,7 @@ def list_rows(given, search):
     """Write the rows with nonzero weight, and the sum of all weights."""
     n = 0
     total = 0.0
-    for row in range(len(given.y)):
+    for row in range(len(given.weight)):
         total += given.weight[row]
         if given.weight[row] != 0.0:
             search.samples[n] = row
@@ -141,9 +141,10 @@ def write_node(work, task, number, weight):
 
 @inner_kernel
 def write_value(rules, search, value, task):
-    """Write a node's mean, median or class shares, clipped to the monotonic bounds."""
+    """Write a node's means, medians or class shares, clipped to the monotonic bounds."""
     if rules.criterion == ABSOLUTE_ERROR:
-        value[0] = search.deviations[MEDIAN_RIGHT, task["start"]]
+        for k in range(len(value)):
+            value[k] = search.medians[k]
     else:
         for k in range(len(value)):
             value[k] = search.sums[WHOLE, k] / search.weights[WHOLE]

@@ -6,7 +6,14 @@ rows on the right are subtracted, from the last one on. The right sums are the d
 sums are rounded as in scikit-learn.
 """
 
-from algorithms.parity.kernels.sklearn_arrays import LEFT, POSITION, RIGHT, SQUARES, WHOLE
+from algorithms.parity.kernels.sklearn_arrays import (
+    LEFT,
+    MEDIAN_RIGHT,
+    POSITION,
+    RIGHT,
+    SQUARES,
+    WHOLE,
+)
 from algorithms.parity.kernels.sklearn_deviations import measure_deviations
 from algorithms.runtime.jit import inner_kernel
 from algorithms.trees.kernels.tree_arrays import ABSOLUTE_ERROR
@@ -21,12 +28,14 @@ def sum_node(given, rules, search, start, end):
     squares = 0.0
     for p in range(start, end):
         row = search.samples[p]
-        w, y = given.weight[row], given.y[row]
-        if rules.n_classes:
-            whole[int(y)] += w
-        else:
-            whole[0] += w * y
-            squares += w * y * y
+        w = given.weight[row]
+        for output in range(search.n_outputs):
+            y = given.y[output, row]
+            if rules.n_classes:
+                whole[output * rules.n_classes + int(y)] += w
+            else:
+                whole[output] += w * y
+                squares += w * y * y
         weight += w
     search.weights[WHOLE] = weight
     search.weights[SQUARES] = squares
@@ -38,10 +47,12 @@ def start_sides(given, rules, search, start, end):
     assign_all(search.sums, search.weights, RIGHT, LEFT)
     search.state[POSITION] = start
     if rules.criterion == ABSOLUTE_ERROR:
-        measure_deviations(
-            given.y, given.weight, search.samples, start, end,
-            search.deviations, search.ranks, search.pending,
-        )  # fmt: skip
+        for output in range(search.n_outputs):
+            measure_deviations(
+                given.y[output], given.weight, search.samples, start, end, output > 0,
+                search.deviations, search.ranks, search.pending,
+            )  # fmt: skip
+            search.medians[output] = search.deviations[MEDIAN_RIGHT, start]
 
 
 @inner_kernel
@@ -65,10 +76,12 @@ def move_to(given, rules, search, end, place):
     for i in range(place - at if forward else end - place):
         row = search.samples[at + i if forward else end - 1 - i]
         w = given.weight[row] if forward else -given.weight[row]
-        if rules.n_classes:
-            sums[LEFT, int(given.y[row])] += w
-        else:
-            sums[LEFT, 0] += w * given.y[row]
+        for output in range(search.n_outputs):
+            y = given.y[output, row]
+            if rules.n_classes:
+                sums[LEFT, output * rules.n_classes + int(y)] += w
+            else:
+                sums[LEFT, output] += w * y
         weights[LEFT] += w
     weights[RIGHT] = weights[WHOLE] - weights[LEFT]
     for k in range(sums.shape[1]):

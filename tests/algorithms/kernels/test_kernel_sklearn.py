@@ -75,7 +75,7 @@ def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit)
     start, end = 4, 4 + n
     result = np.full((layout.DEVIATIONS, n + 11), np.nan)
     ranks = np.empty((2, n + 10), np.int64)
-    _measure_deviations(y, w, samples, start, end, result, ranks, pending())
+    _measure_deviations(y, w, samples, start, end, False, result, ranks, pending())
     passes = (
         (layout.ERROR_LEFT, layout.MEDIAN_LEFT, start, end),
         (layout.ERROR_RIGHT, layout.MEDIAN_RIGHT, end - 1, start - 1),
@@ -97,13 +97,30 @@ def test_absolute_errors_of_all_splits_equal_scikit_learn(seed, n, digits, unit)
 
 
 @given(seed=seeds, n=st.integers(1, 60))
+@settings(max_examples=20)
+def test_absolute_errors_of_several_outputs_are_added(seed, n):
+    rng = np.random.default_rng(seed)
+    ys, w, samples = rng.normal(size=(2, n)), rng.random(n) + 0.1, rng.permutation(n)
+    each = np.full((3, layout.DEVIATIONS, n + 1), np.nan)
+    ranks = np.empty((2, n), np.int64)
+    for output, y in enumerate(ys):
+        _measure_deviations(y, w, samples, 0, n, False, each[output], ranks, pending())
+        _measure_deviations(y, w, samples, 0, n, output > 0, each[2], ranks, pending())
+    for error in (layout.ERROR_LEFT, layout.ERROR_RIGHT):
+        assert np.array_equal(each[2, error, :n], each[0, error, :n] + each[1, error, :n])
+    assert np.array_equal(
+        each[2, layout.MEDIAN_RIGHT], each[1, layout.MEDIAN_RIGHT], equal_nan=True
+    )
+
+
+@given(seed=seeds, n=st.integers(1, 60))
 @settings(max_examples=60)
 def test_missing_values_are_placed_last_then_first(seed, n):
     rng = np.random.default_rng(seed)
     values = np.ascontiguousarray(table(rng, n + 6, 1, missing=0.8).T, np.float32)
     columns = np.zeros(1, np.int64)
     missing = find_missing(values, columns)
-    given = layout.Given(values, columns, missing, np.zeros(n + 6), np.ones(n + 6))
+    given = layout.Given(values, columns, missing, np.zeros((1, n + 6)), np.ones(n + 6))
     search = new_search(n + 6, _Rules, 1, np.zeros(layout.POSITION + 1, np.int64))
     search.samples[:] = rng.permutation(n + 6)
     before = search.samples.copy()

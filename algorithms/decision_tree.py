@@ -201,8 +201,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     def predict(self, X, check_input=True):
         """Return the label with the largest share of each row; the first one if equal."""
-        proba = self.predict_proba(X, check_input)
-        return self.classes_.take(proba.argmax(axis=1))
+        leaves, values = self.apply(X, check_input), self.tree_.values
+        if len(leaves) > len(values):  # NumPy's argmax over a few classes is slow
+            return self.classes_.take(values.argmax(axis=1).take(leaves))
+        return self.classes_.take(values.take(leaves, axis=0).argmax(axis=1))
 
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`; -inf where a class has share 0."""

@@ -48,10 +48,16 @@ class FastPredictor:
         """Pack the trees at the first use of them; a model may be fitted without predicting."""
         if name not in PACKED:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__.update(pack_ensemble(self.ensemble))  # at once: other threads read it
+        self._pack()
         return self.__dict__[name]
 
+    def _pack(self):
+        """Set the attributes PACKED; all at once, because other threads may read them."""
+        self.__dict__.update(pack_ensemble(self.ensemble))
+
     def __getstate__(self):
+        if "nodes" not in self.__dict__:  # a pickle does not depend on earlier predictions
+            self._pack()
         return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
 
     def raw(self, X, threads=1, trees=slice(None)):

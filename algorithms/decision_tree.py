@@ -225,10 +225,12 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
         The result is (n_rows,), or (n_rows, n_outputs) with several outputs.
         """
-        proba = self.predict_proba(X, check_input)
         if self.n_outputs_ > 1:
-            return most_likely(proba, self.classes_)
-        return self.classes_.take(proba.argmax(axis=1))
+            return most_likely(self.predict_proba(X, check_input), self.classes_)
+        leaves, values = self.apply(X, check_input), self.tree_.values
+        if len(leaves) > len(values):  # NumPy's argmax over a few classes is slow
+            return self.classes_.take(values.argmax(axis=1).take(leaves))
+        return self.classes_.take(values.take(leaves, axis=0).argmax(axis=1))
 
     def predict_log_proba(self, X):
         """Return the logarithms of `predict_proba`; -inf where a class has share 0."""

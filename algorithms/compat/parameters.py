@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 # scikit-learn's estimator checks treat the argument ``**kwargs`` as a parameter of this name.
 CATCH_ALL = "kwargs"
@@ -118,6 +119,12 @@ class LibraryParameters:
             {name: getattr(self, name) for name in self.__dict__.get("_extra_params", ())}
         )
         return params
+
+    def _validate_params(self):
+        """Validate the parameters that differ from their defaults, as scikit-learn does."""
+        defaults, given = constructor_defaults(type(self)), self.get_params(deep=False)
+        changed = {n: v for n, v in given.items() if n not in defaults or v is not defaults[n]}
+        validate_parameter_constraints(self._parameter_constraints, changed, type(self).__name__)
 
     def set_params(self, **params):
         """Set parameters by any of their names.

@@ -1,13 +1,15 @@
-"""Fast validation of plain arrays and frames before prediction.
+"""Fast validation of plain arrays and frames before training and prediction.
 
 scikit-learn's validation of one row takes 0.1 to 0.2 ms: several times as long as the prediction
 with a hundred trees, or as long as fifty trees take for hundreds of rows. Most of its checks are
-unnecessary for a float array with the right number of columns.
+unnecessary for a float array with the right number of columns. In training it takes 2 ms, as long
+as ten trees on a few hundred rows.
 """
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
 from algorithms.estimator.validation import with_sound_indices
@@ -25,6 +27,62 @@ def plain_table(estimator, X, dtype=None):
         return plain_sparse_rows(estimator, with_sound_indices(X), dtype)
     plain = plain_frame if isinstance(X, pd.DataFrame) else plain_rows
     return plain(estimator, X, dtype)
+
+
+def plain_training_rows(estimator, X, y, *, is_owned):
+    """Return X and y of training as `validate_data` would, or None if full validation is needed.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``, unless the result is None.
+
+    Parameters
+    ----------
+    estimator : the estimator
+    X : input of ``fit``; categories of a frame are codes already
+    y : (n_rows,) targets
+    is_owned : whether the values of a frame X are not the user's, so they need no copy
+
+    Returns
+    -------
+    X : C-contiguous float array (n_rows, n_features), NaN where missing; a float array is not
+        copied
+    y : (n_rows,) array of numbers or bool
+        None unless X is a NumPy float array or a numeric frame, y is one-dimensional, both have at
+        least one entry and at most MOST_VALUES, and their values are finite (X may have NaN).
+    """
+    y = plain_targets(y)
+    is_frame = type(X) is pd.DataFrame
+    is_array = type(X) is np.ndarray and X.dtype in FLOATS and X.ndim == 2
+    if y is None or not (is_frame or is_array):
+        return None
+    if not 0 < X.size <= MOST_VALUES or len(X) != len(y):
+        return None
+    if is_frame:
+        values = owned_values(X) if is_owned else numbers_of(X, None)
+    else:
+        values = np.ascontiguousarray(X)
+    if values is None or not is_plain(values):
+        return None
+    _check_feature_names(estimator, X, reset=True)
+    _check_n_features(estimator, X, reset=True)
+    return values, y
+
+
+def owned_values(X):
+    """Return the values of a frame that holds no array of the user, or None if not numeric."""
+    if set(X.dtypes.to_numpy()) != {np.dtype(np.float64)}:
+        return numbers_of(X, None)
+    values = np.ascontiguousarray(X.to_numpy())
+    values.flags.writeable = True  # pandas makes its arrays read-only
+    return values
+
+
+def plain_targets(y):
+    """Return targets as a one-dimensional array, or None if full validation is needed."""
+    if type(y) is pd.Series and isinstance(y.dtype, np.dtype):
+        y = y.to_numpy()
+    if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
+        return None
+    return y if y.dtype.kind in "biu" or np.isfinite(y).all() else None
 
 
 def plain_rows(estimator, X, dtype=None, *, allow_nan=True):

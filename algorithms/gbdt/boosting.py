@@ -29,6 +29,7 @@ from algorithms.gbdt.sampling import (
     draw_share,
     one_side_rule,
     seed_of,
+    seeds_of,
     size_rows,
     take_one_side,
 )
@@ -184,6 +185,10 @@ class Booster:
     def rounding_seed(self, number, k):
         """Return the seed of the rounding of gradients for the tree of a round and a score."""
         return np.uint32(seed_of(seed_of(self.seed, number, k), ROUNDING))
+
+    def rounding_seeds(self, numbers, k):
+        """Return `rounding_seed` of arrays of rounds and scores, uint32; they broadcast."""
+        return seeds_of(seeds_of(self.seed, numbers, k), np.array(ROUNDING)).astype(np.uint32)
 
     @timed_phase(PACKING)
     def pack(self, workspace, g, h, seed):

@@ -20,9 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from algorithms.gbdt.category_bins import bins_of_codes
-from algorithms.gbdt.kernels.category_codes import add_codes, rebin
-
-ALONE = 0.3  # fraction of the bins, at each end, that hold one category
+from algorithms.gbdt.kernels.category_codes import add_codes, rebin, write_category_bins
 
 
 @dataclass(frozen=True)
@@ -89,29 +87,20 @@ def sum_by_category(column, records, workers):
     return sum(parts)
 
 
-def assign_bins(sums, frequent, smooth, room):
+def assign_bins(sums, is_frequent, smooth, room):
     """Return the bin of each category of a column, uint8 (n_codes,).
 
     Parameters
     ----------
     sums : int64 (n_codes, 2), Σg and Σh of each category, in steps
-    frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
+    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
     smooth : s, in steps of h
     room : number of bins
     """
-    bins = np.full(len(sums), room, np.uint8)
-    kept = np.flatnonzero(frequent)
-    below = sums[kept, 1] + smooth
-    slope = np.divide(sums[kept, 0], below, out=np.zeros(len(kept)), where=below > 0.0)
-    order = kept[np.argsort(slope, kind="stable")]
-    if len(order) <= room:
-        bins[order] = np.arange(len(order))
-        return bins
-    alone = int(room * ALONE)
-    middle = order[alone : len(order) - alone]
-    bins[order[:alone]] = np.arange(alone)
-    bins[middle] = alone + cut_evenly(sums[middle, 1], room - 2 * alone)
-    bins[order[len(order) - alone :]] = np.arange(room - alone, room)
+    n_codes = len(sums)
+    bins = np.empty(n_codes, np.uint8)
+    scratch = np.empty(n_codes), np.empty((2, n_codes), np.int64)
+    write_category_bins(sums, is_frequent, float(smooth), room, *scratch, bins)
     return bins
 
 
@@ -129,19 +118,6 @@ def find_frequent(sums, n_rows, cat_smooth):
     h = sums[:, 1]
     rows_per_h = n_rows / max(int(h.sum()), 1)
     return (h[:-1] * rows_per_h + 0.5 >= cat_smooth) & (h[:-1] > 0)
-
-
-def cut_evenly(weight, parts):
-    """Return the part of each item, int64 and ascending from 0; parts have about equal weight.
-
-    Parameters
-    ----------
-    weight : int64 (n,), non-negative weight of each item
-    parts : maximum number of parts
-    """
-    before = np.cumsum(weight) - weight
-    share = before.astype(np.float64) / max(int(weight.sum()), 1) * parts
-    return np.minimum(share.astype(np.int64), parts - 1)
 
 
 def write_bins(column, numbers, bins, workers):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from algorithms.estimator.fast_validation import plain_table
+from algorithms.estimator.fast_validation import plain_table, plain_training_rows
 from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
 from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
 
@@ -47,6 +47,10 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
     is_ours = X is not given
+    if reset and options.keys() <= {"y_numeric"}:
+        plain = plain_training_rows(estimator, X, y, is_owned=is_ours)
+        if plain is not None:
+            return plain
     dtype = [np.float64, np.float32]
     validated = validate_data(
         estimator,

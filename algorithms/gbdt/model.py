@@ -71,10 +71,15 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
     )  # no missing values in training: the larger child gets them
     larger_left = nodes["count"][left] >= nodes["count"][right]
     missing_left = np.where(unseen, larger_left, nodes["missing_left"] == 1) & numeric
-    places = [first + at for first, t in zip(offsets, trees, strict=False) for at in sorted(t.sets)]
-    sets = [t.sets[at] for t in trees for at in sorted(t.sets)]
+    firsts = offsets[:-1].tolist()
+    found = [
+        (first + at, tree.sets[at])
+        for first, tree in zip(firsts, trees, strict=True)
+        for at in sorted(tree.sets)
+    ]
+    sets = [codes for _, codes in found]
     categories = np.full(len(nodes), -1, np.int32)
-    categories[places] = np.arange(len(sets))
+    categories[[place for place, _ in found]] = np.arange(len(sets))
     return TreeEnsemble(
         feature=np.where(inner, feature, -1),
         threshold=thresholds(binner, feature, nodes["bin"], numeric),

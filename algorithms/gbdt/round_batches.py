@@ -39,21 +39,20 @@ def can_batch(booster):
     )
 
 
-def add_sets(trees, goes_left, codes):
+def add_sets(trees, nodes, goes_left, codes):
     """Add the codes that categorical splits send left to trees, column by column.
 
     Parameters
     ----------
     trees : list of GrownTree, without sets
+    nodes : NODE (n_trees, n_nodes), the nodes of each tree and then unused ones
     goes_left : uint8 (at least n_trees, n_nodes, MAX_BINS)
     codes : list, for each categorical feature its codes, ascending, and their bins
     """
-    places = [np.flatnonzero(tree.nodes["is_set"]) for tree in trees]
-    tree_of = np.repeat(np.arange(len(trees)), [len(own) for own in places])
-    node_of = np.concatenate([*places, np.empty(0, np.int64)])
-    pairs = zip(trees, places, strict=True)
-    features = [tree.nodes["feature"][own] for tree, own in pairs if len(own)]
-    feature_of = np.concatenate([*features, np.empty(0, np.int64)])
+    sizes = np.array([len(tree.nodes) for tree in trees])
+    is_used = np.arange(nodes.shape[1]) < sizes[:, None]
+    tree_of, node_of = np.nonzero(is_used & (nodes["is_set"] != 0))
+    feature_of = nodes["feature"][tree_of, node_of]
     for f in np.unique(feature_of).tolist():
         feature_codes, bins = codes[f]
         own = np.flatnonzero(feature_of == f)
@@ -61,8 +60,9 @@ def add_sets(trees, goes_left, codes):
         left_codes = feature_codes[np.nonzero(is_left)[1]]
         ends = np.cumsum(np.count_nonzero(is_left, axis=1)).tolist()
         firsts = [0, *ends[:-1]]
-        for i, first, end in zip(own.tolist(), firsts, ends, strict=True):
-            trees[tree_of[i]].sets[int(node_of[i])] = left_codes[first:end]
+        places = tree_of[own].tolist(), node_of[own].tolist()
+        for tree, node, first, end in zip(*places, firsts, ends, strict=True):
+            trees[tree].sets[node] = left_codes[first:end]
 
 
 class RoundBatches:
@@ -126,8 +126,7 @@ class RoundBatches:
         """Return the `Rounds` of the next batch, with the work arrays of the first thread."""
         booster, grower = self.booster, self.grower
         first, n_scores = booster.first + len(booster.rounds), len(booster.score)
-        numbers = range(first, first + n_rounds)
-        seeds = [[booster.rounding_seed(number, k) for k in range(n_scores)] for number in numbers]
+        numbers = np.arange(first, first + n_rounds)[:, None]
         n_nodes = len(grower.growth.nodes)
         n_set_nodes = n_nodes if len(grower.bins.sizes) else 0
         objective = booster.target.objective
@@ -139,7 +138,7 @@ class RoundBatches:
             rate=float(booster.rate),
             weight_unit=float(booster.weight_unit),
             stride=stride_of_sizes(booster.n_rows),
-            seeds=np.array(seeds, np.uint32),
+            seeds=booster.rounding_seeds(numbers, np.arange(n_scores)),
             score=booster.score,
             y=self.y,
             weight=self.weight,
@@ -158,5 +157,6 @@ class RoundBatches:
         trees = [GrownTree(nodes[i, : 2 * n - 1], {}) for i, n in enumerate(n_leaves)]
         if len(self.grower.bins.sizes):
             goes_left = rounds.goes_left[:n_done]
-            add_sets(trees, goes_left.reshape(len(trees), -1, MAX_BINS), self.grower.codes)
+            goes_left = goes_left.reshape(len(trees), -1, MAX_BINS)
+            add_sets(trees, nodes, goes_left, self.grower.codes)
         return [trees[i : i + n_scores] for i in range(0, len(trees), n_scores)]

@@ -31,6 +31,21 @@ def seed_of(seed, *numbers):
     return mixed % ALL
 
 
+def seeds_of(seed, *numbers):
+    """Return `seed_of` of arrays of seeds and numbers, uint64; they broadcast.
+
+    Parameters
+    ----------
+    seed : int, or uint64 array, below 2³²
+    numbers : non-negative integer arrays
+    """
+    mixed = np.uint64(seed) if np.ndim(seed) == 0 else seed
+    for number in numbers:
+        mixed = (mixed ^ (np.asarray(number).astype(np.uint64) + np.uint64(1))) * np.uint64(MIX)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed & np.uint64(ALL - 1)
+
+
 def hash_numbers(seed, count):
     """Return the hashes of 0 … count − 1, uint32."""
     out = np.empty(count, np.uint32)

@@ -90,9 +90,13 @@ def code_labels(y, labels):
     ValueError
         If y has only one class, or a label that the earlier model does not have.
     """
-    check_classification_targets(y)
+    is_whole = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biu"
+    if labels is not None or not is_whole:
+        check_classification_targets(y)
     if labels is None:
         labels, codes = code_classes(y)
+        if is_whole and 2 * len(labels) > len(y):  # it would only warn, and takes 0.4 ms
+            check_classification_targets(y)
         if len(labels) == 1:
             raise ValueError("y has only one class; a classifier needs at least two")
         return labels, codes

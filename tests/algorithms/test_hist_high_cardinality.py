@@ -11,14 +11,13 @@ from sklearn.metrics import log_loss
 
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.gbdt.high_cardinality import (
-    ALONE,
     HighCardinalityColumn,
     assign_bins,
-    cut_evenly,
     find_frequent,
     sum_by_category,
 )
 from algorithms.gbdt.kernels.booster_arrays import HALF
+from algorithms.gbdt.kernels.category_codes import ALONE
 from algorithms.runtime.threads import Workers
 
 few = settings(max_examples=50, deadline=None)
@@ -77,15 +76,36 @@ def test_row_count_of_a_category_is_estimated_from_its_hessians():
     assert find_frequent(sums, 50, 0.0).tolist() == [True, True, False, False]
 
 
-@given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40), st.integers(1, 20))
+def bins_of_numpy(sums, is_frequent, smooth, room):
+    """Return the result of `assign_bins`, computed with NumPy."""
+    bins = np.full(len(sums), room, np.uint8)
+    kept = np.flatnonzero(is_frequent)
+    below = sums[kept, 1] + smooth
+    slope = np.divide(sums[kept, 0], below, out=np.zeros(len(kept)), where=below > 0.0)
+    order = kept[np.argsort(slope, kind="stable")]
+    if len(order) <= room:
+        bins[order] = np.arange(len(order))
+        return bins
+    alone = int(room * ALONE)
+    middle = order[alone : len(order) - alone]
+    weight, parts = sums[middle, 1], room - 2 * alone
+    share = (np.cumsum(weight) - weight) / max(int(weight.sum()), 1) * parts
+    bins[order[:alone]] = np.arange(alone)
+    bins[middle] = alone + np.minimum(share.astype(np.int64), parts - 1)
+    bins[order[len(order) - alone :]] = np.arange(room - alone, room)
+    return bins
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(0, 700), st.integers(1, 254), st.sampled_from([0.0, 5.0])
+)
 @few
-def test_groups_begin_at_their_share_of_the_weight(weight, parts):
-    result = cut_evenly(np.array(weight, np.int64), parts)
-    total = max(sum(weight), 1)
-    for i, part in enumerate(result.tolist()):
-        share = sum(weight[:i]) / total * parts
-        assert part == parts - 1 or part - 1e-9 <= share < part + 1 + 1e-9
-        assert 0 <= part < parts
+def test_bins_equal_those_of_a_stable_sort(seed, n_codes, room, smooth):
+    rng = np.random.default_rng(seed)
+    sums = np.stack([rng.integers(-9, 9, n_codes), rng.integers(0, 4, n_codes)], axis=1)
+    is_frequent = rng.random(n_codes) < 0.9
+    expected = bins_of_numpy(sums, is_frequent, smooth, room)
+    assert np.array_equal(assign_bins(sums, is_frequent, smooth, room), expected)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -3,7 +3,9 @@
 import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import HALF, LOW
-from algorithms.runtime.jit import kernel
+from algorithms.runtime.jit import inner_kernel, kernel
+
+ALONE = 0.3  # fraction of the bins, at each end, that hold one category
 
 
 @kernel
@@ -39,3 +41,79 @@ def rebin(codes, bins, column, rows, place, first, last):
         b = bins[np.uint64(codes[i])]
         column[i] = b
         rows[i, at] = b
+
+
+@kernel
+def write_category_bins(sums, is_frequent, smooth, room, slopes, orders, bins):
+    """Write the bin of each category of a column; categories are sorted by G / (H + s).
+
+    Parameters
+    ----------
+    sums : int64 (n_codes, 2), Σg and Σh of each category, in steps
+    is_frequent : bool (n_codes,), whether a category gets a bin; the others get number ``room``
+    smooth : s, in steps of h
+    room : number of bins
+    slopes : float64 (n_codes,), scratch space
+    orders : int64 (2, n_codes), scratch space
+    bins : uint8 (n_codes,), written
+    """
+    n_kept = np.int64(0)
+    for code in range(len(sums)):
+        bins[code] = room
+        if is_frequent[code]:
+            below = sums[code, 1] + smooth
+            slopes[code] = sums[code, 0] / below if below > 0.0 else 0.0
+            orders[0, n_kept] = code
+            n_kept += 1
+    order = orders[sort_codes(slopes, orders, n_kept)]
+    if n_kept <= room:
+        for i in range(n_kept):
+            bins[order[i]] = i
+        return
+    alone = np.int64(room * ALONE)
+    for i in range(alone):
+        bins[order[i]] = i
+        bins[order[n_kept - 1 - i]] = room - 1 - i
+    share_bins(sums, order, alone, n_kept - alone, room - 2 * alone, bins)
+
+
+@inner_kernel
+def share_bins(sums, order, first, last, parts, bins):
+    """Write bins from ``first`` on for sorted categories, so that bins have about equal Σh.
+
+    Parameters
+    ----------
+    order : the categories are order[first : last]
+    parts : maximum number of bins
+    """
+    total, before = np.int64(0), np.int64(0)
+    for i in range(first, last):
+        total += sums[order[i], 1]
+    for i in range(first, last):
+        share = np.int64(np.float64(before) / np.float64(max(total, 1)) * parts)
+        bins[order[i]] = first + min(share, parts - 1)
+        before += sums[order[i], 1]
+
+
+@inner_kernel
+def sort_codes(slopes, orders, count):
+    """Sort the first codes of orders[0] by slope, stably; return the row of the sorted codes.
+
+    Sorted runs are merged to runs of twice the length, from one row of ``orders`` to the other.
+    """
+    source, length = np.int64(0), np.int64(1)
+    while length < count:
+        given, merged = orders[source], orders[1 - source]
+        for start in range(0, count, 2 * length):
+            middle = min(start + length, count)
+            end = min(middle + length, count)
+            i, j = start, middle
+            for at in range(start, end):
+                if i < middle and (j >= end or slopes[given[i]] <= slopes[given[j]]):
+                    merged[at] = given[i]
+                    i += 1
+                else:
+                    merged[at] = given[j]
+                    j += 1
+        source, length = 1 - source, 2 * length
+    return source

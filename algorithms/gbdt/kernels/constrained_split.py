@@ -89,7 +89,7 @@ def scan_constrained(
                 )
 
 
-@linked_kernel
+@inner_kernel
 def scan_categorical(
     cells_g,
     cells_h,

@@ -22,12 +22,11 @@ from algorithms.gbdt.kernels.split import (
     draw_one,
     find_highest,
     is_better_split,
-    parts_of_score,
-    score_of,
+    parts_of_floats,
     score_to_exceed,
     update_best_split,
 )
-from algorithms.runtime.jit import inner_kernel, linked_kernel
+from algorithms.runtime.jit import inner_kernel
 
 
 @inner_kernel
@@ -42,6 +41,13 @@ def take_cells(scratch, threads, first, n_bins, by_sums, cells):
     by_sums : whether cumulative sums are written
     cells : (n_bins,) int64, written
     """
+    if by_sums and threads[1] == threads[0] + 1:
+        total, own = np.int64(0), scratch.cells[threads[0]]
+        for b in range(np.uint64(n_bins)):
+            total += own[np.uint64(first) + b]
+            cells[b] = total
+            own[np.uint64(first) + b] = 0
+        return
     for thread in range(threads[0], threads[1]):
         summed = scratch.cells[thread]
         for b in range(np.uint64(n_bins)):
@@ -85,7 +91,7 @@ def is_plain(bins, c, rules):
     return alone and rules.plain and not bins.is_categorical[f]
 
 
-@linked_kernel
+@inner_kernel
 def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, best):
     """Try every threshold of a feature, like `split.scan`.
 
@@ -116,7 +122,8 @@ def scan_sums(left, n_bins, missing_bin, feature, stats, rules, spare, scores, b
         if not may_exceed(sums, low, high, stats, top):
             continue
         for b in range(np.uint64(low), np.uint64(high)):
-            scores[b] = score_of(sums[b] >> HALF, sums[b] & LOW, stats)
+            over, under = parts_of_sum(sums[b], stats)
+            scores[b] = over / under
         at = find_highest(scores, low, high, top)
         if at >= 0:
             gain = (scores[at] - stats.base) * stats.unit
@@ -135,6 +142,17 @@ def may_exceed(sums, low, high, stats, top):
     """
     exceeds = False
     for b in range(np.uint64(low), np.uint64(high)):
-        over, under = parts_of_score(sums[b] >> HALF, sums[b] & LOW, stats.reg_lambda, stats)
+        over, under = parts_of_sum(sums[b], stats)
         exceeds |= over >= under * top
     return exceeds
+
+
+@inner_kernel
+def parts_of_sum(packed, stats):
+    """Return `split.parts_of_score` of packed left sums, with λ of the leaf.
+
+    Both sums of a narrow leaf have 32 bits. AVX2 converts such integers faster than those of 64
+    bits, with the same result.
+    """
+    g, h = np.float64(np.int32(packed >> HALF)), np.float64(np.uint32(packed & LOW))
+    return parts_of_floats(g, h, stats.reg_lambda, stats)

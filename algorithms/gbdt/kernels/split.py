@@ -28,6 +28,7 @@ from algorithms.runtime.math_functions import hash_of
 
 ALL = -1  # mask of all bits
 NEAR = 1.0 - 2.0**-50  # scores below this share of another have smaller gains despite rounding
+FEW_SUMS = 96  # sums up to which counting all is faster than a binary search
 
 
 class NodeStats(NamedTuple):
@@ -131,10 +132,16 @@ def allowed(sums, last, bits, stats):
 def count_below(ascending, last, bits, bound):
     """Return how many of the first ``last`` numbers, ascending by ``bits``, are below a bound.
 
+    Few numbers are all compared, several at a time.
+
     The binary search adds by a shift instead of a conditional, which LLVM would turn into a branch;
     half the branches would be mispredicted.
     """
     low, end = np.uint64(0), np.uint64(last)
+    if last <= FEW_SUMS:
+        for b in range(end):
+            low += np.uint64((ascending[b] & bits) < bound)
+        return np.int64(low)
     bit = np.uint64(0)
     while end >> bit > np.uint64(0):
         bit += np.uint64(1)
@@ -162,7 +169,13 @@ def score_of(g, h, stats):
 @inner_kernel
 def parts_of_score(g, h, reg_lambda, stats):
     """Return the numerator and the denominator of `score_of`; λ is in steps."""
-    g_left, h_left = np.float64(g), h + reg_lambda
+    return parts_of_floats(np.float64(g), np.float64(h), reg_lambda, stats)
+
+
+@inner_kernel
+def parts_of_floats(g_left, h, reg_lambda, stats):
+    """Return `parts_of_score` of a left side whose sums are g_left and h, as floats."""
+    h_left = h + reg_lambda
     g_right, h_right = np.float64(stats.g) - g_left, (stats.h + 2.0 * reg_lambda) - h_left
     return g_left * g_left * h_right + g_right * g_right * h_left, h_left * h_right
 

@@ -22,13 +22,6 @@ from reports.text.palette import LABEL, PALETTE
 SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
-# Positions of a name beside its point: anchor and distance.
-SIDES = tuple(
-    (anchor, dx, 4 + sign * dy)
-    for dy in (0, 10, 18, 26, 34, 42, 54, 66, 80, 96, 112, 128)
-    for sign in (-1, 1)
-    for anchor, dx in (("start", 8), ("end", -8), ("middle", 0))
-)
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
     "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
@@ -94,6 +87,7 @@ class Lines:
     width: float = 2.0
     dash: str = ""
     algorithm: str = ""  # that the mark belongs to
+    opacity: float = 1.0
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -104,6 +98,7 @@ class Lines:
         )
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
+        paint += f' stroke-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
         paint += _owner(self.algorithm)
         return f'<path d="{_without_zeros(outline)}" fill="none" {paint}/>' if outline else ""
 
@@ -234,39 +229,16 @@ class Plot:
         )
 
 
-def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
-    """Return names beside their points, without those that would cover a name or dot."""
-    taken = [
-        (x - 4, y - 4, x + 4, y + 4)
-        for mark in panel.marks
-        if isinstance(mark, Dots)
-        for x, y in (_within(panel, point) for point in mark.points)
-    ]
-    found = []
-    for text, point in named:
-        x, y = _within(panel, point)
-        wide = width_of(text)
-        for anchor, dx, dy in SIDES:
-            left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-            box = (left, y + dy - SIZE, left + wide, y + dy + 3)
-            inside = (
-                box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height
-            )
-            if inside and not any(_touch(box, other) for other in taken):
-                taken.append(box)
-                found.append(Label(point, text, anchor, dx, dy, algorithm=text))
-                break
-    return found
-
-
-def _within(panel: Panel, point: Point) -> Point:
+def position(panel: Panel, point: Point) -> Point:
     """Return the pixels of a point from the left and the top of a panel."""
     x, y = panel.x.share(point[0]), panel.y.share(point[1])
     return x * panel.width, (1 - y) * panel.height
 
 
-def _touch(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def value_at(panel: Panel, pixels: Point) -> Point:
+    """Return the values at pixels from the left and the top of a panel."""
+    x, y = pixels
+    return panel.x.value(x / panel.width), panel.y.value(1 - y / panel.height)
 
 
 def _left(panel: Panel) -> float:

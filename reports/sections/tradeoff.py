@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import brief_seconds, logarithmic
 from reports.charts.legends import ORIGINS, keys
-from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point, beside
+from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point
+from reports.charts.point_labels import label_points
 from reports.page.page import Page
 from reports.page.recommendation import (
     gaps,
@@ -26,8 +27,9 @@ from reports.page.recommendation import (
     task_fields,
     training_seconds,
 )
-from reports.text.format import digits, few, plural, seconds, short
+from reports.text.format import count, digits, few, plural, seconds, short
 from reports.text.inline import Code
+from reports.text.palette import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,22 +105,32 @@ def _figure(page: Page, task: str, field: Field) -> Figure:
     times = [("training time", [s.train for s in found])]
     if any(math.isfinite(s.predict) for s in found):
         times.append(("predict time", [s.predict for s in found]))
-    drawn = [(s, (s.train, s.behind)) for s in found]
+    joined = [*_stage_lines([(s, (s.train, s.behind)) for s in found])]
     stages = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
-    more = [Key("┄", "muted", stages)] if [*_stage_lines(drawn)] else []
+    more = [Key("┄", "muted", stages)] if joined else []
     on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
+    drawn = [_panel(found, title, values) for title, values in times]
+    numbered = {name for _, names in drawn for name in names}
     return Figure(
-        spec=Plot([_panel(found, title, values) for title, values in times], across=2),
+        spec=Plot([panel for panel, _ in drawn], across=2),
         title=f"Loss above the best against training and predict time, {task}",
         finding=f"On the front of accuracy and training time: {few(on_front, 6)}. "
         + dominance(found),
         table=_table(task, found),
         keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front"), *more],
         again=page.again(datasets=field.datasets),
+        numbers=[
+            Key(str(number), "muted", short(s.name, LABEL))
+            for number, s in enumerate(found, 1)
+            if s.name in numbered
+        ],
     )
 
 
-def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Panel:
+def _panel(
+    found: Sequence[Standing], title: str, times: Sequence[float]
+) -> tuple[Panel, Collection[str]]:
+    """Return a panel with a label for each point, and the names of the points with a number."""
     places = [(time, s.behind) for time, s in zip(times, found, strict=True)]
     best = front(places)
     steps = [places[best[0]]] if best else []
@@ -129,7 +141,7 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     for s, (time, behind) in drawn:
         _, shape, colour = ORIGINS[s.kind]
         bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
-        marks += [Lines([bar], colour, 1, algorithm=s.name)] if s.margin > 0 else []
+        marks += [Lines([bar], colour, 1, "", s.name, 0.5)] if s.margin > 0 else []
         marks.append(Dots([(time, behind)], colour, shape, 4.5, 0.85, s.name))
     marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _stage_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
@@ -137,9 +149,12 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
     y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
-    panel = Panel(x, y, marks, width=320, height=320)
-    names = [(s.name, place) for s, place in drawn]
-    return replace(panel, marks=[*marks, *beside(names, panel)])
+    panel = Panel(x, y, marks, width=440, height=360)
+    numbers = {s.name: number for number, s in enumerate(found, 1)}
+    labels = label_points(
+        {s.name: place for s, place in drawn}, [found[i].name for i in best], numbers, panel
+    )
+    return replace(panel, marks=[*marks, *labels.marks]), labels.numbered
 
 
 def _stage_lines(
@@ -163,7 +178,7 @@ def dominance(found: Sequence[Standing]) -> str:
     name, others = max(beaten.items(), key=lambda item: len(item[1]))
     if not others:
         return "No algorithm is both more accurate and faster to train than another."
-    return f"{short(name)} is both more accurate and faster to train than {few(others, 6)}."
+    return f"{short(name)} is both more accurate and faster to train than {few(others, 3)}."
 
 
 def loss_margin(page: Page, name: str, field: Field) -> float:
@@ -184,17 +199,23 @@ def loss_margin(page: Page, name: str, field: Field) -> float:
 def _table(task: str, found: Sequence[Standing]) -> Table:
     columns = [
         Column("Algorithm"),
+        Column("Point", numeric=True),
         Column("Loss above the best", numeric=True, unit="share of the gap"),
+        Column("Half of its interval", numeric=True, unit="share of the gap"),
         Column("Training", numeric=True, unit="s, single runs"),
         Column("Predict", numeric=True, unit="s, single runs"),
+        Column("More accurate and faster to train"),
     ]
     rows: list[Row] = [
         [
             Cell([Code(short(s.name))], s.name, s.kind),
+            Cell.of(number, count),
             Cell.of(s.behind, digits),
+            Cell.of(s.margin or None, digits),
             Cell.of(s.train, seconds),
             Cell.of(s.predict, seconds),
+            few([o.name for o in found if o.behind < s.behind and o.train < s.train], 3) or "none",
         ]
-        for s in found
+        for number, s in enumerate(found, 1)
     ]
     return Table(columns, rows, "Loss above the best, and times", f"tradeoff-{task}")

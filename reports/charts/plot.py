@@ -242,9 +242,11 @@ def value_at(panel: Panel, pixels: Point) -> Point:
 
 
 def _left(panel: Panel) -> float:
-    """Return the width of the labels of the y axis."""
+    """Return the width of what is left of a panel: labels of both axes."""
     widest = max(map(width_of, panel.y.labels), default=0.0)
-    return widest + (PAD if widest else 0) + (18 if panel.y.title else 2)
+    labels = zip(panel.x.ticks, panel.x.labels, strict=True)
+    beyond = max((width_of(t) / 2 - panel.x.share(x) * panel.width for x, t in labels), default=0.0)
+    return max(widest + (PAD if widest else 0) + (18 if panel.y.title else 2), beyond)
 
 
 def _below(panel: Panel) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,20 +29,22 @@ NEAR = tuple(  # anchor and distance of a label that needs no leader line
     for anchor, dx in (("start", 8), ("end", -8), ("middle", 0))
     if dy or anchor != "middle"
 )
-FAR = tuple(  # of a number with a leader line
-    ("middle", dx, 4 + dy)
-    for distance in (20, 28, 38, 50, 64, 80, 100, 130)
-    for dx, dy in (
-        (distance, 0),
-        (-distance, 0),
-        (0, -distance),
-        (0, distance),
-        (distance, -distance),
-        (-distance, -distance),
-        (distance, distance),
-        (-distance, distance),
+FAR = tuple(  # of a label with a leader line
+    (anchor, dx * distance, 4 + dy * distance)
+    for distance in (16, 24, 34, 46, 60, 80, 100, 130)
+    for anchor, dx, dy in (
+        ("start", 1, 0),
+        ("end", -1, 0),
+        ("middle", 0, -1),
+        ("middle", 0, 1),
+        ("start", 1, -1),
+        ("end", -1, -1),
+        ("start", 1, 1),
+        ("end", -1, 1),
     )
 )
+CLOSE = FAR[:16]  # of a name with a leader line; longer lines are for numbers
+Place = tuple[str, float, float]
 Box = tuple[float, float, float, float]
 
 
@@ -72,45 +75,55 @@ def label_points(
     panel
         The panel with the points' marks.
     """
-    taken = [
+    dots = [
         (x - 4, y - 4, x + 4, y + 4)
         for mark in panel.marks
         if isinstance(mark, Dots)
         for x, y in (position(panel, point) for point in mark.points)
     ]
+    labels, lines = list(dots), list(_line_boxes(panel))
     first = [name for name in important if name in named]
-    order = [*first, *(name for name in named if name not in first)]
     found = PointLabels([], set())
-    for name in order:
-        may_be_name = name in first or len(named) <= MOST_NAMES
+    for name in [*first, *(name for name in named if name not in first)]:
         text = short(name, LABEL)
-        box = _free(text, NEAR, named[name], panel, taken) if may_be_name else None
-        if box is None:
+        free = None
+        if name in first or len(named) <= MOST_NAMES:
+            free = _free(text, named[name], panel, CLOSE, [*labels, *lines], labels)
+        if free is None:
             text = str(numbers[name])
             found.numbered.add(name)
-            box = _free(text, (*NEAR, *FAR), named[name], panel, taken) or (NEAR[0], (0, 0, 0, 0))
-        place, covered = box
-        taken.append(covered)
+            free = _free(text, named[name], panel, FAR, [*labels, *lines], labels)
+        place, box = free or (NEAR[0], (0.0, 0.0, 0.0, 0.0))
+        labels.append(box)
         found.marks.extend(_marks(text, place, name, named[name], panel))
     return found
 
 
+def _line_boxes(panel: Panel) -> Iterator[Box]:
+    """Yield the boxes of the horizontal and vertical parts of the opaque lines."""
+    for mark in panel.marks:
+        for line in mark.lines if isinstance(mark, Lines) and mark.opacity == 1 else ():
+            for (x0, y0), (x1, y1) in itertools.pairwise(position(panel, p) for p in line):
+                if x0 == x1 or y0 == y1:
+                    yield min(x0, x1) - 1, min(y0, y1) - 1, max(x0, x1) + 1, max(y0, y1) + 1
+
+
 def _free(
-    text: str,
-    places: Sequence[tuple[str, float, float]],
-    point: Point,
-    panel: Panel,
-    taken: Sequence[Box],
-) -> tuple[tuple[str, float, float], Box] | None:
-    """Return the first place inside the panel where a label covers nothing, with its box."""
+    text: str, point: Point, panel: Panel, far: Sequence[Place], *obstacles: Sequence[Box]
+) -> tuple[Place, Box] | None:
+    """Return the first place inside the panel where a label covers no obstacle, with its box.
+
+    Places near the point come first; the first obstacles are avoided if possible, the last always.
+    """
     x, y = position(panel, point)
     wide = width_of(text)
-    for anchor, dx, dy in places:
-        left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-        box = (left, y + dy - SIZE + 1, left + wide, y + dy + 2)
-        inside = box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height
-        if inside and not any(_overlap(box, other) for other in taken):
-            return (anchor, dx, dy), box
+    for places, taken in itertools.product((NEAR, far), obstacles):
+        for anchor, dx, dy in places:
+            left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+            box = (left, y + dy - SIZE + 1, left + wide, y + dy + 2)
+            inside = min(box[:2]) >= 0 and box[2] <= panel.width and box[3] <= panel.height
+            if inside and not any(_overlap(box, other) for other in taken):
+                return (anchor, dx, dy), box
     return None
 
 
@@ -118,9 +131,7 @@ def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _marks(
-    text: str, place: tuple[str, float, float], name: str, point: Point, panel: Panel
-) -> Iterator[Mark]:
+def _marks(text: str, place: Place, name: str, point: Point, panel: Panel) -> Iterator[Mark]:
     """Yield the leader line, if the label is far from its point, and the label."""
     anchor, dx, dy = place
     if place in FAR:

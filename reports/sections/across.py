@@ -135,11 +135,11 @@ def _ranks(page: Page, field: Field, gaps: Mapping[str, float]) -> Panel:
             Choice(f"{title} ({len(fields[title].datasets)})", part)
             for title, part in drawn.items()
         ]
-        blocks = [Switch("Rank the algorithms on", choices), _firsts(fields)]
+        blocks = [Switch("Rank the algorithms on", choices), _firsts(page, fields)]
     return Panel("Ranks", blocks, page.anchor("across", "ranks"))
 
 
-def _firsts(fields: Mapping[str, Field]) -> Table:
+def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
     """Return the two algorithms with the best mean ranks on each subset of the datasets."""
     columns = [Column("Datasets"), Column("Number", numeric=True), Column("First")]
     columns += [Column("Mean rank", numeric=True), Column("Second")]
@@ -157,7 +157,7 @@ def _firsts(fields: Mapping[str, Field]) -> Table:
         "The first two on each subset of the datasets; ranks that are closer than Nemenyi's "
         "distance do not differ significantly"
     )
-    return Table(columns, rows, caption, "ranks-of-subsets")
+    return Table(columns, rows, caption, "ranks-of-subsets", again=page.again())
 
 
 def _ranked(page: Page, title: str, field: Field) -> list[Block]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness import Section, hookimpl
 from harness.analysis.all_pairs import Field
 from harness.analysis.curves import front
-from reports.blocks.blocks import Figure, Fragment, Key, Paragraph
+from reports.blocks.blocks import Figure, Fragment, Key, Paragraph, Sides
 from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import brief_seconds, logarithmic
@@ -71,7 +71,7 @@ def build(page: Page) -> Fragment | None:
     parts = [
         Part(
             f"{short(task).capitalize()}, {plural(len(field.datasets), 'dataset')}",
-            [_figure(page, task, field)],
+            [_figures(page, task, field)],
             page.anchor("tradeoff", task),
         )
         for task, field in task_fields(page).items()
@@ -100,25 +100,39 @@ def standings(page: Page, field: Field) -> list[Standing]:
     return sorted(found, key=lambda s: (s.behind, s.name))
 
 
-def _figure(page: Page, task: str, field: Field) -> Figure:
+def _figures(page: Page, task: str, field: Field) -> Sides:
+    """Return the charts of training time and of predict time; a narrow screen stacks them."""
     found = standings(page, field)
-    times = [("training time", [s.train for s in found])]
-    if any(math.isfinite(s.predict) for s in found):
-        times.append(("predict time", [s.predict for s in found]))
-    joined = [*_stage_lines([(s, (s.train, s.behind)) for s in found])]
+    again = page.again(datasets=field.datasets)
+    figures = [
+        replace(_figure(task, found, phase), again=again)
+        for phase in ("train", "predict")
+        if any(math.isfinite(seconds_of(s, phase)) for s in found)
+    ]
+    return Sides(figures)
+
+
+def seconds_of(standing: Standing, phase: str) -> float:
+    """Return the time of a phase: train or predict."""
+    return standing.train if phase == "train" else standing.predict
+
+
+def _figure(task: str, found: Sequence[Standing], phase: str) -> Figure:
+    title = "training time" if phase == "train" else "predict time"
+    times = [seconds_of(s, phase) for s in found]
+    places = list(zip(times, (s.behind for s in found), strict=True))
+    panel, numbered = _panel(found, title, times)
     stages = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
+    joined = [*_stage_lines([*zip(found, places, strict=True)])]
     more = [Key("┄", "muted", stages)] if joined else []
-    on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
-    drawn = [_panel(found, title, values) for title, values in times]
-    numbered = {name for _, names in drawn for name in names}
+    on_front = [found[i].name for i in front(places)]
     return Figure(
-        spec=Plot([panel for panel, _ in drawn], across=2),
-        title=f"Loss above the best against training and predict time, {task}",
-        finding=f"On the front of accuracy and training time: {few(on_front, 6)}. "
-        + dominance(found),
-        table=_table(task, found),
+        spec=Plot([panel], across=1),
+        title=f"Loss above the best against {title}, {task}",
+        finding=f"On the front of accuracy and {title}: {few(on_front, 6)}. "
+        + dominance(found, phase),
+        table=_table(task, found, phase),
         keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front"), *more],
-        again=page.again(datasets=field.datasets),
         numbers=[
             Key(str(number), "muted", short(s.name, LABEL))
             for number, s in enumerate(found, 1)
@@ -149,7 +163,7 @@ def _panel(
     y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
     y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
-    panel = Panel(x, y, marks, width=440, height=360)
+    panel = Panel(x, y, marks, width=380, height=340)
     numbers = {s.name: number for number, s in enumerate(found, 1)}
     labels = label_points(
         {s.name: place for s, place in drawn}, [found[i].name for i in best], numbers, panel
@@ -170,15 +184,18 @@ def _stage_lines(
             yield s.name, (place, stages[s.algorithm][min(later)])
 
 
-def dominance(found: Sequence[Standing]) -> str:
+def dominance(found: Sequence[Standing], phase: str = "train") -> str:
     """Return a sentence on the algorithm that is better than most others in both ways, or ""."""
+    times = {s.name: seconds_of(s, phase) for s in found}
+    verb = {"train": "to train", "predict": "to predict"}[phase]
     beaten = {
-        s.name: [o.name for o in found if s.behind < o.behind and s.train < o.train] for s in found
+        s.name: [o.name for o in found if s.behind < o.behind and times[s.name] < times[o.name]]
+        for s in found
     }
     name, others = max(beaten.items(), key=lambda item: len(item[1]))
     if not others:
-        return "No algorithm is both more accurate and faster to train than another."
-    return f"{short(name)} is both more accurate and faster to train than {few(others, 3)}."
+        return f"No algorithm is both more accurate and faster {verb} than another."
+    return f"{short(name)} is both more accurate and faster {verb} than {few(others, 3)}."
 
 
 def loss_margin(page: Page, name: str, field: Field) -> float:
@@ -196,26 +213,29 @@ def loss_margin(page: Page, name: str, field: Field) -> float:
     return 1.96 * math.sqrt(sum(variances)) / len(variances)
 
 
-def _table(task: str, found: Sequence[Standing]) -> Table:
+def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
+    time = "Training" if phase == "train" else "Predict"
     columns = [
         Column("Algorithm"),
         Column("Point", numeric=True),
         Column("Loss above the best", numeric=True, unit="share of the gap"),
         Column("Half of its interval", numeric=True, unit="share of the gap"),
-        Column("Training", numeric=True, unit="s, single runs"),
-        Column("Predict", numeric=True, unit="s, single runs"),
-        Column("More accurate and faster to train"),
+        Column(time, numeric=True, unit="s, single runs"),
+        Column("More accurate and faster"),
     ]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(s.name))], s.name, s.kind),
-            Cell.of(number, count),
-            Cell.of(s.behind, digits),
-            Cell.of(s.margin or None, digits),
-            Cell.of(s.train, seconds),
-            Cell.of(s.predict, seconds),
-            few([o.name for o in found if o.behind < s.behind and o.train < s.train], 3) or "none",
-        ]
-        for number, s in enumerate(found, 1)
-    ]
-    return Table(columns, rows, "Loss above the best, and times", f"tradeoff-{task}")
+    rows: list[Row] = []
+    for number, s in enumerate(found, 1):
+        mine = seconds_of(s, phase)
+        better = [o.name for o in found if o.behind < s.behind and seconds_of(o, phase) < mine]
+        rows.append(
+            [
+                Cell([Code(short(s.name))], s.name, s.kind),
+                Cell.of(number, count),
+                Cell.of(s.behind, digits),
+                Cell.of(s.margin or None, digits),
+                Cell.of(mine, seconds),
+                few(better, 3) or "none",
+            ]
+        )
+    caption = f"Loss above the best, and {'training' if phase == 'train' else phase} time"
+    return Table(columns, rows, caption, f"tradeoff-{task}-{phase}")

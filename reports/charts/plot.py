@@ -109,6 +109,7 @@ class Boxes:
 
     boxes: Sequence[tuple[float, float, float, float]]  # x, y, x, y
     colour: str = "band"
+    algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -116,7 +117,8 @@ class Boxes:
         for x0, y0, x1, y1 in self.boxes:
             (a, b), (c, d) = at(x0, y0), at(x1, y1)
             outline += f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
-        return f'<path d="{outline}" fill="{PALETTE[self.colour]}"/>' if outline else ""
+        paint = f'fill="{PALETTE[self.colour]}"{_owner(self.algorithm)}'
+        return f'<path d="{outline}" {paint}/>' if outline else ""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,13 @@ def _by_row(mark: Mark, names: Sequence[str]) -> Iterator[Mark]:
         for line in mark.lines:
             parts.setdefault(_row_name(names, line), []).append(line)
         yield from (replace(mark, lines=p, algorithm=name) for name, p in parts.items())
+    elif isinstance(mark, Boxes):
+        parts = {}
+        for x0, y0, x1, y1 in mark.boxes:
+            # a corner may be on the border of two rows; the middle of a box in one row is not
+            ends = [(x0, (y0 + y1) / 2)] if abs(y1 - y0) <= 1 else [(x0, y0), (x1, y1)]
+            parts.setdefault(_row_name(names, ends), []).append((x0, y0, x1, y1))
+        yield from (replace(mark, boxes=p, algorithm=name) for name, p in parts.items())
     else:
         yield mark
 

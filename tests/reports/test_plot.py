@@ -237,3 +237,11 @@ def test_legends_name_only_drawn_items() -> None:
         assert set(colours) <= set(PALETTE)
     assert [k.text for k in legends.series_keys(["a", "b"])] == ["a", "b"]
     assert len({(colour, dash) for colour, dash, _ in legends.SERIES}) == len(legends.SERIES)
+
+
+def test_bars_of_a_row_belong_to_its_algorithm() -> None:
+    boxes = [Boxes([(0, -0.3, 1, 0.3), (0, 0.7, 1, 1.3)], "blue"), Boxes([(0, -0.5, 1, 1.5)])]
+    svg = Plot([Panel(axes.linear([0, 1]), axes.rows(["a", "b"]), boxes)]).svg("bars")
+    owners = re.findall(r'<path [^>]*fill="#0072b2"[^>]* data-a="(\w)"', svg)
+    assert owners == ["a", "b"]
+    assert len(re.findall('fill="#eeeeee"/>', svg)) == 1, "a band over all rows has no owner"

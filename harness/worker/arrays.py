@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from harness.worker.prepared_trial import PreparedTrial
 
 MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, minus the overhead of the format
+MOST_CATEGORIES = 1000  # of a column, whose names are kept for drawn trees
+LONGEST_CATEGORY = 64  # characters
 
 
 def write_all(
@@ -90,7 +93,20 @@ def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     if sparse.issparse(X):
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
         return {**found, **parts, "shape": np.asarray(X.shape)}
-    return {**found, "X": _numbers(X) if isinstance(X, pd.DataFrame) else X}
+    if isinstance(X, pd.DataFrame):
+        return {**found, "X": _numbers(X), "categories": np.asarray(_category_names(X))}
+    return {**found, "X": X}
+
+
+def _category_names(X: pd.DataFrame) -> str:
+    """Return the names of the categories of each categorical column as JSON: position → names."""
+    kinds = {j: X.iloc[:, j].dtype for j in range(X.shape[1])}
+    names = {
+        j: [str(name)[:LONGEST_CATEGORY] for name in kind.categories[:MOST_CATEGORIES]]
+        for j, kind in kinds.items()
+        if isinstance(kind, pd.CategoricalDtype)
+    }
+    return json.dumps(names)
 
 
 def _search(prepared: PreparedTrial) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ function highlight(selects) {
   const namesIn = (cells) => cells.map((cell) => nameOf(cell.querySelector("code")?.textContent ?? raw(cell))).filter(Boolean);
 
   for (const mark of document.querySelectorAll("[data-a]")) add([mark], [nameOf(mark.dataset.a)].filter(Boolean));
-  for (const key of document.querySelectorAll(".keys > span")) add([key], [nameOf(key.textContent.trim())].filter(Boolean));
+  for (const key of document.querySelectorAll(".keys > span")) add([key], [nameOf(key.lastChild.textContent.trim())].filter(Boolean));
   for (const table of document.querySelectorAll("table")) {
     const rows = [...table.tBodies[0].rows];
     for (const row of rows) add([row], namesIn([...row.cells].filter((cell) => !cell.classList.contains("n"))));

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from harness.analysis.difference import Line
 
+MOST_CHOICES = 12  # of a switch; the style sheet has a rule for each position
+
 
 @explain_fields
 @dataclass(frozen=True)
@@ -74,12 +76,15 @@ class Tile:
         Small text below.
     tone
         Meaning that sets the colour: good, same, bad, unsure or "".
+    href
+        Anchor in the page that the title links to, or "".
     """
 
     label: str
     value: str
     note: str = ""
     tone: str = ""
+    href: str = ""
 
 
 @explain_fields
@@ -91,9 +96,12 @@ class Tiles:
     ----------
     tiles
         Tiles from left to right.
+    role
+        ``answers`` if the values are words, "" if they are numbers.
     """
 
     tiles: Sequence[Tile]
+    role: str = ""
     kind: ClassVar[str] = "tiles"
 
 
@@ -180,6 +188,8 @@ class Figure:
         Command that repeats the measurements, as :meth:`reports.Page.again` returns it.
     points
         All drawn points, one row for each, if ``table`` is a summary.
+    numbers
+        Names of the points that have a number instead of a name, shown below the chart.
     """
 
     spec: Mapping[str, Any] | Picture
@@ -189,6 +199,7 @@ class Figure:
     keys: Sequence[Key] = ()
     again: str = ""
     points: Table | None = None
+    numbers: Sequence[Key] = ()
     kind: ClassVar[str] = "figure"
 
 
@@ -269,6 +280,45 @@ class Sides:
 
 @explain_fields
 @dataclass(frozen=True)
+class Choice:
+    """One alternative of a :class:`Switch`.
+
+    Attributes
+    ----------
+    title
+        Text of the option.
+    blocks
+        Blocks that are shown if the option is chosen.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@explain_fields
+@dataclass(frozen=True)
+class Switch:
+    """Alternatives of which the reader chooses one, without a script; the first is chosen at first.
+
+    Attributes
+    ----------
+    title
+        Name of the group of options.
+    choices
+        Alternatives, at most :data:`MOST_CHOICES`.
+    """
+
+    title: str
+    choices: Sequence[Choice]
+    kind: ClassVar[str] = "switch"
+
+    def __post_init__(self) -> None:
+        if len(self.choices) > MOST_CHOICES:
+            raise ValueError(f"a switch has {len(self.choices)} choices; at most {MOST_CHOICES}")
+
+
+@explain_fields
+@dataclass(frozen=True)
 class Panel:
     """A titled part of a section, with an anchor for links.
 
@@ -306,6 +356,7 @@ Block: TypeAlias = (
     | Details
     | Callout
     | Sides
+    | Switch
     | Panel
 )
 

@@ -32,6 +32,12 @@ class Axis:
             low, high, value = math.log(low), math.log(high), math.log(value)
         return min(1.0, max(0.0, (value - low) / (high - low)))
 
+    def value(self, share: float) -> float:
+        """Return the value at a position; the inverse of :meth:`share`."""
+        if self.log:
+            return self.low * (self.high / self.low) ** share
+        return self.low + share * (self.high - self.low)
+
 
 def number(value: float) -> str:
     """Return the shortest label of a tick."""

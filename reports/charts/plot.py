@@ -22,13 +22,6 @@ from reports.text.palette import LABEL, PALETTE
 SIZE = 12  # pixels of the letters
 GAP = 26  # between panels
 PAD = 8  # between an axis and its labels
-# Positions of a name beside its point: anchor and distance.
-SIDES = tuple(
-    (anchor, dx, 4 + sign * dy)
-    for dy in (0, 10, 18, 26, 34, 42, 54, 66, 80, 96, 112, 128)
-    for sign in (-1, 1)
-    for anchor, dx in (("start", 8), ("end", -8), ("middle", 0))
-)
 NARROW, BROAD = "iljtfr.,:;'|()[]!I ", "mwMW@%—…×"
 SHAPES = {
     "circle": "M{a:.1f},{y:.1f}a{r},{r} 0 1 0 {d},0a{r},{r} 0 1 0 -{d},0Z",
@@ -94,6 +87,7 @@ class Lines:
     width: float = 2.0
     dash: str = ""
     algorithm: str = ""  # that the mark belongs to
+    opacity: float = 1.0
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -104,6 +98,7 @@ class Lines:
         )
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
         paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
+        paint += f' stroke-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
         paint += _owner(self.algorithm)
         return f'<path d="{_without_zeros(outline)}" fill="none" {paint}/>' if outline else ""
 
@@ -114,6 +109,7 @@ class Boxes:
 
     boxes: Sequence[tuple[float, float, float, float]]  # x, y, x, y
     colour: str = "band"
+    algorithm: str = ""  # that the mark belongs to
 
     def draw(self, at: Callable[[float, float], Point]) -> str:
         """Return the mark as SVG."""
@@ -121,7 +117,8 @@ class Boxes:
         for x0, y0, x1, y1 in self.boxes:
             (a, b), (c, d) = at(x0, y0), at(x1, y1)
             outline += f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
-        return f'<path d="{outline}" fill="{PALETTE[self.colour]}"/>' if outline else ""
+        paint = f'fill="{PALETTE[self.colour]}"{_owner(self.algorithm)}'
+        return f'<path d="{outline}" {paint}/>' if outline else ""
 
 
 @dataclass(frozen=True)
@@ -176,6 +173,13 @@ def _by_row(mark: Mark, names: Sequence[str]) -> Iterator[Mark]:
         for line in mark.lines:
             parts.setdefault(_row_name(names, line), []).append(line)
         yield from (replace(mark, lines=p, algorithm=name) for name, p in parts.items())
+    elif isinstance(mark, Boxes):
+        parts = {}
+        for x0, y0, x1, y1 in mark.boxes:
+            # a corner may be on the border of two rows; the middle of a box in one row is not
+            ends = [(x0, (y0 + y1) / 2)] if abs(y1 - y0) <= 1 else [(x0, y0), (x1, y1)]
+            parts.setdefault(_row_name(names, ends), []).append((x0, y0, x1, y1))
+        yield from (replace(mark, boxes=p, algorithm=name) for name, p in parts.items())
     else:
         yield mark
 
@@ -234,45 +238,24 @@ class Plot:
         )
 
 
-def beside(named: Sequence[tuple[str, Point]], panel: Panel) -> list[Label]:
-    """Return names beside their points, without those that would cover a name or dot."""
-    taken = [
-        (x - 4, y - 4, x + 4, y + 4)
-        for mark in panel.marks
-        if isinstance(mark, Dots)
-        for x, y in (_within(panel, point) for point in mark.points)
-    ]
-    found = []
-    for text, point in named:
-        x, y = _within(panel, point)
-        wide = width_of(text)
-        for anchor, dx, dy in SIDES:
-            left = x + dx - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-            box = (left, y + dy - SIZE, left + wide, y + dy + 3)
-            inside = (
-                box[0] >= 0 and box[2] <= panel.width and box[1] >= 0 and box[3] <= panel.height
-            )
-            if inside and not any(_touch(box, other) for other in taken):
-                taken.append(box)
-                found.append(Label(point, text, anchor, dx, dy, algorithm=text))
-                break
-    return found
-
-
-def _within(panel: Panel, point: Point) -> Point:
+def position(panel: Panel, point: Point) -> Point:
     """Return the pixels of a point from the left and the top of a panel."""
     x, y = panel.x.share(point[0]), panel.y.share(point[1])
     return x * panel.width, (1 - y) * panel.height
 
 
-def _touch(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def value_at(panel: Panel, pixels: Point) -> Point:
+    """Return the values at pixels from the left and the top of a panel."""
+    x, y = pixels
+    return panel.x.value(x / panel.width), panel.y.value(1 - y / panel.height)
 
 
 def _left(panel: Panel) -> float:
-    """Return the width of the labels of the y axis."""
+    """Return the width of what is left of a panel: labels of both axes."""
     widest = max(map(width_of, panel.y.labels), default=0.0)
-    return widest + (PAD if widest else 0) + (18 if panel.y.title else 2)
+    labels = zip(panel.x.ticks, panel.x.labels, strict=True)
+    beyond = max((width_of(t) / 2 - panel.x.share(x) * panel.width for x, t in labels), default=0.0)
+    return max(widest + (PAD if widest else 0) + (18 if panel.y.title else 2), beyond)
 
 
 def _below(panel: Panel) -> float:

@@ -17,17 +17,18 @@ from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of,
 from harness.analysis.elo import FEWEST, elo
 from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 from harness.analysis.pooling import FEW_DATASETS
-from reports.blocks.blocks import Block, Figure, Fragment, Panel, Paragraph
+from reports.blocks.blocks import Block, Choice, Figure, Fragment, Panel, Paragraph, Switch
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.ranks import critical_difference
 from reports.page.page import Page, Pair
+from reports.page.subsets import ALL, dataset_subsets
 from reports.page.verdict_counts import counts_table
 from reports.text.format import SPACE, bounds, count, digits, few, plural, share, short, signed
 from reports.text.inline import Code
 from reports.text.rerun_commands import algorithms_again, pairs_again
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 NOTE = (
     "The unit is the dataset, not a split of one. Differences are shares of each "
@@ -49,7 +50,8 @@ def build(page: Page) -> Fragment | None:
     if len(page.by_dataset) < 2:
         return None
     margin = page.margin
-    field = field_of(page.losses(page.by_dataset), gaps_of(page.view.accuracy))
+    gaps = gaps_of(page.view.accuracy)
+    field = field_of(page.losses(page.by_dataset), gaps)
     blocks: list[Block] = [Paragraph(NOTE, role="note")]
     if len(page.by_dataset) < FEW_DATASETS:
         few_ones = (
@@ -62,7 +64,7 @@ def build(page: Page) -> Fragment | None:
     if (pairs := _declared(page, margin)) is not None:
         blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
     if len(field.names) > 2 and len(field.datasets) > 1:
-        blocks += [_ranks(page, field), *_matrix(page, field, margin)]
+        blocks += [_ranks(page, field, gaps), *_matrix(page, field, margin)]
     return Fragment(blocks) if len(blocks) > 1 + (len(page.by_dataset) < FEW_DATASETS) else None
 
 
@@ -119,7 +121,46 @@ def _reading(test: PairTest) -> str:
 # ------------------------------------------------------------------ ranks and ratings
 
 
-def _ranks(page: Page, field: Field) -> Panel:
+def _ranks(page: Page, field: Field, gaps: Mapping[str, float]) -> Panel:
+    """Return the ranks over all datasets and over each subset, and who ranks first in each."""
+    fields = {ALL: field}
+    for title, datasets in dataset_subsets(page).items():
+        part = field_of(page.losses(datasets), gaps)
+        if title != ALL and len(part.names) > 2 and len(part.datasets) > 1:
+            fields[title] = part
+    drawn = {title: _ranked(page, title, part) for title, part in fields.items()}
+    blocks = drawn[ALL]
+    if len(fields) > 1:
+        choices = [
+            Choice(f"{title} ({len(fields[title].datasets)})", part)
+            for title, part in drawn.items()
+        ]
+        blocks = [Switch("Rank the algorithms on", choices), _firsts(page, fields)]
+    return Panel("Ranks", blocks, page.anchor("across", "ranks"))
+
+
+def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
+    """Return the two algorithms with the best mean ranks on each subset of the datasets."""
+    columns = [Column("Datasets"), Column("Number", numeric=True), Column("First")]
+    columns += [Column("Mean rank", numeric=True), Column("Second")]
+    columns += [Column("Its mean rank", numeric=True), Column("Nemenyi's distance", numeric=True)]
+    rows: list[Row] = []
+    for title, field in fields.items():
+        ranks = friedman(field.losses).ranks
+        first, second, *_ = sorted(zip(ranks, field.names, strict=True))
+        distance = nemenyi_distance(len(field.names), len(field.datasets))
+        row = [title, Cell.of(len(field.datasets), count)]
+        for rank, name in (first, second):
+            row += [Cell([Code(short(name))], name), Cell.of(rank, digits)]
+        rows.append([*row, Cell.of(distance, digits)])
+    caption = (
+        "The first two on each subset of the datasets; ranks that are closer than Nemenyi's "
+        "distance do not differ significantly"
+    )
+    return Table(columns, rows, caption, "ranks-of-subsets", again=page.again())
+
+
+def _ranked(page: Page, title: str, field: Field) -> list[Block]:
     found = friedman(field.losses)
     distance = nemenyi_distance(len(field.names), len(field.datasets))
     order = sorted(range(len(field.names)), key=lambda i: (found.ranks[i], field.names[i]))
@@ -128,14 +169,18 @@ def _ranks(page: Page, field: Field) -> Panel:
     names = [field.names[i] for i in order]
     figure = Figure(
         spec=critical_difference(names, ranks, groups, distance),
-        title="Mean ranks; a bar joins algorithms that Nemenyi's test does not separate",
+        title=f"Mean ranks on {title}; a bar joins what Nemenyi's test does not separate",
         finding=_finding(found, distance, names, len(field.datasets)),
-        table=_ranking(field, order, ranks),
+        table=_ranking(field, order, ranks, "ranks" if title == ALL else f"ranks-{title}"),
         again=page.again(datasets=field.datasets),
     )
-    left = f"Left out (no result on some dataset): {few(field.left_out)}." if field.left_out else ""
-    blocks: list[Block] = [figure, *([Paragraph(left, role="note")] if left else [])]
-    return Panel("Ranks", blocks, page.anchor("across", "ranks"))
+    blocks: list[Block] = [figure]
+    if title != ALL:
+        blocks.append(Paragraph(f"Datasets: {few(field.datasets, 12)}.", role="note"))
+    if field.left_out:
+        left = f"Left out (no result on some dataset): {few(field.left_out)}."
+        blocks.append(Paragraph(left, role="note"))
+    return blocks
 
 
 def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
@@ -147,7 +192,7 @@ def _finding(found: Friedman, distance: float, names: list[str], datasets: int) 
     )
 
 
-def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
+def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> Table:
     ratings = elo(field.losses) if len(field.datasets) >= FEWEST else []
     is_positive = bool((field.losses >= 0).all())
     better = improvability(field.losses) if is_positive else None
@@ -179,7 +224,7 @@ def _ranking(field: Field, order: list[int], ranks: list[float]) -> Table:
         "median one or worse. Improvability is the mean share by which the loss falls with the "
         "best algorithm. The loss over the best is a geometric mean of ratios"
     )
-    return Table(columns, rows, caption, "ranks")
+    return Table(columns, rows, caption, name)
 
 
 # ------------------------------------------------------------------ all pairs of algorithms

@@ -28,6 +28,7 @@ from reports.blocks.tables import Column, Table
 from reports.page.findings import findings_block
 from reports.page.page import Page
 from reports.page.problems import count_failed, problems
+from reports.page.questions import question_tiles
 from reports.page.sentences import accuracy_sentences, speed_sentences
 from reports.page.verdict_matrix import as_accurate, overall, same_trees
 from reports.text.format import DASH, count, digits, few, listing, loss, plural, ratio, short
@@ -73,7 +74,8 @@ def build(page: Page) -> Fragment:
             blocks.append(Details("Each algorithm against its reference", compared))
     else:
         box = Callout("What to use", [Items([*answer.sentences])], "") if answer else None
-        blocks = [*compared, Sides(_boxes(page, box))]
+        questions = [question_tiles(page)] if page.outcomes else []
+        blocks = [*questions, *compared, Sides(_boxes(page, box))]
     if page.of_run("status") not in ("", "done"):
         state = f"This run is {short(page.of_run('status'))}: it holds only the results so far."
         blocks.insert(0, Paragraph(state, role="note"))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.all_pairs import Field
 from harness.analysis.curves import front
-from reports.blocks.blocks import Figure, Fragment, Key, Paragraph
+from reports.blocks.blocks import Figure, Fragment, Key, Paragraph, Sides
 from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import brief_seconds, logarithmic
 from reports.charts.legends import ORIGINS, keys
-from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point, beside
+from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point
+from reports.charts.point_labels import label_points
 from reports.page.page import Page
 from reports.page.recommendation import (
     gaps,
@@ -26,8 +27,9 @@ from reports.page.recommendation import (
     task_fields,
     training_seconds,
 )
-from reports.text.format import digits, few, plural, seconds, short
+from reports.text.format import count, digits, few, plural, seconds, short
 from reports.text.inline import Code
+from reports.text.palette import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +71,7 @@ def build(page: Page) -> Fragment | None:
     parts = [
         Part(
             f"{short(task).capitalize()}, {plural(len(field.datasets), 'dataset')}",
-            [_figure(page, task, field)],
+            [_figures(page, task, field)],
             page.anchor("tradeoff", task),
         )
         for task, field in task_fields(page).items()
@@ -98,27 +100,51 @@ def standings(page: Page, field: Field) -> list[Standing]:
     return sorted(found, key=lambda s: (s.behind, s.name))
 
 
-def _figure(page: Page, task: str, field: Field) -> Figure:
+def _figures(page: Page, task: str, field: Field) -> Sides:
+    """Return the charts of training time and of predict time; a narrow screen stacks them."""
     found = standings(page, field)
-    times = [("training time", [s.train for s in found])]
-    if any(math.isfinite(s.predict) for s in found):
-        times.append(("predict time", [s.predict for s in found]))
-    drawn = [(s, (s.train, s.behind)) for s in found]
+    again = page.again(datasets=field.datasets)
+    figures = [
+        replace(_figure(task, found, phase), again=again)
+        for phase in ("train", "predict")
+        if any(math.isfinite(seconds_of(s, phase)) for s in found)
+    ]
+    return Sides(figures)
+
+
+def seconds_of(standing: Standing, phase: str) -> float:
+    """Return the time of a phase: train or predict."""
+    return standing.train if phase == "train" else standing.predict
+
+
+def _figure(task: str, found: Sequence[Standing], phase: str) -> Figure:
+    title = "training time" if phase == "train" else "predict time"
+    times = [seconds_of(s, phase) for s in found]
+    places = list(zip(times, (s.behind for s in found), strict=True))
+    panel, numbered = _panel(found, title, times)
     stages = " to ".join(STAGES[: max(2, 1 + max((s.stage for s in found), default=0))])
-    more = [Key("┄", "muted", stages)] if [*_stage_lines(drawn)] else []
-    on_front = [found[i].name for i in front([(s.train, s.behind) for s in found])]
+    joined = [*_stage_lines([*zip(found, places, strict=True)])]
+    more = [Key("┄", "muted", stages)] if joined else []
+    on_front = [found[i].name for i in front(places)]
     return Figure(
-        spec=Plot([_panel(found, title, values) for title, values in times], across=2),
-        title=f"Loss above the best against training and predict time, {task}",
-        finding=f"On the front of accuracy and training time: {few(on_front, 6)}. "
-        + dominance(found),
-        table=_table(task, found),
+        spec=Plot([panel], across=1),
+        title=f"Loss above the best against {title}, {task}",
+        finding=f"On the front of accuracy and {title}: {few(on_front, 6)}. "
+        + dominance(found, phase),
+        table=_table(task, found, phase),
         keys=[*keys(ORIGINS, (s.kind for s in found)), Key("—", "ink", "front"), *more],
-        again=page.again(datasets=field.datasets),
+        numbers=[
+            Key(str(number), "muted", short(s.name, LABEL))
+            for number, s in enumerate(found, 1)
+            if s.name in numbered
+        ],
     )
 
 
-def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Panel:
+def _panel(
+    found: Sequence[Standing], title: str, times: Sequence[float]
+) -> tuple[Panel, Collection[str]]:
+    """Return a panel with a label for each point, and the names of the points with a number."""
     places = [(time, s.behind) for time, s in zip(times, found, strict=True)]
     best = front(places)
     steps = [places[best[0]]] if best else []
@@ -129,7 +155,7 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     for s, (time, behind) in drawn:
         _, shape, colour = ORIGINS[s.kind]
         bar = [(time, max(behind - s.margin, FLOOR)), (time, behind + s.margin)]
-        marks += [Lines([bar], colour, 1, algorithm=s.name)] if s.margin > 0 else []
+        marks += [Lines([bar], colour, 1, "", s.name, 0.5)] if s.margin > 0 else []
         marks.append(Dots([(time, behind)], colour, shape, 4.5, 0.85, s.name))
     marks += [Lines([line], "muted", 1, "3 3", name) for name, line in _stage_lines(drawn)]
     x = logarithmic((t for t in times if t < math.inf), title, label_of=brief_seconds)
@@ -137,9 +163,12 @@ def _panel(found: Sequence[Standing], title: str, times: Sequence[float]) -> Pan
     y = logarithmic((max(end, FLOOR) for end in ends), "loss above the best")
     ticks = zip(y.ticks, y.labels, strict=True)
     y = replace(y, labels=[f"≤ {label}" if tick <= FLOOR else label for tick, label in ticks])
-    panel = Panel(x, y, marks, width=320, height=320)
-    names = [(s.name, place) for s, place in drawn]
-    return replace(panel, marks=[*marks, *beside(names, panel)])
+    panel = Panel(x, y, marks, width=380, height=340)
+    numbers = {s.name: number for number, s in enumerate(found, 1)}
+    labels = label_points(
+        {s.name: place for s, place in drawn}, [found[i].name for i in best], numbers, panel
+    )
+    return replace(panel, marks=[*marks, *labels.marks]), labels.numbered
 
 
 def _stage_lines(
@@ -155,15 +184,18 @@ def _stage_lines(
             yield s.name, (place, stages[s.algorithm][min(later)])
 
 
-def dominance(found: Sequence[Standing]) -> str:
+def dominance(found: Sequence[Standing], phase: str = "train") -> str:
     """Return a sentence on the algorithm that is better than most others in both ways, or ""."""
+    times = {s.name: seconds_of(s, phase) for s in found}
+    verb = {"train": "to train", "predict": "to predict"}[phase]
     beaten = {
-        s.name: [o.name for o in found if s.behind < o.behind and s.train < o.train] for s in found
+        s.name: [o.name for o in found if s.behind < o.behind and times[s.name] < times[o.name]]
+        for s in found
     }
     name, others = max(beaten.items(), key=lambda item: len(item[1]))
     if not others:
-        return "No algorithm is both more accurate and faster to train than another."
-    return f"{short(name)} is both more accurate and faster to train than {few(others, 6)}."
+        return f"No algorithm is both more accurate and faster {verb} than another."
+    return f"{short(name)} is both more accurate and faster {verb} than {few(others, 3)}."
 
 
 def loss_margin(page: Page, name: str, field: Field) -> float:
@@ -181,20 +213,29 @@ def loss_margin(page: Page, name: str, field: Field) -> float:
     return 1.96 * math.sqrt(sum(variances)) / len(variances)
 
 
-def _table(task: str, found: Sequence[Standing]) -> Table:
+def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
+    time = "Training" if phase == "train" else "Predict"
     columns = [
         Column("Algorithm"),
+        Column("Point", numeric=True),
         Column("Loss above the best", numeric=True, unit="share of the gap"),
-        Column("Training", numeric=True, unit="s, single runs"),
-        Column("Predict", numeric=True, unit="s, single runs"),
+        Column("Half of its interval", numeric=True, unit="share of the gap"),
+        Column(time, numeric=True, unit="s, single runs"),
+        Column("More accurate and faster"),
     ]
-    rows: list[Row] = [
-        [
-            Cell([Code(short(s.name))], s.name, s.kind),
-            Cell.of(s.behind, digits),
-            Cell.of(s.train, seconds),
-            Cell.of(s.predict, seconds),
-        ]
-        for s in found
-    ]
-    return Table(columns, rows, "Loss above the best, and times", f"tradeoff-{task}")
+    rows: list[Row] = []
+    for number, s in enumerate(found, 1):
+        mine = seconds_of(s, phase)
+        better = [o.name for o in found if o.behind < s.behind and seconds_of(o, phase) < mine]
+        rows.append(
+            [
+                Cell([Code(short(s.name))], s.name, s.kind),
+                Cell.of(number, count),
+                Cell.of(s.behind, digits),
+                Cell.of(s.margin or None, digits),
+                Cell.of(mine, seconds),
+                few(better, 3) or "none",
+            ]
+        )
+    caption = f"Loss above the best, and {'training' if phase == 'train' else phase} time"
+    return Table(columns, rows, caption, f"tradeoff-{task}-{phase}")

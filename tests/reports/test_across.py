@@ -7,8 +7,11 @@ import pytest
 
 from harness.analysis.run_view import RunView
 from reports import Page, markdown_summary
+from reports.blocks.blocks import MOST_CHOICES, Choice, Switch
 from reports.charts.ranks import critical_difference
+from reports.page.build import ASSETS
 from reports.page.render import Renderer
+from reports.page.subsets import dataset_subsets
 from reports.sections import across
 
 
@@ -95,3 +98,59 @@ def test_diagram_is_drawn_for_any_groups() -> None:
         assert ">critical distance<" in svg
         (bars,) = re.findall(r'<path d="([^"]*)"[^>]*stroke-width="4"', svg)
         assert bars.count("M") == len(groups) + 1
+
+
+def test_ranks_are_given_for_each_subset_of_the_datasets(typical) -> None:
+    facts = {
+        "breast_cancer": {"rows": 569, "columns": 30, "categorical": 0},
+        "wine": {"rows": 178, "columns": 13, "categorical": 10},
+        "digits": {"rows": 1797, "columns": 64, "categorical": 3},
+        "diabetes": {"rows": 20_000, "columns": 10, "categorical": 0},
+    }
+    view = replace(
+        typical, datasets={name: {**typical.datasets[name], **facts[name]} for name in facts}
+    )
+    page = Page(view)
+    assert dataset_subsets(page) == {
+        "all datasets": list(page.by_dataset),
+        "task: multiclass": ["wine", "digits"],
+        "rows: up to 1\N{NARROW NO-BREAK SPACE}000": ["breast_cancer", "wine"],
+        "categorical columns: none": ["breast_cancer", "diabetes"],
+    }
+    panel = next(b for b in across.build(page).blocks if getattr(b, "title", "") == "Ranks")
+    switch, table = panel.blocks
+    assert [choice.title.rpartition(" (")[0] for choice in switch.choices] == list(
+        dataset_subsets(page)
+    )
+    figure = switch.choices[1].blocks[0]
+    assert figure.again.endswith("-d wine -d digits --fresh")
+    shown = page.losses(["wine", "digits"])
+    complete = [name for name, losses in shown.items() if len(losses) == 2]
+    by_hand = {
+        name: sum(
+            1 + sum(shown[other][d] < shown[name][d] for other in complete)
+            for d in ("wine", "digits")
+        )
+        / 2
+        for name in complete
+    }
+    assert {row[0].value: row[1].value for row in figure.table.rows} == by_hand
+    assert table.rows[1][2].value == min(by_hand, key=lambda name: (by_hand[name], name))
+
+
+def test_without_subsets_there_is_no_switch(typical) -> None:
+    view = replace(typical, datasets={name: {} for name in typical.datasets})
+    cells = tuple(replace(cell, task="binary") for cell in typical.cells)
+    page = Page(replace(view, cells=cells))
+    assert list(dataset_subsets(page)) == ["all datasets"]
+    panel = next(b for b in across.build(page).blocks if getattr(b, "title", "") == "Ranks")
+    assert panel.blocks[0].kind == "figure"
+
+
+def test_switch_has_no_more_choices_than_the_style_sheet_has_rules() -> None:
+    choices = [Choice(str(i), []) for i in range(MOST_CHOICES)]
+    css = (ASSETS / "report.css").read_text(encoding="utf-8")
+    assert css.count(":checked) > div:nth-of-type(") == MOST_CHOICES
+    assert Switch("many", choices).choices == choices
+    with pytest.raises(ValueError, match="at most 12"):
+        Switch("too many", [*choices, Choice("one more", [])])

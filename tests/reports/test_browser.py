@@ -154,6 +154,27 @@ def test_two_algorithms_stay_in_colour_and_the_address_keeps_them(browser, file_
     assert not {"bagging", "catboost"} & set(found["grey"])
 
 
+# Choose each option of a switch; return the parts that are visible after each choice.
+SWITCH = """
+  const [box] = document.querySelectorAll("fieldset.switch");
+  const shown = () => [...box.querySelectorAll(":scope > div")].map((e) => e.checkVisibility());
+  const texts = [...box.querySelectorAll("label")].map((e) => e.textContent.trim());
+  const found = [];
+  for (const input of box.querySelectorAll("input")) { input.click(); found.push(shown()); }
+  return { found, texts, named: box.querySelector("legend").textContent };
+"""
+
+
+def test_ranks_of_a_subset_are_chosen_without_a_script(browser, file_of) -> None:
+    with browser.page(file_of("all_sections"), script=False, width=390) as page:
+        found = page.evaluate(SWITCH)
+    n = len(found["texts"])
+    assert found["named"] == "Rank the algorithms on"
+    assert found["texts"][0] == "all datasets (6)"
+    assert n > 1
+    assert found["found"] == [[i == j for j in range(n)] for i in range(n)]
+
+
 def test_without_script_no_algorithm_can_be_chosen(browser, file_of) -> None:
     with browser.page(file_of("typical"), script=False) as page:
         assert not page.evaluate("return document.querySelector('.choose').checkVisibility();")

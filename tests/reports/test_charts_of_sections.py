@@ -237,7 +237,10 @@ def test_every_point_of_the_tradeoff_has_a_bar_and_a_label(page) -> None:
     for figure in figures(tradeoff.build(page).blocks):
         names = {row[0].value for row in figure.table.rows}
         for panel in figure.spec.panels:
-            assert {mark.text for mark in panel.marks if isinstance(mark, Label)} == names
+            labels = {m.algorithm: m.text for m in panel.marks if isinstance(m, Label)}
+            assert set(labels) == names
+            known = {key.text: key.symbol for key in figure.numbers}
+            assert all(text in (name, known.get(name)) for name, text in labels.items())
             assert names <= {mark.algorithm for mark in panel.marks if isinstance(mark, Lines)}
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from reports.charts import axes, legends
 from reports.charts.forest import Estimate, differences, ratios
-from reports.charts.plot import Boxes, Dots, Label, Lines, Panel, Plot, beside, width_of
+from reports.charts.plot import Boxes, Dots, Label, Lines, Panel, Plot, position, width_of
+from reports.charts.point_labels import label_points
 from reports.charts.strips import strips
 from reports.sections.tradeoff import front
 from reports.text.palette import PALETTE
@@ -142,18 +143,34 @@ def test_axis_labels_do_not_overlap() -> None:
     assert "another one" not in texts(parsed(Plot([Panel(axis, axes.linear([0, 1]), [])])))
 
 
-def test_names_beside_points_do_not_overlap() -> None:
-    panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), [], width=300, height=200)
-    crowd = [(f"name {i}", (0.5, 0.5 + i * 1e-3)) for i in range(30)]
-    result = beside(crowd, panel)
-    assert 4 < len(result) < len(crowd), "as many as there are free places"
-    for anchor in ("start", "middle", "end"):
-        heights = sorted(
-            200 * (1 - label.point[1]) + label.dy for label in result if label.anchor == anchor
-        )
-        assert all(b - a >= 14 for a, b in itertools.pairwise(heights)), "a line of text each"
-    spread = [("a", (0.1, 0.1)), ("b", (0.9, 0.9))]
-    assert [label.text for label in beside(spread, panel)] == ["a", "b"]
+def test_every_point_has_a_label_and_no_label_covers_another() -> None:
+    crowd = {f"name {i}": (0.5 + i * 1e-3, 0.5 + i * 4e-3) for i in range(30)}
+    dots = [Dots(list(crowd.values()))]
+    panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), dots, width=300, height=200)
+    numbers = {name: i for i, name in enumerate(crowd, 1)}
+    found = label_points(crowd, ["name 7"], numbers, panel)
+    labels = [mark for mark in found.marks if isinstance(mark, Label)]
+    assert {label.algorithm for label in labels} == set(crowd)
+    assert found.numbered == set(crowd) - {"name 7"}, "the important one shows its name"
+    assert all(label.text in (label.algorithm, str(numbers[label.algorithm])) for label in labels)
+    boxes = []
+    for label in labels:
+        x, y = position(panel, label.point)
+        wide = width_of(label.text)
+        left = x + label.dx - wide * {"start": 0, "middle": 0.5, "end": 1}[label.anchor]
+        boxes.append((left, y + label.dy - 11, left + wide, y + label.dy + 2))
+    pairs = itertools.combinations(boxes, 2)
+    assert not any(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for a, b in pairs)
+    assert any(isinstance(mark, Lines) for mark in found.marks), "far numbers have a leader line"
+    spread = {"a": (0.1, 0.1), "b": (0.9, 0.9)}
+    alone = label_points(spread, [], {"a": 1, "b": 2}, panel)
+    assert [label.text for label in alone.marks] == ["a", "b"]
+    assert not alone.numbered
+
+
+@pytest.mark.parametrize("axis", [axes.linear([2.0, 9.0]), axes.logarithmic([2.0, 900.0])])
+def test_value_of_a_share_is_the_inverse_of_the_share(axis) -> None:
+    assert axis.value(axis.share(5.0)) == pytest.approx(5.0)
 
 
 def test_estimated_label_width_is_an_upper_bound() -> None:
@@ -220,3 +237,11 @@ def test_legends_name_only_drawn_items() -> None:
         assert set(colours) <= set(PALETTE)
     assert [k.text for k in legends.series_keys(["a", "b"])] == ["a", "b"]
     assert len({(colour, dash) for colour, dash, _ in legends.SERIES}) == len(legends.SERIES)
+
+
+def test_bars_of_a_row_belong_to_its_algorithm() -> None:
+    boxes = [Boxes([(0, -0.3, 1, 0.3), (0, 0.7, 1, 1.3)], "blue"), Boxes([(0, -0.5, 1, 1.5)])]
+    svg = Plot([Panel(axes.linear([0, 1]), axes.rows(["a", "b"]), boxes)]).svg("bars")
+    owners = re.findall(r'<path [^>]*fill="#0072b2"[^>]* data-a="(\w)"', svg)
+    assert owners == ["a", "b"]
+    assert len(re.findall('fill="#eeeeee"/>', svg)) == 1, "a band over all rows has no owner"

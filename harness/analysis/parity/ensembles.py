@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,12 +41,15 @@ class Training:
         float64 or None.
     columns
         Names for display; ``c0``, ``c1``, … if there are none.
+    categories
+        Position of a categorical column → names of its categories by code, for display.
     """
 
     X: Any
     y: np.ndarray
     weight: np.ndarray | None = None
     columns: Sequence[str] = ()
+    categories: Mapping[int, Sequence[str]] = field(default_factory=dict)
     _kept: dict[tuple[int, str], np.ndarray] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -57,7 +61,9 @@ class Training:
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             X = sparse.csr_matrix(parts, shape=tuple(arrays["shape"].tolist()))
         columns = [str(name) for name in arrays["columns"]]
-        return cls(X, arrays["y"], arrays.get("weight"), columns)
+        names = json.loads(str(arrays["categories"])) if "categories" in arrays else {}
+        categories = {int(column): found for column, found in names.items()}
+        return cls(X, arrays["y"], arrays.get("weight"), columns, categories)
 
     @property
     def rows(self) -> int:
@@ -72,6 +78,11 @@ class Training:
     def name(self, column: int) -> str:
         """Return the name of a column."""
         return self.columns[column] if column < len(self.columns) else f"c{column}"
+
+    def category(self, column: int, code: int) -> str:
+        """Return the name of a category, or its code if the name is unknown."""
+        names = self.categories.get(column, ())
+        return names[code] if 0 <= code < len(names) else str(code)
 
     def column(self, number: int, absent: str = "zero") -> np.ndarray:
         """Return a column as float64, categories as codes, with NaN for missing values.

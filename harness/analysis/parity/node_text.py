@@ -20,19 +20,24 @@ ABOVE = 3  # ancestors that are drawn, and the root
 BELOW = 2  # levels below the marked node
 MOST_CODES = 6
 LONGEST_NAME = 40
+LONGEST_CATEGORY = 20
 
 
 def split_text(e: TreeEnsemble, node: int, training: Training, *, exact: bool = False) -> str:
     """Return a node's split as text; rows for which it holds go left."""
-    column = training.name(int(e.feature[node]))
-    name = column if len(column) <= LONGEST_NAME else f"{column[: LONGEST_NAME - 1]}…"
+    name = _cut(training.name(int(e.feature[node])), LONGEST_NAME)
     if e.categories[node] < 0:
         limit = number(float(e.threshold[node]), e.input_dtype, exact=exact)
         return f"{name} {e.comparison} {limit}"
     members_left, codes = left_categories(e, node)
-    few = [str(code) for code in codes[:MOST_CODES]]
+    known = [training.category(int(e.feature[node]), int(code)) for code in codes[:MOST_CODES]]
+    few = [_cut(category, LONGEST_CATEGORY) for category in known]
     more = [f"… {len(codes) - MOST_CODES} more"] if len(codes) > MOST_CODES else []
     return f"{name} {'in' if members_left else 'not in'} {{{', '.join([*few, *more])}}}"
+
+
+def _cut(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def number(value: float, dtype: str, *, exact: bool) -> str:

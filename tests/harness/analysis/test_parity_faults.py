@@ -20,6 +20,9 @@ from parity_kit import (
 
 from harness import Task
 from harness.analysis.parity import Training, compare
+from harness.analysis.parity.node_text import split_text
+from harness.analysis.parity.split_equality import left_categories
+from harness.worker.arrays import _category_names
 
 TREES = (
     "sklearn.decision_tree",
@@ -314,6 +317,21 @@ def with_set(side, node, listed):
         return replace(tree, sets={**tree.sets, int(node - first): (listed, True)})
 
     return rebuilt(side, change)
+
+
+def test_drawn_splits_name_their_categories(categorical) -> None:
+    side, training = categorical
+    e = side.ensemble
+    node = next(int(n) for n in range(len(e.categories)) if e.categories[n] >= 0)
+    codes = left_categories(e, node)[1][:6]
+    frame = training.X.assign(c1=training.X["c1"].cat.rename_categories(lambda i: f"town {i}"))
+    names = np.asarray(_category_names(frame))
+    arrays = {"X": np.empty((1, 2)), "y": np.empty(1), "columns": ["size", "city"]}
+    named = Training.from_arrays({**arrays, "categories": names})
+    assert ", ".join(f"town {code}" for code in codes) in split_text(e, node, named)
+    unnamed = Training.from_arrays(arrays)
+    assert ", ".join(map(str, codes)) in split_text(e, node, unnamed)
+    assert named.category(1, 99) == "99"
 
 
 def set_nodes(e, tree):

@@ -89,7 +89,7 @@ class EarlyStopping:
         self.rounds += 1
         value = None
         for number, table in enumerate(self.eval_sets):
-            prediction = table.predict(ensemble)
+            prediction = self.model._arrange(table.predict(ensemble))  # noqa: SLF001 - same package
             values_by_metric = self.history.setdefault(f"validation_{number}", {})
             for name, metric, _ in self.metrics:
                 value = metric(table.y, prediction, table.weight)

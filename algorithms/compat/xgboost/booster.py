@@ -244,7 +244,7 @@ class Booster(ModelAttributes, NewtonBooster):
         names = self._metric_names(core)
         if not names:
             return []
-        y = core.read_labels(data.get_label())
+        y = core.read_targets(data)
         prediction, weight = core.link_scores(raw), row_weights(data)
         name = core.objective_name
         name = "multi:softprob" if name == "multi:softmax" else name

@@ -18,6 +18,7 @@ from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingR
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
 MODEL_PARAMS = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
+MODEL_PARAMS += ("rearrange_quantiles",)
 OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 

@@ -67,7 +67,8 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     sketch_eps : float, optional
         ε of "approx": about 1/ε candidates per column; by default `max_bin`.
     objective : str or callable, optional
-        "binary:logistic" or "multi:softprob", depending on the number of classes. A callable
+        "binary:logistic" or "multi:softprob", depending on the number of classes, or
+        "binary:hinge" for two classes, whose probabilities are 0 and 1. A callable
         (y, raw scores) returns g and h, shaped as the scores; with sample weights it also takes
         ``sample_weight`` and must apply them.
     gamma : float

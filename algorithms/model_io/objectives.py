@@ -21,6 +21,7 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("multiclassova", "", "sigmoid"),
     ("multiclass", "multi:softprob", "softmax"),
     ("", "multi:softmax", "softmax"),
+    ("", "binary:hinge", "step"),
     ("poisson", "count:poisson", "exp"),
     ("gamma", "reg:gamma", "exp"),
     ("tweedie", "reg:tweedie", "exp"),
@@ -28,7 +29,7 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("", "survival:aft", "exp"),
 )
 LIGHTGBM, XGBOOST = 0, 1
-TWO = ("binary", "binary:logistic")
+TWO = ("binary", "binary:logistic", "binary:hinge")
 MANY = ("multiclass", "multiclassova", "multi:softprob", "multi:softmax")
 
 

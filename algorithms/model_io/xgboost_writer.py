@@ -29,6 +29,7 @@ DETAILS = {  # parameters that XGBoost needs to load an objective
     "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
     "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
     "survival:cox": {},
+    "binary:hinge": {},
     "survival:aft": {"aft_loss_param": {"aft_loss_distribution": "normal", **AFT_SCALE}},
     "reg:tweedie": {"tweedie_regression_param": {"tweedie_variance_power": "1.5"}},
 }

@@ -283,7 +283,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         n_classes = getattr(self, "n_classes_", 0)
         given = self._objective.name, filled(self), n_classes, self._n_targets
         metrics = find_metrics_of_targets(self.eval_metric, *given)
-        stopping = EarlyStopping(self, eval_sets, metrics, self._base)
+        stopping = EarlyStopping(self, eval_sets, metrics, self._base, self._arrange)
         if rounds:
             stopping.begin(self._join(rounds, first=False))
         return stopping

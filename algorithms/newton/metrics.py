@@ -87,6 +87,7 @@ DEFAULT = {
     "survival:aft": "aft-nloglik",
     "binary:logistic": "logloss",
     "binary:logitraw": "logloss",
+    "binary:hinge": "error",
     "multi:softprob": "mlogloss",
 }
 

@@ -55,13 +55,14 @@ REGRESSION = {
     "survival:cox": (COX, "exp"),
     "survival:aft": (AFT["normal"], "exp"),
 }
-BINARY = ("binary:logistic",)
+BINARY = ("binary:logistic", "binary:hinge")
 CLASSES = ("multi:softprob", "multi:softmax")
 BLOCK = 1 << 13
 NO_WEIGHT = np.empty(0)
 CLOSEST = 1e-6  # minimum distance of a mean from 0 and 1, as in XGBoost
 FEWEST_H = np.float32(1e-16)
 TINY = 1e-16  # minimum frequency of a class
+HALF = 0.5  # share of the second class above which it is the more frequent one
 AFT_START = 0.5  # prediction of survival:aft before the first tree, as in XGBoost
 LEAST_MEAN = np.finfo(np.float64).tiny
 
@@ -173,7 +174,7 @@ class Objective:
     def best_constant(self, y, weight):
         """Return the best-fitting constant scores where they have a closed form.
 
-        The start of survival:aft is XGBoost's constant.
+        The start of survival:aft is XGBoost's constant, that of binary:hinge a prediction.
         """
         if self.kind == SOFTMAX:
             total = np.bincount(y.astype(np.int64), weight, self.n_scores)
@@ -181,6 +182,8 @@ class Objective:
             return (log - log.mean()).astype(np.float32)
         if self.kind in AFT.values():
             return self.margin(np.array([AFT_START]))
+        if self.kind == HINGE:  # the prediction of the more frequent class, as in XGBoost
+            return np.float32([np.average(y, weights=weight) > HALF])
         if self.kind == SQUARED_LOG:
             return self.margin(np.expm1([np.average(np.log1p(y), weights=weight)]))
         return self.margin(np.array([np.average(y, weights=weight)]))
@@ -272,28 +275,35 @@ def find_objective(params, n_classes):
         link = ("softmax" if several else "sigmoid") if n_classes else "identity"
         return Custom(wanted, n_classes if several else 1, link)
     if not n_classes:
-        name = wanted or "reg:squarederror"
-        if name not in REGRESSION:
-            raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
-        kind, link = REGRESSION[name]
-        if name == "survival:aft":
-            kind, scale = AFT[params.aft_loss_distribution], params.aft_loss_distribution_scale
-            return Objective(name, kind, float(np.float32(scale)), 1, link)
-        if kind in (kinds.L1, kinds.QUANTILE):
-            shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
-            return Objective(name, kind, 0.0, len(shares), link, shares=shares)
-        constants = {
-            kinds.LOGISTIC: 1.0,
-            PSEUDO_HUBER: params.huber_slope,
-            kinds.POISSON: max_delta_step(params),
-            kinds.TWEEDIE: params.tweedie_variance_power,
-        }
-        weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
-        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)
+        return find_regression_objective(params)
     name = wanted or (CLASSES if several else BINARY)[0]
     if name not in (*CLASSES, *BINARY):
         raise ValueError(f"objective {name!r} is none of {[*BINARY, *CLASSES]}")
     if several:
         return Objective(CLASSES[0], SOFTMAX, 0.0, n_classes, "softmax")
+    if name == "binary:hinge":
+        return Objective(name, HINGE, 0.0, 1, "step")
     weight = float(params.scale_pos_weight)
     return Objective(BINARY[0], kinds.LOGISTIC, 1.0, 1, "sigmoid", weight)
+
+
+def find_regression_objective(params):
+    """Return the objective of regression; see `find_objective`."""
+    name = params.objective or "reg:squarederror"
+    if name not in REGRESSION:
+        raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
+    kind, link = REGRESSION[name]
+    if name == "survival:aft":
+        kind, scale = AFT[params.aft_loss_distribution], params.aft_loss_distribution_scale
+        return Objective(name, kind, float(np.float32(scale)), 1, link)
+    if kind in (kinds.L1, kinds.QUANTILE):
+        shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
+        return Objective(name, kind, 0.0, len(shares), link, shares=shares)
+    constants = {
+        kinds.LOGISTIC: 1.0,
+        PSEUDO_HUBER: params.huber_slope,
+        kinds.POISSON: max_delta_step(params),
+        kinds.TWEEDIE: params.tweedie_variance_power,
+    }
+    weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
+    return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)

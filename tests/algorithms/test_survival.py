@@ -5,7 +5,7 @@ import pytest
 import xgboost
 
 import algorithms.compat.xgboost as xgb
-from algorithms import NewtonBoostingRegressor
+from algorithms import NewtonBoostingClassifier, NewtonBoostingRegressor
 from algorithms.newton.elementwise_losses import differentiate_squared_log
 from algorithms.newton.survival import (
     DISTRIBUTIONS,
@@ -30,6 +30,7 @@ CASES = {
     "survival:cox": ({"label": np.where(CENSORED, -TIME, TIME)}, {}),
     "reg:squaredlogerror": ({"label": TIME}, {"base_score": 0.5}),
     "binary:logitraw": ({"label": CENSORED}, {}),
+    "binary:hinge": ({"label": TIME > 1.0}, {}),
     **{
         f"survival:aft {name}": (
             BOUNDS,
@@ -132,6 +133,26 @@ def test_squared_log_derivatives_are_those_of_its_loss():
     np.testing.assert_allclose(h, np.maximum(second, 1e-6), rtol=1e-4, atol=1e-5)
 
 
+def test_classifiers_of_the_hinge_loss_predict_one_class(tmp_path):
+    y = np.where(TIME > 1.0, "long", "short")
+    options = {"objective": "binary:hinge", "n_estimators": 10, "max_depth": 3, "n_jobs": 1}
+    model = xgb.XGBClassifier(**options).fit(X, y, eval_set=[(X, y)], verbose=False)
+    proba, error = model.predict_proba(X), np.mean(model.predict(X) != y)
+    assert np.isin(proba, (0.0, 1.0)).all()
+    assert (proba.sum(axis=1) == 1.0).all()
+    assert error < 0.1
+    assert model.evals_result()["validation_0"]["error"][-1] == pytest.approx(error)
+    margin = model.predict(X, output_margin=True)
+    np.testing.assert_array_equal(model.get_booster().predict(xgb.DMatrix(X)), margin > 0.0)
+    for name in ("ours.json", "theirs.json"):
+        kind = "xgboost" if name == "theirs.json" else "harness"
+        model.save_model(tmp_path / name, format=kind)
+        loaded = NewtonBoostingClassifier().load_model(tmp_path / name)
+        np.testing.assert_array_equal(loaded.predict_proba(X), proba)
+    loaded = xgboost.Booster(model_file=tmp_path / "theirs.json")
+    np.testing.assert_array_equal(loaded.predict(xgboost.DMatrix(X)), proba[:, 1])
+
+
 def test_estimators_train_on_times_and_refuse_what_needs_bounds():
     y = np.where(CENSORED, -TIME, TIME)
     options = {"n_estimators": 10, "max_depth": 3}
@@ -144,6 +165,9 @@ def test_estimators_train_on_times_and_refuse_what_needs_bounds():
         NewtonBoostingRegressor(objective="survival:aft").fit(X, TIME)
     with pytest.raises(ValueError, match="needs y > -1"):
         NewtonBoostingRegressor(objective="reg:squaredlogerror").fit(X, -TIME - 1)
+    hinge = NewtonBoostingClassifier(objective="binary:hinge", parity="xgboost")
+    with pytest.raises(ValueError, match="binary:hinge"):
+        hinge.fit(X, CENSORED)
     with pytest.raises(ValueError, match="survival:cox"):
         NewtonBoostingRegressor(objective="survival:cox", parity="xgboost").fit(X, y)
     squared_log = NewtonBoostingRegressor(objective="reg:squaredlogerror", n_estimators=1)

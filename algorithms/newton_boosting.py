@@ -32,6 +32,7 @@ from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.model import flat
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.newton.params import CONSTRAINTS
+from algorithms.newton.quantiles import rearrange
 from algorithms.newton.several_targets import LABELS, read_labels
 from algorithms.newton.xgboost_interface import XGBoostInterface
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
@@ -66,7 +67,8 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     sketch_eps : float, optional
         ε of "approx": about 1/ε candidates per column; by default `max_bin`.
     objective : str or callable, optional
-        "binary:logistic" or "multi:softprob", depending on the number of classes. A callable
+        "binary:logistic" or "multi:softprob", depending on the number of classes, or
+        "binary:hinge" for two classes, whose probabilities are 0 and 1. A callable
         (y, raw scores) returns g and h, shaped as the scores; with sample weights it also takes
         ``sample_weight`` and must apply them.
     gamma : float
@@ -121,11 +123,15 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
     enable_categorical : bool
         Whether a frame may have categorical columns; if False, they raise ValueError.
     callbacks : list of xgboost.callback.TrainingCallback, optional
-    booster : {"gbtree", "gblinear"}, optional
+    booster : {"gbtree", "dart", "gblinear"}, optional
+        "dart" trains each round without some of the earlier trees: see `newton/dart.py` for its
+        parameters `rate_drop`, `skip_drop`, `one_drop`, `sample_type` and `normalize_type`.
         "gblinear" trains a linear model by coordinate descent instead of trees: see
         `newton/linear_model.py`. Only the parameters about objectives, metrics and rounds, α and λ
         have an effect; α and λ are multiplied by the sum of the weights, as in XGBoost.
-    device, feature_types, feature_weights, multi_strategy : optional
+    feature_weights : array-like (n_features,), optional
+        Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1.
+    device, feature_types, multi_strategy : optional
         XGBoost's parameters; an unsupported value raises ValueError.
     num_parallel_tree : int, optional
         Number of trees that each round grows for each score. They draw rows and columns
@@ -266,11 +272,16 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
     ----------
     objective : str or callable, optional
         "reg:squarederror" (the default), "reg:absoluteerror", "reg:pseudohubererror",
-        "reg:quantileerror", "reg:logistic", "count:poisson", "reg:gamma" or "reg:tweedie".
+        "reg:quantileerror", "reg:logistic", "count:poisson", "reg:gamma", "reg:tweedie",
+        "reg:squaredlogerror", "binary:logitraw" (it predicts raw scores of y from 0 to 1) or
+        "survival:cox" (rows with y < 0 are censored at the time −y; it predicts relative hazards).
     huber_slope : float
         δ of the pseudo-Huber loss.
     quantile_alpha : float or array-like
         Quantile to fit; if there are several, predictions have one column for each.
+    rearrange_quantiles : bool
+        Whether several quantiles are sorted in each row, so that they do not cross. Raw scores and
+        models read by XGBoost are not sorted.
     tweedie_variance_power : float
         Between 1 and 2, exclusive.
     """
@@ -289,8 +300,16 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         y = y.astype(np.float64, copy=False)
         if self.objective == "reg:gamma" and (y <= 0).any():
             raise ValueError("objective 'reg:gamma' needs y > 0")
-        if self.objective == "reg:logistic" and ((y < 0).any() or (y > 1).any()):
-            raise ValueError("objective 'reg:logistic' needs 0 <= y <= 1")
+        is_share = self.objective in ("reg:logistic", "binary:logitraw")
+        if is_share and ((y < 0).any() or (y > 1).any()):
+            raise ValueError(f"objective {self.objective!r} needs 0 <= y <= 1")
+        if self.objective == "survival:aft":
+            raise ValueError(
+                "objective 'survival:aft' needs bounds of y, which `fit` does not take: use train "
+                "of algorithms.compat.xgboost with label_lower_bound and label_upper_bound"
+            )
+        if self.objective == "reg:squaredlogerror" and (y <= -1).any():
+            raise ValueError("objective 'reg:squaredlogerror' needs y > -1")
         if self.objective in ("count:poisson", "reg:tweedie") and ((y < 0).any() or not y.any()):
             raise ValueError(f"objective {self.objective!r} needs y >= 0 with a positive sum")
         return y
@@ -323,6 +342,13 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         """Yield `predict` after each round."""
         for score in self._staged_raw(X):
             yield self._predict_scores(score)
+
+    def _arrange(self, predictions):
+        """Return predictions; several quantiles are sorted if ``rearrange_quantiles`` is True."""
+        n_levels = np.size(self.quantile_alpha)  # a loaded model may not have the objective's name
+        if not (self.rearrange_quantiles and 1 < n_levels == predictions.shape[-1]):
+            return predictions
+        return rearrange(predictions, self.quantile_alpha)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -22,21 +22,17 @@ NO_EFFECT = {
     "random_state decides all that is drawn": "seed_per_iteration deterministic_histogram",
     "labels may be of any kind": "use_label_encoder",
     "the number of classes is that of y": "num_class",
-    "it is for dart": "sample_type normalize_type rate_drop one_drop skip_drop",
     "it is for linear models": "feature_selector top_k",
     "it is for ranking": "lambdarank_pair_method lambdarank_num_pair_per_sample"
     " lambdarank_normalization lambdarank_score_normalization lambdarank_unbiased"
     " lambdarank_bias_norm ndcg_exp_gain",
-    "it is for survival": "aft_loss_distribution aft_loss_distribution_scale",
     "it is for expectiles": "expectile_alpha",
     "it is about a GPU": "gpu_id",
 }
 REFUSED = [  # name, harmless values, reason
-    ("booster", ("gbtree", "gblinear", None), "dart is not implemented"),
     ("device", ("cpu", None), "there is no GPU code here"),
     ("multi_strategy", ("one_output_per_tree", None), "leaves hold one value"),
     ("sampling_method", ("uniform", None), "rows are drawn with equal chances"),
-    ("feature_weights", (None,), "columns are drawn with equal chances"),
     ("feature_types", (None,), "types are those of a frame's columns"),
     ("process_type", ("default", None), "trees are not updated"),
     ("updater", (None, ""), "tree_method says how trees are grown"),
@@ -49,6 +45,8 @@ max_delta_step subsample colsample_bytree colsample_bylevel colsample_bynode sca
 base_score missing monotone_constraints interaction_constraints importance_type max_cat_to_onehot
 max_cat_threshold eval_metric early_stopping_rounds huber_slope quantile_alpha
 tweedie_variance_power num_parallel_tree callbacks enable_categorical validate_parameters verbosity
+booster feature_weights sample_type normalize_type rate_drop one_drop skip_drop
+aft_loss_distribution aft_loss_distribution_scale
 """
 
 

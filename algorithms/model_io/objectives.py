@@ -12,6 +12,7 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("lambdarank", "", "identity"),
     ("rank_xendcg", "", "identity"),
     ("", "reg:squaredlogerror", "identity"),
+    ("", "binary:logitraw", "identity"),
     ("", "rank:ndcg", "identity"),
     ("", "rank:pairwise", "identity"),
     ("", "rank:map", "identity"),
@@ -20,12 +21,15 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("multiclassova", "", "sigmoid"),
     ("multiclass", "multi:softprob", "softmax"),
     ("", "multi:softmax", "softmax"),
+    ("", "binary:hinge", "step"),
     ("poisson", "count:poisson", "exp"),
     ("gamma", "reg:gamma", "exp"),
     ("tweedie", "reg:tweedie", "exp"),
+    ("", "survival:cox", "exp"),
+    ("", "survival:aft", "exp"),
 )
 LIGHTGBM, XGBOOST = 0, 1
-TWO = ("binary", "binary:logistic")
+TWO = ("binary", "binary:logistic", "binary:hinge")
 MANY = ("multiclass", "multiclassova", "multi:softprob", "multi:softmax")
 
 

@@ -21,12 +21,16 @@ from harness import Missing
 NO_PARENT = 2**31 - 1
 VERSION = [3, 2, 0]  # version of the format that is written
 NEAR = 8  # number of float32 steps searched for a base score
+AFT_SCALE = {"aft_loss_distribution_scale": "1"}
 DETAILS = {  # parameters that XGBoost needs to load an objective
     "reg:absoluteerror": {},
     **{f"rank:{name}": {"lambdarank_param": {}} for name in ("ndcg", "pairwise", "map")},
     "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
     "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[5E-1]"}},
     "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
+    "survival:cox": {},
+    "binary:hinge": {},
+    "survival:aft": {"aft_loss_param": {"aft_loss_distribution": "normal", **AFT_SCALE}},
     "reg:tweedie": {"tweedie_regression_param": {"tweedie_variance_power": "1.5"}},
 }
 USUAL = {"reg_loss_param": {"scale_pos_weight": "1"}}

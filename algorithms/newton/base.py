@@ -17,6 +17,7 @@ from algorithms.estimator.seeds import draw_seed
 from algorithms.gbdt.input_table import find_categorical
 from algorithms.gbdt.params import refuse_directions, renewed_refusal
 from algorithms.newton.base_margin import check_in_range, read_margin
+from algorithms.newton.dart import DartRounds, is_dart
 from algorithms.newton.early_stopping import EarlyStopping, EvaluationSets
 from algorithms.newton.fitted_model import NewtonModel
 from algorithms.newton.grower_choice import make_grower
@@ -81,6 +82,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         huber_slope=1.0,
         quantile_alpha=0.5,
         tweedie_variance_power=1.5,
+        rearrange_quantiles=False,
         parity=None,
         n_jobs=None,
         booster=None,
@@ -209,7 +211,18 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         least = least_gain(self._objective, y, weight, self._base, margin)
         grower = make_grower(self, params, X, given, least, workers)
         options = X.shape[1], seed, workers, init.rounds, unit
-        return Rounds(params, grower, self._objective, y, weight, score, *options)
+        given = params, grower, self._objective, y, weight, score, *options
+        return DartRounds(*given, X=X, join=self._join_trees) if is_dart(self) else Rounds(*given)
+
+    def _join_trees(self, trees, outputs):
+        """Return trees of the given scores as a `harness.TreeEnsemble` with base scores of 0."""
+        return self._join([trees], first=False, outputs=outputs)
+
+    def _step_of(self, boosting, trees):
+        """Return what the last round adds to the scores, as `EarlyStopping` takes it."""
+        if is_linear(self):
+            return trees
+        return boosting.change() if is_dart(self) else self._join([trees], first=False)
 
     def _boost(self, params, X, y, weight, margin, init, eval_sets):
         """Train with our own growers."""
@@ -228,8 +241,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
                     if callbacks.before():
                         break
                     trees = boosting.boost()
-                    step = trees if is_linear(self) else self._join([trees], first=False)
-                    over = stopping.eval_sets and stopping.is_over(step)
+                    over = stopping.eval_sets and stopping.is_over(self._step_of(boosting, trees))
                     if callbacks.after() or over:
                         break
                 kept = callbacks.end()
@@ -271,7 +283,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         n_classes = getattr(self, "n_classes_", 0)
         given = self._objective.name, filled(self), n_classes, self._n_targets
         metrics = find_metrics_of_targets(self.eval_metric, *given)
-        stopping = EarlyStopping(self, eval_sets, metrics, self._base)
+        stopping = EarlyStopping(self, eval_sets, metrics, self._base, self._arrange)
         if rounds:
             stopping.begin(self._join(rounds, first=False))
         return stopping
@@ -324,5 +336,5 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
 def can_stay_float64(params):
     """Return whether X may stay float64, as only its bins or its order are used."""
-    reads = params.tree_method in ("hist", "exact") and not is_linear(params)
+    reads = params.tree_method in ("hist", "exact") and params.booster in (None, "gbtree")
     return reads and params.parity is None and np.isnan(params.missing)

@@ -54,6 +54,7 @@ class EarlyStopping:
     eval_sets : EvaluationSets
     metrics : list, as returned by `newton.metrics.find_metrics`
     base : float32 (n_scores,), scores before the first round
+    arrange : function that returns predictions as ``predict`` does; None: they are unchanged
 
     Raises
     ------
@@ -62,7 +63,8 @@ class EarlyStopping:
         is NaN in all rounds until training would stop.
     """
 
-    def __init__(self, model, eval_sets, metrics, base):
+    def __init__(self, model, eval_sets, metrics, base, arrange=None):
+        self.arrange = arrange
         self.patience = model.early_stopping_rounds
         tables = eval_sets.tables
         if self.patience is not None and not tables:
@@ -90,6 +92,7 @@ class EarlyStopping:
         value = None
         for number, table in enumerate(self.eval_sets):
             prediction = table.predict(ensemble)
+            prediction = prediction if self.arrange is None else self.arrange(prediction)
             values_by_metric = self.history.setdefault(f"validation_{number}", {})
             for name, metric, _ in self.metrics:
                 value = metric(table.y, prediction, table.weight)

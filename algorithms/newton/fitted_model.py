@@ -41,12 +41,15 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     _n_targets = 1  # number of columns of y
     _linear = None  # `LinearModel` of booster="gblinear", which has no trees
 
-    def _join(self, rounds, *, first=True):
-        """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros."""
+    def _join(self, rounds, *, first=True, outputs=None):
+        """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros.
+
+        ``outputs`` is the score of each tree, if its place in the round does not say it.
+        """
         base = self._base if first else np.zeros_like(self._base)
         labels = getattr(self, "classes_", None) if self._n_targets == 1 else None
         options = labels, self.n_features_in_, missing_of(self)
-        return join_trees(rounds, base, self._objective.link, *options)
+        return join_trees(rounds, base, self._objective.link, *options, outputs)
 
     def _whole_model(self):
         """Return all trained rounds, and XGBoost's attributes about the best one."""
@@ -154,7 +157,11 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
     def _predict_scores(self, raw):
         """Return predictions from raw scores: values or class probabilities; float64."""
-        return self.ensemble_.from_raw(raw)
+        return self._arrange(self.ensemble_.from_raw(raw))
+
+    def _arrange(self, predictions):
+        """Return predictions in the order of their quantiles; a regressor may sort them."""
+        return predictions
 
     def _staged_raw(self, X):
         """Yield raw scores after each round."""

@@ -7,6 +7,7 @@ from scipy.special import gammaln
 
 from algorithms.gbdt.metrics import log_loss, tweedie
 from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
+from algorithms.newton.survival import aft_loss, cox_nloglik, is_within_bounds
 
 TINY = 1e-16
 
@@ -81,7 +82,12 @@ DEFAULT = {
     "reg:quantileerror": "quantile",
     "count:poisson": "poisson-nloglik",
     "reg:gamma": "gamma-nloglik",
+    "reg:squaredlogerror": "rmsle",
+    "survival:cox": "cox-nloglik",
+    "survival:aft": "aft-nloglik",
     "binary:logistic": "logloss",
+    "binary:logitraw": "logloss",
+    "binary:hinge": "error",
     "multi:softprob": "mlogloss",
 }
 
@@ -127,6 +133,8 @@ def find_metric(wanted, params, *, is_classifier):
         return wanted, partial(area, CURVES[wanted]), True
     if wanted in OF_CLASSES:
         return wanted, partial(mean_loss, OF_CLASSES[wanted], False), False
+    if wanted == "cox-nloglik":
+        return wanted, partial(cox_nloglik), False
     shares = np.atleast_1d(params.quantile_alpha)
     if wanted == "quantile" and len(shares) > 1:
         return wanted, partial(mean_loss, partial(pinball, shares), False), False
@@ -134,6 +142,10 @@ def find_metric(wanted, params, *, is_classifier):
         "mphe": partial(pseudo_huber, params.huber_slope),
         "quantile": partial(pinball, shares),
         "tweedie-nloglik": tweedie(params.tweedie_variance_power),
+        "aft-nloglik": partial(
+            aft_loss, params.aft_loss_distribution, params.aft_loss_distribution_scale
+        ),
+        "interval-regression-accuracy": is_within_bounds,
     }
     name, _, constant = wanted.partition("@")
     if constant and name in WITH_CONSTANT:
@@ -141,7 +153,8 @@ def find_metric(wanted, params, *, is_classifier):
     else:
         loss = {**MEANS, **own}.get(wanted)
     if loss is None:
-        known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, "error@0.3", "tweedie-nloglik@1.5"])
+        examples = ("cox-nloglik", "error@0.3", "tweedie-nloglik@1.5")
+        known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, *examples])
         raise ValueError(f"unknown eval_metric {wanted!r}; the known ones are {known}")
     return wanted, partial(mean_loss, partial(one_column_loss, loss), wanted in ROOTS), False
 

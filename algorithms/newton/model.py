@@ -10,7 +10,9 @@ from algorithms.newton.tree import NODE, NewtonTree, rounded_gain
 LIBRARY = "tree-harness"
 
 
-def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
+def join_trees(
+    rounds, base, link, classes, n_features, missing_value=np.nan, outputs=None
+):  # fmt: skip
     """Return rounds of trees as a `harness.TreeEnsemble`, read and summed as XGBoost does.
 
     Parameters
@@ -21,6 +23,7 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
     classes : (n_classes,) labels, or None for regression
     n_features : int
     missing_value : value that is read as missing, in addition to NaN
+    outputs : int (n_trees,), score of each tree, if its place in the round does not say it
     """
     from harness import Missing, TreeEnsemble
 
@@ -52,7 +55,7 @@ def join_trees(rounds, base, link, classes, n_features, missing_value=np.nan):
         members_left=np.zeros(len(sets), bool),
         offsets=offsets,
         weight=np.ones(len(trees)),
-        output=outputs_of(rounds, len(base)),
+        output=outputs_of(rounds, len(base)) if outputs is None else outputs,
         base=base.astype(np.float64),
         n_features=n_features,
         comparison="<",

@@ -15,21 +15,32 @@ The initial score is the best-fitting constant: after the link it is the mean of
 frequencies; for absolute and quantile errors it is the quantile. All are estimated as in XGBoost 3,
 except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbour). Leaf
 values of absolute and quantile errors are that quantile too. If there is no closed form, the
-initial score is one Newton step from 0. The pseudo-Huber loss uses the median, because its step
+initial score is one Newton step from 0. "reg:squaredlogerror" starts from its best constant, where
+XGBoost takes that step. The pseudo-Huber loss uses the median, because its step
 from 0 ends about ȳ³ away (as in XGBoost; `parity` follows it).
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from algorithms.estimator.eval_sets import read_derivatives
 from algorithms.gbdt.kernels import gradients as kinds
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
+from algorithms.newton.elementwise_losses import differentiate_hinge, differentiate_squared_log
 from algorithms.newton.params import max_delta_step, read_base
 from algorithms.newton.quantiles import quantile
+from algorithms.newton.survival import DISTRIBUTIONS, differentiate_aft, differentiate_cox
 
-SOFTMAX, PSEUDO_HUBER = -1, -2
+SOFTMAX, PSEUDO_HUBER, SQUARED_LOG, COX, HINGE = -1, -2, -3, -4, -5
+AFT = {name: -6 - number for number, name in enumerate(DISTRIBUTIONS)}
+IN_NUMPY = {  # kind → function (scores, y, constant) that returns g and h of all rows
+    SQUARED_LOG: differentiate_squared_log,
+    HINGE: differentiate_hinge,
+    COX: differentiate_cox,
+    **{kind: partial(differentiate_aft, name) for name, kind in AFT.items()},
+}
 REGRESSION = {
     "reg:squarederror": (kinds.L2, "identity"),
     "reg:logistic": (kinds.LOGISTIC, "sigmoid"),
@@ -39,14 +50,20 @@ REGRESSION = {
     "count:poisson": (kinds.POISSON, "exp"),
     "reg:gamma": (kinds.GAMMA, "exp"),
     "reg:tweedie": (kinds.TWEEDIE, "exp"),
+    "reg:squaredlogerror": (SQUARED_LOG, "identity"),
+    "binary:logitraw": (kinds.LOGISTIC, "identity"),
+    "survival:cox": (COX, "exp"),
+    "survival:aft": (AFT["normal"], "exp"),
 }
-BINARY = ("binary:logistic",)
+BINARY = ("binary:logistic", "binary:hinge")
 CLASSES = ("multi:softprob", "multi:softmax")
 BLOCK = 1 << 13
 NO_WEIGHT = np.empty(0)
 CLOSEST = 1e-6  # minimum distance of a mean from 0 and 1, as in XGBoost
 FEWEST_H = np.float32(1e-16)
 TINY = 1e-16  # minimum frequency of a class
+HALF = 0.5  # share of the second class above which it is the more frequent one
+AFT_START = 0.5  # prediction of survival:aft before the first tree, as in XGBoost
 LEAST_MEAN = np.finfo(np.float64).tiny
 
 
@@ -62,7 +79,10 @@ class Objective:
     scale_pos_weight: float = 1.0
     shares: tuple = ()  # quantile levels, one per score
 
-    by_query = False  # whether derivatives of a row depend on the other rows of its query
+    @property
+    def by_query(self):
+        """Whether derivatives of a row depend on other rows."""
+        return self.kind == COX
 
     @property
     def renewed(self):
@@ -87,6 +107,11 @@ class Objective:
         g, h : (n_scores, n_rows) float32, written
         workers : Workers
         """
+        if self.kind in IN_NUMPY:
+            first, second = IN_NUMPY[self.kind](score[0], y, self.constant)
+            factor = 1.0 if weight is None else weight
+            g[0], h[0] = first * factor, second * factor
+            return
         weights = NO_WEIGHT if weight is None else weight
         n_rows = len(y)
 
@@ -137,17 +162,30 @@ class Objective:
             if self.link == "exp" and not (mean > 0.0).all():
                 raise ValueError(f"base_score of {self.name} must be above 0")
             return self.margin(mean)
-        if self.kind == SOFTMAX:
-            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
-            log = np.log(np.maximum(total / total.sum(), TINY))
-            return (log - log.mean()).astype(np.float32)
         if self.renewed is not None or self.kind == PSEUDO_HUBER:
             return np.float32([quantile_of(y, weight, s) for s in self.shares or (0.5,)])
-        if self.scale_pos_weight != 1.0:
+        if self.scale_pos_weight != 1.0 or self.kind == COX:
             g, h = np.empty((2, 1, len(y)), np.float32)
             self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
             total = h.sum(dtype=np.float64)
             return np.float32([-g.sum(dtype=np.float64) / total if total > 0.0 else 0.0])
+        return self.best_constant(y, weight)
+
+    def best_constant(self, y, weight):
+        """Return the best-fitting constant scores where they have a closed form.
+
+        The start of survival:aft is XGBoost's constant, that of binary:hinge a prediction.
+        """
+        if self.kind == SOFTMAX:
+            total = np.bincount(y.astype(np.int64), weight, self.n_scores)
+            log = np.log(np.maximum(total / total.sum(), TINY))
+            return (log - log.mean()).astype(np.float32)
+        if self.kind in AFT.values():
+            return self.margin(np.array([AFT_START]))
+        if self.kind == HINGE:  # the prediction of the more frequent class, as in XGBoost
+            return np.float32([np.average(y, weights=weight) > HALF])
+        if self.kind == SQUARED_LOG:
+            return self.margin(np.expm1([np.average(np.log1p(y), weights=weight)]))
         return self.margin(np.array([np.average(y, weights=weight)]))
 
     def margin(self, mean):
@@ -237,25 +275,35 @@ def find_objective(params, n_classes):
         link = ("softmax" if several else "sigmoid") if n_classes else "identity"
         return Custom(wanted, n_classes if several else 1, link)
     if not n_classes:
-        name = wanted or "reg:squarederror"
-        if name not in REGRESSION:
-            raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
-        kind, link = REGRESSION[name]
-        if kind in (kinds.L1, kinds.QUANTILE):
-            shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
-            return Objective(name, kind, 0.0, len(shares), link, shares=shares)
-        constants = {
-            kinds.LOGISTIC: 1.0,
-            PSEUDO_HUBER: params.huber_slope,
-            kinds.POISSON: max_delta_step(params),
-            kinds.TWEEDIE: params.tweedie_variance_power,
-        }
-        weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
-        return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)
+        return find_regression_objective(params)
     name = wanted or (CLASSES if several else BINARY)[0]
     if name not in (*CLASSES, *BINARY):
         raise ValueError(f"objective {name!r} is none of {[*BINARY, *CLASSES]}")
     if several:
         return Objective(CLASSES[0], SOFTMAX, 0.0, n_classes, "softmax")
+    if name == "binary:hinge":
+        return Objective(name, HINGE, 0.0, 1, "step")
     weight = float(params.scale_pos_weight)
     return Objective(BINARY[0], kinds.LOGISTIC, 1.0, 1, "sigmoid", weight)
+
+
+def find_regression_objective(params):
+    """Return the objective of regression; see `find_objective`."""
+    name = params.objective or "reg:squarederror"
+    if name not in REGRESSION:
+        raise ValueError(f"objective {name!r} is none of {sorted(REGRESSION)}")
+    kind, link = REGRESSION[name]
+    if name == "survival:aft":
+        kind, scale = AFT[params.aft_loss_distribution], params.aft_loss_distribution_scale
+        return Objective(name, kind, float(np.float32(scale)), 1, link)
+    if kind in (kinds.L1, kinds.QUANTILE):
+        shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
+        return Objective(name, kind, 0.0, len(shares), link, shares=shares)
+    constants = {
+        kinds.LOGISTIC: 1.0,
+        PSEUDO_HUBER: params.huber_slope,
+        kinds.POISSON: max_delta_step(params),
+        kinds.TWEEDIE: params.tweedie_variance_power,
+    }
+    weight = float(params.scale_pos_weight) if kind == kinds.LOGISTIC else 1.0
+    return Objective(name, kind, float(constants.get(kind, 0.0)), 1, link, weight)

@@ -10,8 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from algorithms.estimator.constraints import read_interactions, read_signs
 from algorithms.estimator.library_versions import AS_XGBOOST
 from algorithms.gbdt.params import AT_LEAST_0, COUNT, SHARE
+from algorithms.newton.survival import DISTRIBUTIONS
 
 WHOLE = Interval(Integral, 0, None, closed="left")
+PROBABILITY = Interval(Real, 0.0, 1.0, closed="both")
 
 CONSTRAINTS = {
     "n_estimators": [COUNT],
@@ -47,8 +49,18 @@ CONSTRAINTS = {
     "warm_start": ["boolean"],
     "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
     "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
+    "rearrange_quantiles": ["boolean"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "num_parallel_tree": [COUNT, None],
+    "booster": [StrOptions({"gbtree", "dart", "gblinear"}), None],
+    "feature_weights": ["array-like", None],
+    "rate_drop": [PROBABILITY],
+    "skip_drop": [PROBABILITY],
+    "one_drop": ["boolean", Interval(Integral, 0, 1, closed="both")],
+    "aft_loss_distribution": [StrOptions(set(DISTRIBUTIONS))],
+    "aft_loss_distribution_scale": [Interval(Real, 0.0, None, closed="neither")],
+    "sample_type": [StrOptions({"uniform", "weighted"})],
+    "normalize_type": [StrOptions({"tree", "forest"})],
     "parity": AS_XGBOOST,
     "n_jobs": [Integral, None],
     "callbacks": [list, tuple, None],
@@ -62,6 +74,10 @@ CONSTRAINTS = {
     for name, allowed in CONSTRAINTS.items()
 }
 LEAST_GAIN = 1e-6  # minimum gain of a split, as in XGBoost
+EXTRA_DEFAULTS = {  # of parameters that are not arguments of the constructor
+    "aft_loss_distribution": "normal",
+    "aft_loss_distribution_scale": 1.0,
+}
 LINEAR_DEFAULTS = {"learning_rate": 0.5, "reg_lambda": 0.0}  # as in XGBoost
 POISSON_STEP = 0.7  # default max_delta_step of count:poisson, as in XGBoost
 
@@ -113,11 +129,11 @@ def is_linear(params):
 def filled(estimator):
     """Return a copy of an estimator in which parameters that are None have their defaults."""
     copied = copy(estimator)
-    defaults = dict(estimator._default_values())  # noqa: SLF001 - same package
+    defaults = {**EXTRA_DEFAULTS, **estimator._default_values()}  # noqa: SLF001 - same package
     if is_linear(estimator):
         defaults |= LINEAR_DEFAULTS
     for name, default in defaults.items():
-        if getattr(copied, name) is None:
+        if getattr(copied, name, None) is None:
             setattr(copied, name, default)
     return copied
 

@@ -1,4 +1,4 @@
-"""Quantiles of residuals by XGBoost's definition."""
+"""Quantiles of residuals by XGBoost's definition, and quantiles that do not cross."""
 
 import numpy as np
 
@@ -24,3 +24,20 @@ def quantile(values, weight, alpha):
     share = (place - 1.0) - below
     low, high = np.partition(values, (below, below + 1))[below : below + 2]
     return np.float32(np.float64(low) + share * np.float64(high - low))
+
+
+def rearrange(predictions, levels):
+    """Return predicted quantiles in the order of their levels, (n_rows, n_levels).
+
+    The predictions of each row are sorted, so a higher level has no lower prediction. The sum of
+    the pinball losses of a row never increases (Chernozhukov, Fernández-Val, Galichon: Quantile and
+    probability curves without crossing. Econometrica 78, 2010).
+
+    Parameters
+    ----------
+    predictions : (n_rows, n_levels)
+    levels : array-like (n_levels,)
+    """
+    found = np.empty_like(predictions)
+    found[:, np.argsort(levels, kind="stable")] = np.sort(predictions, axis=1)
+    return found

@@ -11,7 +11,7 @@ from algorithms.newton.xgboost_booster import NewtonBooster
 OF_THE_ESTIMATOR = {  # parameters that xgboost.train does not accept
     *("importance_type", "n_estimators", "missing", "enable_categorical", "feature_types"),
     *("early_stopping_rounds", "callbacks", "eval_metric", "feature_weights"),
-    *("parity", "prune", "proposal", "sketch_eps", "warm_start"),
+    *("parity", "prune", "proposal", "sketch_eps", "warm_start", "rearrange_quantiles"),
 }
 
 
@@ -55,7 +55,9 @@ class XGBoostInterface:
             labels keep its codes; new categories are allowed, new labels are not.
         sample_weight_eval_set : list of arrays, optional
         base_margin_eval_set : list of arrays, optional
-        feature_weights : None; weights of columns are not supported
+        feature_weights : array-like (n_features,), optional
+            Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1. They
+            replace the parameter of the same name.
         cuts : (indptr, values), optional
             Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
             returns them.
@@ -71,8 +73,8 @@ class XGBoostInterface:
         """
         core = self._resolved()
         read_xgboost_values(core)
-        row = self._parameter_table.by_name["feature_weights"]
-        row.check(type(self).__name__, "feature_weights", feature_weights)
+        if feature_weights is not None:
+            core.feature_weights = feature_weights
         core._train(  # noqa: SLF001 - a copy of this estimator
             as_rows(X),
             as_vector(y),

@@ -36,7 +36,7 @@ DTYPES: dict[str, str] = {
 CHOICES = {
     "comparison": ("<=", "<"),
     "combination": ("sum", "mean", "vote", "median"),
-    "link": ("identity", "sigmoid", "softmax", "exp"),
+    "link": ("identity", "sigmoid", "softmax", "exp", "step"),
     "input_dtype": ("float32", "float64"),
     "sum_dtype": ("float32", "float64"),
     "absent": ("zero", "nan"),
@@ -175,5 +175,5 @@ def _check_outputs(e: TreeEnsemble) -> None:
     whole = bool((e.output == 0).all()) and e.value.shape[1] == e.n_outputs
     _need(whole or e.combination == "sum", f"the {e.combination} needs trees that fill all outputs")
     _need(e.combination != "median" or e.n_outputs == 1, "the median needs one output")
-    columns = 2 if e.link == "sigmoid" and e.n_outputs == 1 else e.n_outputs
+    columns = 2 if e.link in ("sigmoid", "step") and e.n_outputs == 1 else e.n_outputs
     _need(len(e.classes) in (0, columns), "classes does not fit the outputs")

@@ -56,7 +56,7 @@ def from_raw(ensemble: TreeEnsemble, score: np.ndarray) -> np.ndarray:
     """Convert raw scores; see :meth:`harness.trees.ensemble.TreeEnsemble.from_raw`."""
     score = score / np.dtype(ensemble.sum_dtype).type(ensemble.temperature)
     result = _link(ensemble.link, score).astype(np.float64)
-    if ensemble.link == "sigmoid" and len(ensemble.classes) == BINARY:
+    if ensemble.link in ("sigmoid", "step") and len(ensemble.classes) == BINARY:
         return np.column_stack([1.0 - result, result])
     return result[:, 0] if not ensemble.classes and ensemble.n_outputs == 1 else result
 
@@ -256,6 +256,8 @@ def _link(name: str, score: np.ndarray) -> np.ndarray:
             result = np.exp(score)
         elif name == "sigmoid":
             result = score.dtype.type(1) / (score.dtype.type(1) + np.exp(-score))
+        elif name == "step":
+            result = (score > 0.0).astype(score.dtype)
         elif name == "softmax":
             power = np.exp(score - score.max(axis=1, keepdims=True))
             result = power / power.sum(axis=1, keepdims=True)

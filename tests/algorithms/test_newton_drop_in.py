@@ -295,10 +295,8 @@ def test_parameter_none_means_its_default(method):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("booster", "dart"),
         ("device", "cuda"),
         ("feature_types", ["q"]),
-        ("feature_weights", [1.0]),
         ("multi_strategy", "multi_output_tree"),
         ("sampling_method", "gradient_based"),
     ],
@@ -310,7 +308,8 @@ def test_unknown_parameter_is_refused_by_name(name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("callbacks", print), ("verbosity", 4), ("enable_categorical", None)]
+    ("name", "value"),
+    [("callbacks", print), ("verbosity", 4), ("enable_categorical", None), ("booster", "forest")],
 )
 def test_unknown_value_is_refused_by_parameter_name(name, value):
     X, y, _ = table()

@@ -163,6 +163,8 @@ def test_links():
     assert of(stump(0, 2.0), link="exp").predict(column(0)).tolist() == [e]
     values = of(stump(0, 2.0), link="sigmoid").predict(column(0))
     np.testing.assert_allclose(values, [e / (1 + e)])
+    step = of(stump(0, 2.0, -1.0), link="step", classes=(0, 1))
+    assert step.predict(column(0, 1)).tolist() == [[0, 1], [1, 0]]
 
 
 def test_ensemble_without_trees_predicts_the_base():

@@ -244,7 +244,7 @@ class Booster(ModelAttributes, NewtonBooster):
         names = self._metric_names(core)
         if not names:
             return []
-        y = core.read_labels(data.get_label())
+        y = core.read_targets(data)
         prediction, weight = core.link_scores(raw), row_weights(data)
         name = core.objective_name
         name = "multi:softprob" if name == "multi:softmax" else name
@@ -669,7 +669,8 @@ def as_native(estimator):
     objective = estimator.objective
     if callable(objective) or n_classes:
         usual = "multi:softprob" if n_classes > 2 else "binary:logistic" if n_classes else None
-        objective = objective if n_classes > 2 and objective == "multi:softmax" else usual
+        is_kept = objective == ("multi:softmax" if n_classes > 2 else "binary:hinge")
+        objective = objective if is_kept else usual
     unused = {"objective", *estimator._unknown_parameters()}  # noqa: SLF001 - its own part
     given = {k: v for k, v in clone(estimator).get_params().items() if k not in unused}
     model = NativeModel(objective=objective, **given)

@@ -39,8 +39,10 @@ class DMatrix:
         Number of rows of each query.
     qid : array-like (n_rows,), default=None
         Query of each row; rows of a query are consecutive.
-    label_lower_bound, label_upper_bound, feature_weights : array-like, default=None
-        They are stored. No objective uses them.
+    label_lower_bound, label_upper_bound : array-like (n_rows,), default=None
+        Bounds of the times of "survival:aft".
+    feature_weights : array-like (n_features,), default=None
+        Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1.
     enable_categorical : bool, default=False
         Whether a frame may have categorical columns.
     data_split_mode : None

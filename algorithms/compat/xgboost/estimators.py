@@ -13,11 +13,11 @@ from algorithms.compat.xgboost.column_types import with_types
 from algorithms.compat.xgboost.messages import allow_positional
 from algorithms.estimator.eval_sets import is_pair
 from algorithms.model_io.errors import ModelFileError
-from algorithms.newton.objectives import BINARY
 from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
 MODEL_PARAMS = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
+MODEL_PARAMS += ("rearrange_quantiles",)
 OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 
@@ -244,7 +244,7 @@ class XGBModel(LibraryEstimator, NewtonBoostingRegressor, metaclass=ABCMeta):
     def _resolved(self):
         """Return a copy with supported parameter values."""
         core = super()._resolved()
-        if core.objective in BINARY:
+        if core.objective == "binary:logistic":
             core.objective, core.eval_metric = "reg:logistic", core.eval_metric or "logloss"
         return core
 

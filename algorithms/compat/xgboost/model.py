@@ -26,6 +26,7 @@ from algorithms.newton.params import CONSTRAINTS, filled, read_base
 from algorithms.newton.ranking_objectives import KINDS as RANKING
 from algorithms.newton.ranking_objectives import RankingObjective, RankingSettings
 from algorithms.newton.several_targets import count_targets, make_objective_of_targets
+from algorithms.newton.survival import read_bounds
 from algorithms.newton.xgboost_interface import XGBoostInterface
 
 HALF = 0.5  # prediction before the first round with an objective of the user
@@ -102,6 +103,16 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         given = y, bounds, weight
         self._objective = RankingObjective(self.objective_name, self.ranking, *given)
 
+    def read_targets(self, data):
+        """Return the targets of a DMatrix, float64 (n_rows,) or (n_rows, n_targets).
+
+        For "survival:aft" they are the bounds of the times, (n_rows, 2).
+        """
+        if self.objective_name != "survival:aft":
+            return self.read_labels(data.get_label())
+        bounds = (data.get_float_info(f"label_{side}_bound") for side in ("lower", "upper"))
+        return read_bounds(*bounds)
+
     def read_labels(self, y):
         """Return the targets of training or evaluation, float64.
 
@@ -118,8 +129,12 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
             raise XGBoostError(
                 f"label must be in [0, num_class); num_class is {self.n_native_classes}"
             )
-        if name in (*BINARY, "reg:logistic") and ((y < 0) | (y > 1)).any():
+        if name in (*BINARY, "reg:logistic", "binary:logitraw") and ((y < 0) | (y > 1)).any():
             raise XGBoostError("label must be in [0,1] for logistic regression")
+        if name == "reg:squaredlogerror" and (y <= -1).any():
+            raise XGBoostError(
+                "label must be greater than -1 for rmsle so that log(label + 1) can be valid."
+            )
         if name == "reg:gamma" and (y <= 0).any():
             raise XGBoostError("label must be positive for gamma regression.")
         if name in ("count:poisson", "reg:tweedie") and (y < 0).any():

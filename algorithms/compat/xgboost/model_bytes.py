@@ -7,12 +7,15 @@ import pandas as pd
 
 from algorithms.compat.xgboost.messages import XGBoostError
 from algorithms.compat.xgboost.model import NativeModel
+from algorithms.compat.xgboost.parameters import as_number
 from algorithms.compat.xgboost.training import finish
 from algorithms.model_io import ubjson, xgboost_reader, xgboost_writer
 from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, UBJSON
 from algorithms.newton.model import rounds_from
+from algorithms.newton.params import EXTRA_DEFAULTS, filled
 from harness import HarnessError
 
+AFT = "aft_loss_param"
 QUANTILES = "reg:quantileerror"  # its outputs are quantiles of one target
 
 
@@ -36,6 +39,7 @@ def write_booster(booster, kind):
     document = json.loads(text)
     if booster.feature_types:
         document["learner"]["feature_types"] = booster.feature_types
+    document["learner"]["objective"].update(objective_parameters(model))
     if kind == "ubj":
         return ubjson.encode(document)
     return json.dumps(document, separators=(",", ":")).encode()
@@ -62,6 +66,8 @@ def read_booster(booster, data):
         model.n_native_classes = int(learner["learner_model_param"]["num_class"])
         if model.objective == QUANTILES:
             model.quantile_alpha = levels_of(learner["objective"], ensemble.n_outputs)
+        for name, value in learner["objective"].get(AFT, {}).items():
+            setattr(model, name, as_number(name, value))
         trees = xgboost_reader.trees_of(learner["gradient_booster"])[0]
         n_parallel = max(1, int(trees["gbtree_model_param"]["num_parallel_tree"]))
         kept = xgboost_reader.categories_of(document, ensemble.n_features)
@@ -85,6 +91,17 @@ def read_booster(booster, data):
     booster._params = given_params(model, booster._params, n_parallel)  # noqa: SLF001
 
 
+def objective_parameters(model):
+    """Return the parameters of a model's objective in the form of XGBoost's files, dict."""
+    if model.objective_name == QUANTILES:
+        levels = np.atleast_1d(model.quantile_alpha if model.quantile_alpha is not None else 0.5)
+        return {"quantile_loss_param": {"quantile_alpha": json.dumps(levels.tolist())}}
+    if model.objective_name == "survival:aft":
+        full = filled(model)
+        return {AFT: {name: str(getattr(full, name)) for name in EXTRA_DEFAULTS}}
+    return {}
+
+
 def targets_of(model, n_outputs):
     """Return the number of targets of a model with the given number of outputs."""
     return 1 if model.n_native_classes or model.objective == QUANTILES else n_outputs
@@ -99,6 +116,8 @@ def given_params(model, params, n_parallel):
         fixed["num_parallel_tree"] = n_parallel
     if model.objective == QUANTILES and np.size(model.quantile_alpha) > 1:
         fixed["quantile_alpha"] = model.quantile_alpha
+    if model.objective == "survival:aft":
+        fixed |= {name: getattr(model, name, value) for name, value in EXTRA_DEFAULTS.items()}
     return {**fixed, **params}
 
 

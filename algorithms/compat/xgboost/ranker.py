@@ -74,7 +74,7 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         verbose : bool or int, default=False
             Whether metrics are printed; a number n prints every n-th round.
         xgb_model : Booster or path, model to continue from
-        feature_weights : None; weights of columns are not supported
+        feature_weights : array-like (n_features,), weights with which columns are drawn
 
         Returns
         -------
@@ -85,9 +85,9 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
         ValueError
             If there are no queries, or parameters or data are invalid.
         """
-        row = self._parameter_table.by_name["feature_weights"]
-        row.check(type(self).__name__, "feature_weights", feature_weights)
         data = self._matrix(X, y, group, qid, sample_weight, base_margin)
+        feature_weights = self.feature_weights if feature_weights is None else feature_weights
+        data.set_info(feature_weights=feature_weights)
         tables = list(eval_set or ())
         lists = (eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set)
         lists = [one or [None] * len(tables) for one in lists]

@@ -9,6 +9,7 @@ from algorithms.compat.xgboost_parameters import read_xgboost_values
 from algorithms.estimator.sample_weight import drop_unweighted
 from algorithms.model_io.xgboost_reader import level_order
 from algorithms.newton.base_margin import read_margin
+from algorithms.newton.dart import is_dart
 from algorithms.newton.init_model import InitModel
 from algorithms.newton.input_table import read_rows
 from algorithms.newton.params import filled
@@ -50,7 +51,9 @@ class Training:
         core, data = self.core, self.data
         known = getattr(earlier, "categories_", None)
         X = read_rows(core, data.rows(), reset=True, known=known)
-        y = core.read_labels(data.get_label())
+        weights = data.get_float_info("feature_weights")
+        core.feature_weights = weights if len(weights) else None
+        y = core.read_targets(data)
         if len(y) != len_of(X):
             raise XGBoostError(f"Check failed: {len(y)} labels for {len_of(X)} rows")
         weight = data.get_weight().astype(np.float64)
@@ -178,6 +181,8 @@ class Margins:
     def add(self, model, rounds):
         """Add the rounds that are new; return the raw scores, float64 (n_rows, n_scores).
 
+        With dart all rounds are added anew, since each round may change the earlier ones.
+
         Parameters
         ----------
         model : NativeModel whose base score is set
@@ -186,7 +191,8 @@ class Margins:
         n_scores = len(model._base)  # noqa: SLF001 - its own part
         if self.scores is None:
             self.X = read_rows(model, self.data.rows(), reset=False)
-            self.scores = start_of(self.data, model._base, n_scores)  # noqa: SLF001
+        if self.scores is None or is_dart(model):
+            self.n_rounds, self.scores = 0, start_of(self.data, model._base, n_scores)  # noqa: SLF001
         if self.n_rounds < len(rounds):
             more = model._join(rounds[self.n_rounds :], first=False)  # noqa: SLF001
             FastPredictor(more).add(self.X, self.scores, model._threads())  # noqa: SLF001

@@ -262,13 +262,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _booster_class(self, params):
         """Return the class of the booster: plain or ordered, with or without parity."""
-        if params.boosting_type != "Ordered":
-            return Booster
+        is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
-            return OrderedBooster
+            return OrderedBooster if is_ordered else Booster
+        from algorithms.parity.catboost_leaves import CatBoostBooster
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
 
-        return CatBoostOrderedBooster
+        return CatBoostOrderedBooster if is_ordered else CatBoostBooster
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""

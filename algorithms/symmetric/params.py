@@ -183,9 +183,12 @@ def check_grow_policy(params):
 def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
     wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
-    if params.leaf_estimation_iterations > 1:
+    is_ordered = params.boosting_type == "Ordered"
+    if params.leaf_estimation_iterations > 1 and (
+        is_ordered or objective.kind in (QUANTILE, SOFTMAX)
+    ):
         wanted["leaf_estimation_backtracking"] = "No"
-    if params.boosting_type == "Ordered":
+    if is_ordered:
         wanted["has_time"] = True
     if params.grow_policy == "Depthwise":
         wanted["min_data_in_leaf"] = 1
@@ -194,6 +197,7 @@ def check_parity(params, objective):
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
             f"parity='catboost' needs {needed} with loss {objective.name}: it does not follow "
-            "CatBoost's random numbers, its float32 metric and its subtraction of histograms that "
-            "belong to another leaf"
+            "CatBoost's random numbers, the metric of backtracking in ordered boosting and for "
+            "MAE, Quantile and MultiClass, and its subtraction of histograms that belong to another "
+            "leaf"
         )

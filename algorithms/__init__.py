@@ -30,6 +30,7 @@ _HOME = {
     "StackingClassifier": "stacking",
     "StackingRegressor": "stacking",
     "SymmetricBoostingClassifier": "symmetric_boosting",
+    "SymmetricBoostingRanker": "symmetric_ranking",
     "SymmetricBoostingRegressor": "symmetric_boosting",
     "VotingClassifier": "voting",
     "VotingRegressor": "voting",

@@ -32,8 +32,9 @@ from algorithms.declarations import search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
-from algorithms.symmetric.base import BaseSymmetricBoosting
-from algorithms.symmetric.class_weights import weigh_classes
+from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
+from algorithms.symmetric.class_weights import refuse_class_weights, weigh_classes
+from algorithms.symmetric.fitted_model import ValuePredictions
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
 
 
@@ -212,7 +213,7 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
             yield self.classes_.take(proba.argmax(axis=1))
 
 
-class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
+class SymmetricBoostingRegressor(RegressorMixin, ValuePredictions, BaseSymmetricBoosting):
     """Regressor of boosted symmetric trees with CatBoost's parameter names and defaults.
 
     Parameters and attributes are those of `SymmetricBoostingClassifier`, except the ones about
@@ -230,16 +231,11 @@ class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
 
     def _read_y(self, y):
         """Return y as float64; raise ValueError if float32 cannot hold it."""
-        y = y.astype(np.float64, copy=False)
-        if np.abs(y).max() > np.finfo(np.float32).max:
-            raise ValueError("y is beyond the range of float32: give it in another unit")
-        return y
+        return read_targets(y)
 
     def _weigh_classes(self, _y, weight):
         """Return the sample weights; raise ValueError if a parameter is for classes."""
-        for name in ("class_weights", "auto_class_weights", "scale_pos_weight"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name} is for classifiers: use sample_weight")
+        refuse_class_weights(self)
         return weight
 
     def _check_y(self, y, _weight):
@@ -253,22 +249,6 @@ class SymmetricBoostingRegressor(RegressorMixin, BaseSymmetricBoosting):
     def _encode_y(self, y):
         """Return the targets of an evaluation set, float64."""
         return np.asarray(y, np.float64)
-
-    def predict(self, X, ntree_start=0, ntree_end=0):
-        """Return predicted values, float64 (n_rows,).
-
-        Parameters
-        ----------
-        X : as in ``fit``
-        ntree_start, ntree_end : int
-            Half-open range of trees to use; 0 as the end means all.
-        """
-        return self._predict_scores(self._raw(X, ntree_start, ntree_end))
-
-    def staged_predict(self, X):
-        """Yield `predict` after each tree."""
-        for score in self._staged_raw(X):
-            yield self._predict_scores(score)
 
 
 def build(spec):

@@ -23,6 +23,8 @@ LINKS = {
     "Huber": "identity",
     "Expectile": "identity",
     "LogCosh": "identity",
+    "YetiRank": "identity",
+    "PairLogit": "identity",
     "Poisson": "exp",
     "Tweedie": "exp",
     "Logloss": "sigmoid",

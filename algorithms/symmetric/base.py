@@ -39,7 +39,7 @@ ALL_EQUAL = np.empty(0, np.float32)
 
 
 class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
-    """Base class of the classifier and the regressor."""
+    """Base class of the classifier, the regressor and the ranker."""
 
     _parameter_constraints: ClassVar = CONSTRAINTS
     _parameter_table: ClassVar = CATBOOST
@@ -137,20 +137,35 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         ValueError, TypeError
             If parameters, X, y or weights are invalid.
         """
-        core = self._resolved()
         given = {
             "cat_features": cat_features,
             "use_best_model": use_best_model,
             "early_stopping_rounds": early_stopping_rounds,
             "verbose": verbose,
         }
+        return self._fit((X, y, sample_weight), eval_set, given)
+
+    def _fit(self, rows, eval_set, given, queries=None):
+        """Train a copy with resolved parameter names, and take its fitted attributes.
+
+        Parameters
+        ----------
+        rows : (X, y, sample_weight)
+        eval_set : as in `fit`
+        given : dict, parameters that replace those of the constructor unless they are None
+        queries : TrainingQueries of a ranking, or None
+        """
+        core = self._resolved()
         for name, value in given.items():
             if value is not None:
                 setattr(core, name, value)
         tables = read_tables(eval_set, may_be_one=True)
         tables = [(as_rows(one), as_vector(labels)) for one, labels in tables]
-        weight = None if sample_weight is None else as_vector(sample_weight)
-        core._train(as_rows(X), as_vector(y), weight, tables)  # noqa: SLF001 - a copy of this one
+        X, y, weight = rows
+        weight = None if weight is None else as_vector(weight)
+        core._queries = queries  # noqa: SLF001 - a copy of this one
+        core._train(as_rows(X), as_vector(y), weight, tables)  # noqa: SLF001 - as above
+        del core._queries  # noqa: SLF001 - as above
         self._take_fitted(core)
         return self
 
@@ -167,7 +182,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             kept = np.flatnonzero(weight)
             codes = codes if codes is None else codes[:, kept]
             weight, X, y = drop_unweighted(weight, X, y)
-        self._objective = find_objective(self, getattr(self, "n_classes_", 0))
+            self._keep_rows(kept)
+        self._objective = self._find_objective()
         self._check_y(y, weight)
         uses_best = bool(tables) if self.use_best_model is None else self.use_best_model
         if uses_best and not tables:
@@ -183,6 +199,21 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             stopping = self._boost(params, table, y, weight, tables, workers)
         self._keep(stopping, params, uses_best=uses_best)
         return self
+
+    def _keep_rows(self, kept):
+        """Keep the queries of some rows of the table; only a ranker has queries."""
+
+    def _find_objective(self):
+        """Return the objective of the parameters."""
+        return find_objective(self, getattr(self, "n_classes_", 0))
+
+    def _find_metric(self):
+        """Return the metric of the evaluation sets, as `metrics.find_metric` does."""
+        is_classifier = hasattr(self, "classes_")
+        return find_metric(self.eval_metric, self._objective, is_classifier=is_classifier)
+
+    def _add_queries(self, eval_sets):
+        """Add the queries to the labels of evaluation sets; only a ranker has queries."""
 
     def _weights(self, X, y, sample_weight):
         """Return the sample weights times those of the classes, float32; (0,) if all are 1."""
@@ -215,9 +246,9 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             params, table, grower, objective, y, weight, self._start, seed
         )
         every = self.metric_period or 1 if self.verbose is True else self.verbose
-        metric = find_metric(self.eval_metric, objective, is_classifier=hasattr(self, "classes_"))
         eval_sets = EvaluationSets(tables, None, None, every)
-        stopping = SymmetricEarlyStopping(self, eval_sets, metric, self._start)
+        stopping = SymmetricEarlyStopping(self, eval_sets, self._find_metric(), self._start)
+        self._add_queries(stopping.eval_sets)
         for _ in range(params.iterations):
             tree = booster.boost()
             for one, codes in zip(stopping.eval_sets, codes_of, strict=False):
@@ -262,13 +293,13 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _booster_class(self, params):
         """Return the class of the booster: plain or ordered, with or without parity."""
-        if params.boosting_type != "Ordered":
-            return Booster
+        is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
-            return OrderedBooster
+            return OrderedBooster if is_ordered else Booster
+        from algorithms.parity.catboost_leaves import CatBoostBooster
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
 
-        return CatBoostOrderedBooster
+        return CatBoostOrderedBooster if is_ordered else CatBoostBooster
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""
@@ -302,3 +333,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 kept = max(stopping.best_round + 1, self.best_model_min_trees or 1)
                 self._trees = self._trees[:kept]
         self._take_ensemble(self._join(self._trees))
+
+
+def read_targets(y):
+    """Return y as float64; raise ValueError if float32 cannot hold it."""
+    y = y.astype(np.float64, copy=False)
+    if np.abs(y).max() > np.finfo(np.float32).max:
+        raise ValueError("y is beyond the range of float32: give it in another unit")
+    return y

@@ -32,10 +32,12 @@ class Booster:
     seed : int
     """
 
+    leaf_estimator = LeafEstimator
+
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         self.params, self.table, self.grower, self.objective = params, table, grower, objective
         self.y, self.weight, self.seed, self.workers = y, weight, seed, grower.workers
-        self.leaves = LeafEstimator(params, objective, y, weight, self.workers)
+        self.leaves = self.leaf_estimator(params, objective, y, weight, self.workers)
         self.rate = float(np.float32(params.learning_rate))
         self.score = np.empty((len(start), len(y)))
         self.score[:] = (np.exp(start) if objective.is_exp else start)[:, None]

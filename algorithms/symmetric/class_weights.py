@@ -2,6 +2,15 @@
 
 import numpy as np
 
+NAMES = ("class_weights", "auto_class_weights", "scale_pos_weight")
+
+
+def refuse_class_weights(params):
+    """Raise ValueError if a parameter of an estimator without classes weighs classes."""
+    for name in NAMES:
+        if getattr(params, name) is not None:
+            raise ValueError(f"{name} is for classifiers: use sample_weight")
+
 
 def weigh_classes(params, codes, weight):
     """Return sample weights times those of the classes, float64, or None if all are 1.
@@ -21,9 +30,8 @@ def weigh_classes(params, codes, weight):
         If several parameters are given, or one does not fit the classes.
     """
     auto = None if params.auto_class_weights == "None" else params.auto_class_weights
-    names = "class_weights", "auto_class_weights", "scale_pos_weight"
     values = params.class_weights, auto, params.scale_pos_weight
-    given = [name for name, value in zip(names, values, strict=True) if value is not None]
+    given = [name for name, value in zip(NAMES, values, strict=True) if value is not None]
     if not given:
         return weight
     if len(given) > 1:

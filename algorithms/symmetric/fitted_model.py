@@ -270,3 +270,23 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+class ValuePredictions:
+    """Mixin with the predictions of a model of one value per row."""
+
+    def predict(self, X, ntree_start=0, ntree_end=0):
+        """Return predicted values, float64 (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        """
+        return self._predict_scores(self._raw(X, ntree_start, ntree_end))
+
+    def staged_predict(self, X):
+        """Yield `predict` after each tree."""
+        for score in self._staged_raw(X):
+            yield self._predict_scores(score)

@@ -83,21 +83,28 @@ class LeafEstimator:
         return total, weights
 
     def _search(self, score, step, grown, total, state):
-        """Halve a step until the loss falls; return the loss and the iterations that are left."""
+        """Halve a step until the loss falls; return the loss and the iterations that are left.
+
+        The accepted step is added to ``total`` and to ``score``; none is if no iterations are left.
+        """
         loss, left = state
-        before, scale = score.copy(), 1.0
-        while True:
+        scale = 1.0
+        while left >= 0:
             scaled = step * scale
-            self.add(score, scaled, grown)
-            now = self.loss(score)
+            now, after = self._try_step(score, scaled, grown)
             if now < loss:
                 total += scaled
+                score[:] = after
                 return now, left
-            score[:] = before
             scale /= 2.0
             left -= 1
-            if left <= 0:
-                return loss, left
+        return loss, left
+
+    def _try_step(self, score, step, grown):
+        """Return the loss after a step, and the new scores."""
+        after = score.copy()
+        self.add(after, step, grown)
+        return self.loss(after), after
 
     def add(self, score, values, grown):
         """Add leaf values to the scores of all rows."""

@@ -30,6 +30,8 @@ ITERATIONS = {  # default leaf_estimation_iterations of Newton and Gradient
     "Logloss": (10, 40),
     "CrossEntropy": (10, 40),
     "MultiClass": (1, 10),
+    "YetiRank": (1, 1),
+    "PairLogit": (10, 40),
 }
 FEW_ITERATIONS, FEW_FEATURES = 200, 20  # below both there is one leaf estimation iteration
 
@@ -43,6 +45,16 @@ class Objective:
     link: str
     n_scores: int
     alpha: float = 0.5
+
+    is_pairwise = False  # whether it is a loss of pairs of rows
+    can_backtrack = True  # whether the loss can be computed
+    default_one_hot = 2  # default of ``one_hot_max_size``
+    default_ctr = None  # default of ``simple_ctr`` and ``combinations_ctr``
+
+    @property
+    def default_l2(self):
+        """Default of ``l2_leaf_reg``."""
+        return 3.0
 
     @property
     def slope(self):

@@ -16,7 +16,6 @@ from algorithms.symmetric.sampling import default_share
 
 MOST_BORDERS, MOST_DEPTH = 255, 16
 MOST_LEVELS = 255  # of a one-hot column
-ONE_HOT_LEVELS = 2  # default of one_hot_max_size
 COMPLEXITY, FEW_ITERATIONS = 4, 200  # default of max_ctr_complexity; with fewer iterations it is 1
 LEAST_L2 = 1e-20  # stands for 0, as in CatBoost
 GROW_POLICIES = ("SymmetricTree", "Depthwise", "Lossguide")
@@ -98,14 +97,15 @@ def resolve(params, objective, shape, *, uses_best):
     if params.max_leaves is None:
         found.max_leaves = LEAVES
     found.learning_rate = find_learning_rate(params, objective.name, n_rows, uses_best=uses_best)
-    found.l2_leaf_reg = LEAST_L2 if params.l2_leaf_reg == 0 else params.l2_leaf_reg
-    if params.l2_leaf_reg is None:
-        found.l2_leaf_reg = 3.0
+    l2 = objective.default_l2 if params.l2_leaf_reg is None else params.l2_leaf_reg
+    found.l2_leaf_reg = LEAST_L2 if l2 == 0 else l2
     method = found.leaf_estimation_method = read_method(params, objective)
     if params.leaf_estimation_iterations is None:
         found.leaf_estimation_iterations = objective.default_iterations(
             method, params.iterations, n_features
         )
+    if not objective.can_backtrack:
+        found.leaf_estimation_backtracking = "No"
     if params.boost_from_average is None:
         found.boost_from_average = objective.starts_from_average
     kind = params.bootstrap_type
@@ -118,18 +118,19 @@ def resolve(params, objective, shape, *, uses_best):
     found.bootstrap_type = kind
     if params.subsample is None:
         found.subsample = default_share(kind, n_rows)
-    resolve_ctrs(found)
+    resolve_ctrs(found, objective)
     if params.parity is not None:
         check_parity(found, objective)
     return found
 
 
-def resolve_ctrs(found):
+def resolve_ctrs(found, objective):
     """Set the parameters of categorical columns to their resolved values."""
-    found.simple_ctr = read_ctrs(found.simple_ctr, "simple_ctr")
-    found.combinations_ctr = read_ctrs(found.combinations_ctr, "combinations_ctr")
+    for name in ("simple_ctr", "combinations_ctr"):
+        given = getattr(found, name)
+        setattr(found, name, read_ctrs(objective.default_ctr if given is None else given, name))
     if found.one_hot_max_size is None:
-        found.one_hot_max_size = ONE_HOT_LEVELS
+        found.one_hot_max_size = objective.default_one_hot
     if found.max_ctr_complexity is None:
         found.max_ctr_complexity = 1 if found.iterations < FEW_ITERATIONS else COMPLEXITY
 
@@ -154,6 +155,9 @@ def read_method(params, objective):
 def check_boosting(params, objective):
     """Raise ValueError if the parameters of ordered boosting do not fit together."""
     is_ordered = params.boosting_type == "Ordered"
+    if objective.is_pairwise and (is_ordered or params.parity is not None):
+        name = "boosting_type='Ordered'" if is_ordered else "parity"
+        raise ValueError(f"{name} is not supported for loss {objective.name}")
     if params.approx_on_full_history and not is_ordered:
         raise ValueError("approx_on_full_history needs boosting_type='Ordered'")
     has_classes = objective.kind == SOFTMAX
@@ -183,9 +187,12 @@ def check_grow_policy(params):
 def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
     wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
-    if params.leaf_estimation_iterations > 1:
+    is_ordered = params.boosting_type == "Ordered"
+    if params.leaf_estimation_iterations > 1 and (
+        is_ordered or objective.kind in (QUANTILE, SOFTMAX)
+    ):
         wanted["leaf_estimation_backtracking"] = "No"
-    if params.boosting_type == "Ordered":
+    if is_ordered:
         wanted["has_time"] = True
     if params.grow_policy == "Depthwise":
         wanted["min_data_in_leaf"] = 1
@@ -194,6 +201,6 @@ def check_parity(params, objective):
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
             f"parity='catboost' needs {needed} with loss {objective.name}: it does not follow "
-            "CatBoost's random numbers, its float32 metric and its subtraction of histograms that "
-            "belong to another leaf"
+            "CatBoost's random numbers, backtracking in ordered boosting and for MAE, Quantile and "
+            "MultiClass, and its subtraction of histograms that belong to another leaf"
         )

@@ -79,16 +79,13 @@ class SegmentLeaves(LeafEstimator):
         """
         loss, left = state
         scale = 1.0
-        while True:
-            after = score.copy()
-            self.add(after, step * scale, grown)
-            now = self.loss(after)
+        while left >= 0:
+            now, _ = self._try_step(score, step * scale, grown)
             if now < loss:
                 return step * scale, now, left
             scale /= 2.0
             left -= 1
-            if left <= 0:
-                return None, loss, left
+        return None, loss, left
 
     def _advance(self, change, step, score, sums, grown):
         """Add a step to the changes of all rows; ``change`` is written."""

@@ -27,6 +27,35 @@ def tables():
     return X, (X[:, 0] + X[:, 1] ** 2 > 1).astype(int), X[:, 0] * 2 + rng.normal(size=300)
 
 
+def queries():
+    """Return the query of each row."""
+    return np.repeat(np.arange(60), 5)
+
+
+def rank(library):
+    """Return names, shapes and predictions of a program that trains rankers."""
+    X, _, s = tables()
+    y, group = np.digitize(s, [-1, 1, 2]), queries()
+    pool = library.Pool(X[:200], y[:200], group_id=group[:200])
+    valid = library.Pool(X[200:], y[200:], group_id=group[200:])
+    params = {"iterations": 20, "learning_rate": 0.2, **FIXED}
+    model = library.CatBoostRanker(loss_function="PairLogit", **params)
+    model.fit(pool, eval_set=valid, use_best_model=False)
+    arrays = library.CatBoostRanker(loss_function="PairLogit", **params)
+    arrays.fit(X[:200], y[:200], group_id=group[:200], group_weight=np.ones(200))
+    booster = library.train(pool, {"loss_function": "YetiRank", **params})
+    return (
+        model.predict(valid).round(8).tolist(),
+        arrays.predict(X[200:]).round(8).tolist(),
+        round(model.score(valid), 8),
+        round(model.score(X[200:], y[200:], group[200:], top=3, type="Exp"), 8),
+        list(model.get_best_score()["validation"]),
+        booster.predict(valid).shape,
+        library.CatBoostRanker(iterations=30, **SILENT).fit(pool).score(pool) > 0.9,
+        pool.slice(list(range(5, 15))).shape,
+    )
+
+
 def classify(library):
     """Return names, shapes and predictions of a program that trains a classifier."""
     X, y, _ = tables()
@@ -76,7 +105,7 @@ def regress(library):
     )
 
 
-@pytest.mark.parametrize("program", [classify, regress])
+@pytest.mark.parametrize("program", [classify, regress, rank])
 def test_a_program_sees_the_same(program):
     assert program(ours) == program(catboost)
 
@@ -96,6 +125,19 @@ def test_cross_validation_is_near_catboosts():
     mean = as_dict["test-RMSE-mean"]
     assert len(models) == 3
     assert len(mean) == int(np.argmin(mean)) + 4 < 40
+
+
+def test_cross_validation_keeps_the_rows_of_a_query_together():
+    X, _, s = tables()
+    y = np.digitize(s, [-1, 1, 2])
+    params = {"loss_function": "YetiRank", **FIXED}
+    table, models = ours.cv(
+        ours.Pool(X, y, group_id=queries()), params, iterations=20, seed=1, return_models=True
+    )
+    mean = table["test-NDCG:type=Base-mean"]
+    assert len(table) == 20
+    assert mean.iloc[-1] > mean.iloc[0]
+    assert all(model.tree_count_ == 20 for model in models)
 
 
 @pytest.mark.parametrize("labels", [list("abc"), [3, 5, 9]])
@@ -162,7 +204,44 @@ def test_pools_of_frames_sparse_rows_and_pools():
         (lambda X, y: ours.CatBoostRegressor().fit(ours.Pool(X, y), y), ValueError, "X is a Pool"),
         (lambda X, y: ours.CatBoostRegressor().fit(X, y, baseline=y), ValueError, "baseline"),
         (lambda X, y: ours.CatBoostRegressor().fit(X, y, nothing=1), TypeError, "'nothing'"),
-        (lambda X, y: ours.Pool(X, y, group_id=y), ours.CatBoostError, "group_id"),
+        (lambda X, y: ours.Pool(X, y, group_id=y[1:]), ours.CatBoostError, "group_id has 299"),
+        (lambda X, y: ours.Pool(X, y, subgroup_id=y), ours.CatBoostError, "subgroup_id"),
+        (
+            lambda X, y: ours.Pool(X, y, pairs=[[0, 1]]).slice([0, 1]),
+            ours.CatBoostError,
+            "has no slices",
+        ),
+        (
+            lambda X, y: ours.CatBoostRanker().fit(X, y, queries(), eval_set=(X, y)),
+            ours.CatBoostError,
+            "must be a Pool with group_id",
+        ),
+        (
+            lambda X, y: ours.CatBoostRanker().fit(ours.Pool(X, y), group_id=queries()),
+            ours.CatBoostError,
+            "X is a Pool: group_id",
+        ),
+        (
+            lambda X, y: ours.CatBoostRanker().fit(
+                ours.Pool(X, y, weight=np.ones(300), group_weight=np.ones(300), group_id=queries())
+            ),
+            ours.CatBoostError,
+            "one of sample_weight and group_weight",
+        ),
+        (
+            lambda X, y: ours.cv(ours.Pool(X, y), {"loss_function": "YetiRank"}),
+            ours.CatBoostError,
+            "has no group_id",
+        ),
+        (
+            lambda X, y: (
+                ours.CatBoost({"loss_function": "YetiRank", "iterations": 1})
+                .fit(ours.Pool(X, y, group_id=queries()))
+                .predict(X, "Class")
+            ),
+            ours.CatBoostError,
+            "prediction_type 'Class'",
+        ),
         (lambda X, y: ours.Pool(X, y, nothing=1), TypeError, "'nothing'"),
         (lambda X, y: ours.Pool(X, y[:3]), ours.CatBoostError, "label has 3 entries"),
         (lambda X, y: ours.Pool("train.tsv"), ours.CatBoostError, "does not read files"),

@@ -6,6 +6,8 @@ from catboost_kit import PARITY, first_difference, fit_library, random_case
 from parity_kit import rows
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
+from algorithms.parity.catboost_leaves import log_loss_sums
+from algorithms.symmetric.leaf_values import LeafEstimator
 from harness import Spec, Task
 from harness.analysis.parity import Side, compare
 from harness.plugins.registry import load_registry
@@ -20,8 +22,17 @@ def differs(seed, loss, folder, **params):
     given = {**given, **params}
     classifies = loss in ("Logloss", "MultiClass")
     kind = SymmetricBoostingClassifier if classifies else SymmetricBoostingRegressor
-    ours = kind(**PARITY, thread_count=1, **given).fit(X, y, sample_weight=weight)
+    ours = kind(**{**PARITY, "thread_count": 1, **given}).fit(X, y, sample_weight=weight)
     return first_difference(ours, fit_library(X, y, weight, given), folder)
+
+
+def backtracked(seed):
+    """Return the parameters of leaf estimation with backtracking in a random configuration."""
+    iterations = int(np.random.default_rng(10**6 + seed).integers(2, 12))
+    return {
+        "leaf_estimation_iterations": iterations,
+        "leaf_estimation_backtracking": "AnyImprovement",
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,12 +48,62 @@ def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
+@pytest.mark.parametrize("seed", [0, 3, 4])
+@pytest.mark.parametrize("loss", ["Logloss", "Poisson", "RMSE"])
+def test_backtracking_halves_the_same_steps(loss, seed, tmp_path):
+    assert differs(seed, loss, tmp_path, **backtracked(seed)) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["Logloss", "Poisson", "RMSE"])
+def test_two_hundred_random_configurations_with_backtracking(loss, tmp_path):
+    found = {s: differs(s, loss, tmp_path, **backtracked(s)) for s in range(100, 300)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+def test_the_metric_of_log_loss_is_a_float32_sum_in_four_lanes():
+    rng = np.random.default_rng(0)
+    score, change = np.exp(rng.normal(size=(2, 4 * 300 + 3)))
+    y = (rng.random(len(score)) < 0.5).astype(np.float32)
+    weight = rng.uniform(0.5, 2.0, len(score)).astype(np.float32)
+    loss, total = log_loss_sums(score, change, y, weight)
+    after = score * change
+    exact = weight.astype(float) @ (np.log1p(after) - y * np.log(after))
+    np.testing.assert_allclose(loss, exact, rtol=1e-4)
+    lanes = np.zeros(4, np.float32)
+    for row in range(0, 1200, 4):
+        lanes += weight[row : row + 4]
+    expected = float((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+    for row in (1200, 1201, 1202):
+        expected += float(weight[row])
+    assert total == expected
+
+
+def test_a_halved_step_counts_as_an_iteration():
+    """With n iterations there are n evaluations: the last one may follow n − 1 halvings."""
+    tried = []
+
+    class Rising(LeafEstimator):
+        def _try_step(self, _score, step, _grown):
+            tried.append(float(step[0, 0]))
+            return np.inf, None
+
+    estimator = Rising.__new__(Rising)
+    left = estimator._search(None, np.ones((1, 1)), None, np.zeros((1, 1)), (0.0, 2))
+    assert tried == [1.0, 0.5, 0.25]
+    assert left == (0.0, -1)
+
+
 @pytest.mark.parametrize(
     "params",
     [
         {"bootstrap_type": "MVS"},
         {"random_strength": 1},
-        {"leaf_estimation_backtracking": "AnyImprovement", "leaf_estimation_iterations": 3},
+        {
+            "leaf_estimation_backtracking": "AnyImprovement",
+            "leaf_estimation_iterations": 3,
+            "loss_function": "MultiClass",
+        },
     ],
 )
 def test_random_numbers_are_refused(params):

@@ -5,12 +5,14 @@ It does not import CatBoost. docs/moving.md says what differs.
 
 from algorithms.compat.catboost.estimators import CatBoostClassifier, CatBoostRegressor
 from algorithms.compat.catboost.pool import CatBoostError, Pool
+from algorithms.compat.catboost.ranker import CatBoostRanker
 from algorithms.compat.catboost.training import CatBoost, cv, train
 
 __all__ = [
     "CatBoost",
     "CatBoostClassifier",
     "CatBoostError",
+    "CatBoostRanker",
     "CatBoostRegressor",
     "Pool",
     "cv",

@@ -18,7 +18,7 @@ reference_data
 """
 NO_EFFECT = frozenset(HARMLESS_ARGUMENTS.split())
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
-HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2")
+HIGHER_IS_BETTER = ("Accuracy", "AUC", "R2", "NDCG", "MAP")
 
 
 class CatBoostMethods:
@@ -166,7 +166,7 @@ class CatBoostMethods:
         """Best value of each metric: dict, evaluation set → metric → float."""
         return {
             name: {
-                metric: (max if metric in HIGHER_IS_BETTER else min)(values)
+                metric: (max if is_higher_better(metric) else min)(values)
                 for metric, values in metrics.items()
             }
             for name, metrics in self.get_evals_result().items()
@@ -290,6 +290,11 @@ class CatBoostRegressor(CatBoostMethods, SymmetricBoostingRegressor):
             raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
         raw = self._raw_scores(data, ntree_start, ntree_end)
         return np.exp(raw) if prediction_type == "Exponent" else raw
+
+
+def is_higher_better(metric):
+    """Return whether larger values of a metric such as "NDCG:top=5" are better."""
+    return metric.partition(":")[0] in HIGHER_IS_BETTER
 
 
 def check_others(given):

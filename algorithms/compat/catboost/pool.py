@@ -7,9 +7,8 @@ from scipy import sparse
 from algorithms.compat.inputs import as_rows, as_vector
 
 OTHER_ARGUMENTS = """
-text_features embedding_features embedding_features_data column_description pairs graph delimiter
-has_header ignore_csv_quoting group_id group_weight subgroup_id pairs_weight baseline timestamp
-feature_tags log_cout log_cerr
+text_features embedding_features embedding_features_data column_description graph delimiter
+has_header ignore_csv_quoting subgroup_id baseline timestamp feature_tags log_cout log_cerr
 """
 UNSUPPORTED = frozenset(OTHER_ARGUMENTS.split())
 
@@ -30,6 +29,13 @@ class Pool:
         Categorical columns, by position or name.
     weight : array-like (n_rows,), optional
         Weights of the rows.
+    group_id : array-like (n_rows,), optional
+        Id of the query of each row; the rows of a query are consecutive.
+    group_weight : array-like (n_rows,), optional
+        Weight of the query of each row.
+    pairs : array-like of int (n_pairs, 2), optional
+        Rows of a winner and a loser.
+    pairs_weight : array-like (n_pairs,), optional
     feature_names : list of str, optional
         Names of the columns of an array.
     thread_count : int
@@ -50,6 +56,10 @@ class Pool:
         cat_features=None,
         *,
         weight=None,
+        group_id=None,
+        group_weight=None,
+        pairs=None,
+        pairs_weight=None,
         feature_names=None,
         thread_count=-1,
         **others,
@@ -66,12 +76,19 @@ class Pool:
             label = data.label if label is None else label
             weight = data.weight if weight is None else weight
             cat_features = data.cat_features if cat_features is None else cat_features
+            group_id = data.group_id if group_id is None else group_id
+            group_weight = data.group_weight if group_weight is None else group_weight
+            pairs = data.pairs if pairs is None else pairs
+            pairs_weight = data.pairs_weight if pairs_weight is None else pairs_weight
             data = data.data
         self.data = name_columns(as_table(data), feature_names)
         self.label = None if label is None else as_vector(label)
         self.weight = None if weight is None else as_vector(weight)
+        self.group_id = None if group_id is None else as_vector(group_id)
+        self.group_weight = None if group_weight is None else as_vector(group_weight)
+        self.pairs, self.pairs_weight = pairs, pairs_weight
         self.cat_features = None if cat_features is None else list(cat_features)
-        for name in ("label", "weight"):
+        for name in ("label", "weight", "group_id", "group_weight"):
             values = getattr(self, name)
             if values is not None and len(values) != self.num_row():
                 raise CatBoostError(
@@ -124,9 +141,12 @@ class Pool:
         rindex : list of int
             Positions of the rows.
         """
+        if self.pairs is not None:
+            raise CatBoostError("a Pool with pairs has no slices: pairs name rows by position")
         rows = np.asarray(rindex)
-        label, weight = (take(values, rows) for values in (self.label, self.weight))
-        return Pool(take(self.data, rows), label, self.cat_features, weight=weight)
+        names = "label", "weight", "group_id", "group_weight"
+        given = {name: take(getattr(self, name), rows) for name in names}
+        return Pool(take(self.data, rows), cat_features=self.cat_features, **given)
 
 
 def as_table(data):
@@ -192,9 +212,8 @@ def eval_tables(eval_set):
     """Return the evaluation sets as a list of (X, y), or None."""
     if eval_set is None:
         return None
-    given = eval_set if isinstance(eval_set, list) else [eval_set]
     tables = []
-    for one in given:
+    for one in list_of(eval_set):
         if isinstance(one, Pool):
             if one.weight is not None:
                 raise CatBoostError("weights of an evaluation set are not supported")
@@ -203,3 +222,24 @@ def eval_tables(eval_set):
         else:
             tables.append(tuple(one))
     return tables
+
+
+def eval_group_ids(eval_set):
+    """Return the ids of the queries of each evaluation set, or None.
+
+    Raises
+    ------
+    CatBoostError
+        If an evaluation set has no ids.
+    """
+    if eval_set is None:
+        return None
+    ids = [getattr(one, "group_id", None) for one in list_of(eval_set)]
+    if any(one is None for one in ids):
+        raise CatBoostError("eval_set of a ranker must be a Pool with group_id, or a list of these")
+    return ids
+
+
+def list_of(eval_set):
+    """Return the evaluation sets as a list."""
+    return eval_set if isinstance(eval_set, list) else [eval_set]

@@ -2,17 +2,19 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from algorithms.compat.catboost.estimators import (
-    HIGHER_IS_BETTER,
     CatBoostClassifier,
     CatBoostRegressor,
     check_others,
+    is_higher_better,
 )
 from algorithms.compat.catboost.pool import CatBoostError, Pool
+from algorithms.compat.catboost.ranker import CatBoostRanker
 
 FOR_CLASSES = ("Logloss", "CrossEntropy", "MultiClass")
+FOR_RANKING = ("YetiRank", "PairLogit")
 RATE_NAMES = ("learning_rate", "eta")
 DEFAULT_RATE = 0.03  # of `cv`; other trainings choose it by the number of rows
 LOSS_NAMES = ("loss_function", "objective")
@@ -43,8 +45,12 @@ class CatBoost:
         """Return predictions, by default raw scores.
 
         Arguments and shapes are those of `CatBoostClassifier.predict` for losses of classes, and
-        of `CatBoostRegressor.predict` for others.
+        of `CatBoostRegressor.predict` for others. A ranker has raw scores only.
         """
+        if isinstance(self._model, CatBoostRanker):
+            if prediction_type != "RawFormulaVal":
+                raise CatBoostError(f"prediction_type {prediction_type!r} is not supported")
+            return self._model.predict(data, ntree_start, ntree_end, **others)
         return self._model.predict(data, prediction_type, ntree_start, ntree_end, **others)
 
     def load_model(self, fname, format="json"):  # noqa: A002 - CatBoost's name
@@ -63,14 +69,15 @@ class CatBoost:
 
 
 def make_estimator(params):
-    """Return an unfitted classifier or regressor, as the loss in the parameters requires.
+    """Return an unfitted classifier, regressor or ranker, as the loss in the parameters requires.
 
     The default loss is RMSE.
     """
     names = [params[name] for name in LOSS_NAMES if name in params]
-    loss = str(names[0]) if names else "RMSE"
-    kind = CatBoostClassifier if loss.partition(":")[0] in FOR_CLASSES else CatBoostRegressor
-    return kind(**params)
+    loss = (str(names[0]) if names else "RMSE").partition(":")[0]
+    if loss in FOR_RANKING:
+        return CatBoostRanker(**params)
+    return (CatBoostClassifier if loss in FOR_CLASSES else CatBoostRegressor)(**params)
 
 
 def with_rounds(params, iterations, num_boost_round):
@@ -192,23 +199,43 @@ def cv(
         raise CatBoostError("the Pool has no label")
     if not any(name in params for name in RATE_NAMES):
         params["learning_rate"] = DEFAULT_RATE
+    state = (partition_random_seed if seed is None else seed) if shuffle else None
     if folds is None:
-        by_class = isinstance(make_estimator(params), CatBoostClassifier)
-        kind = StratifiedKFold if (by_class if stratified is None else stratified) else KFold
-        state = (partition_random_seed if seed is None else seed) if shuffle else None
-        folds = kind(nfold or fold_count, shuffle=shuffle, random_state=state)
+        folds = make_folds(params, whole, nfold or fold_count, stratified, shuffle, state)
     if hasattr(folds, "split"):
-        folds = folds.split(np.zeros((whole.num_row(), 1)), whole.label)
+        folds = folds.split(np.zeros((whole.num_row(), 1)), whole.label, whole.group_id)
     models, curves = [], []
     for train_rows, test_rows in folds:
         part, test = whole.slice(train_rows), whole.slice(test_rows)
-        tables = [Pool(one.data, one.label) for one in (part, test)]
+        tables = [Pool(one.data, one.label, group_id=one.group_id) for one in (part, test)]
         model = CatBoost({**params, "use_best_model": False})
         models.append(model.fit(part, eval_set=tables))
         curves.append([*model.get_evals_result().values()])
     table = summarize(curves, early_stopping_rounds)
     table = table if as_pandas else {name: table[name].tolist() for name in table}
     return (table, models) if return_models else table
+
+
+def make_folds(params, pool, count, stratified, shuffle, state):
+    """Return the splitter of `cv`; the rows of a query of a ranking stay together.
+
+    Parameters
+    ----------
+    params : dict
+    pool : Pool
+    count : int, number of folds
+    stratified : bool, or None for the default of the loss
+    shuffle : bool
+    state : int or None, seed
+    """
+    estimator = make_estimator(params)
+    if isinstance(estimator, CatBoostRanker):
+        if pool.group_id is None:
+            raise CatBoostError("the Pool has no group_id")
+        return GroupKFold(count, shuffle=shuffle, random_state=state)
+    by_class = isinstance(estimator, CatBoostClassifier) if stratified is None else stratified
+    kind = StratifiedKFold if by_class else KFold
+    return kind(count, shuffle=shuffle, random_state=state)
 
 
 def summarize(curves, patience):
@@ -226,7 +253,7 @@ def summarize(curves, patience):
             columns[f"{name}-{metric}-mean"] = values.mean(axis=0)
             spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
             columns[f"{name}-{metric}-std"] = spread
-        count = stop_at(columns[f"test-{metric}-mean"], metric in HIGHER_IS_BETTER, patience)
+        count = stop_at(columns[f"test-{metric}-mean"], is_higher_better(metric), patience)
     table = pd.DataFrame(columns)
     table.insert(0, "iterations", np.arange(len(table)))
     return table.iloc[:count]

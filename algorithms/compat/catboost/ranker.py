@@ -1,0 +1,157 @@
+"""CatBoost's ranker."""
+
+from algorithms.compat.catboost.estimators import CatBoostMethods, check_others
+from algorithms.compat.catboost.pool import (
+    CatBoostError,
+    Pool,
+    eval_group_ids,
+    eval_tables,
+    rows_of,
+)
+from algorithms.symmetric_ranking import SymmetricBoostingRanker
+
+OF_POOL = {  # argument of `fit`, attribute of a Pool
+    "y": "label",
+    "group_id": "group_id",
+    "sample_weight": "weight",
+    "group_weight": "group_weight",
+    "pairs": "pairs",
+    "pairs_weight": "pairs_weight",
+}
+
+
+class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
+    """`SymmetricBoostingRanker` under CatBoost's name."""
+
+    def fit(
+        self,
+        X,
+        y=None,
+        group_id=None,
+        cat_features=None,
+        *,
+        pairs=None,
+        sample_weight=None,
+        group_weight=None,
+        pairs_weight=None,
+        use_best_model=None,
+        eval_set=None,
+        verbose=None,
+        early_stopping_rounds=None,
+        **others,
+    ):
+        """Train the model.
+
+        Parameters
+        ----------
+        X : Pool, or array-like, frame or sparse matrix (n_rows, n_features)
+        y, group_id : array-like (n_rows,), optional
+            Must be None if X is a Pool, and so must pairs and weights.
+        cat_features : list of int or str, optional
+            Categorical columns, by position or name; by default those of the Pool.
+        pairs : array-like of int (n_pairs, 2), optional
+            Rows of a winner and a loser, for PairLogit.
+        sample_weight, group_weight : array-like (n_rows,), optional
+            Weight of the query of each row; give one of them.
+        pairs_weight : array-like (n_pairs,), optional
+        use_best_model, verbose, early_stopping_rounds : optional
+            Replace the parameters of these names.
+        eval_set : Pool with group_id, or list of Pools, optional
+            Evaluation sets.
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        CatBoostError, ValueError, TypeError
+            If parameters or data are invalid.
+        """
+        check_others(others)
+        given = {
+            "y": y,
+            "group_id": group_id,
+            "sample_weight": sample_weight,
+            "group_weight": group_weight,
+            "pairs": pairs,
+            "pairs_weight": pairs_weight,
+        }
+        rows, given, of_pool = read_ranking(X, given)
+        cat_features = of_pool if cat_features is None else cat_features
+        if cat_features is not None and len(cat_features):
+            self.set_params(cat_features=list(cat_features))
+        return SymmetricBoostingRanker.fit(
+            self,
+            rows,
+            **given,
+            eval_set=eval_tables(eval_set),
+            eval_group_id=eval_group_ids(eval_set),
+            use_best_model=use_best_model,
+            early_stopping_rounds=early_stopping_rounds,
+            verbose=verbose,
+        )
+
+    def predict(self, X, ntree_start=0, ntree_end=0, **others):
+        """Return raw scores, float64 (n_rows,).
+
+        Parameters
+        ----------
+        X : Pool, or as in `fit`
+        ntree_start, ntree_end : int
+            Half-open range of trees to use; 0 as the end means all.
+        **others
+            CatBoost's other arguments; they must be None or have no effect.
+        """
+        check_others(others)
+        return super().predict(rows_of(X), ntree_start, ntree_end)
+
+    def score(self, X, y=None, group_id=None, top=None, type=None):  # noqa: A002 - CatBoost's name
+        """Return the mean NDCG of the queries.
+
+        Parameters
+        ----------
+        X : Pool with group_id, or as in `fit`
+        y, group_id : array-like (n_rows,), optional
+            Must be None if X is a Pool.
+        top : int, optional
+            Number of ranks that count; by default all.
+        type : {"Base", "Exp"}, optional
+            Whether the gain of a label is the label (the default) or 2^label − 1.
+        """
+        rows, given, _ = read_ranking(X, {"y": y, "group_id": group_id})
+        labels = given["y"], given["group_id"]
+        return SymmetricBoostingRanker.score(self, rows, *labels, top=top, type=type or "Base")
+
+
+def read_ranking(X, given):
+    """Return the rows, the arguments of `SymmetricBoostingRanker`, and categorical columns or None.
+
+    Parameters
+    ----------
+    X : Pool, or rows
+    given : dict, argument → value; those of a Pool replace them
+
+    Raises
+    ------
+    CatBoostError
+        If there are no labels, X is a Pool and another argument is given, or two kinds of weights
+        are given.
+    """
+    cat_features = None
+    if isinstance(X, Pool):
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise CatBoostError(f"X is a Pool: {extra[0]} must be None")
+        given = {name: getattr(X, OF_POOL[name]) for name in given}
+        X, cat_features = X.data, X.cat_features
+    if given["y"] is None:
+        raise CatBoostError("y is missing: give y, or a Pool with labels")
+    of_group = given.pop("group_weight", None)
+    if of_group is not None:
+        if given["sample_weight"] is not None:
+            raise CatBoostError("give one of sample_weight and group_weight")
+        given["sample_weight"] = of_group
+    return X, given, cat_features

@@ -24,13 +24,14 @@ NO_EFFECT = {
     "the number of classes is that of y": "num_class",
     "it is for dart": "sample_type normalize_type rate_drop one_drop skip_drop",
     "it is for linear models": "feature_selector top_k",
-    "it is for ranking": "lambdarank_pair_method lambdarank_num_pair_per_sample"
-    " lambdarank_normalization lambdarank_score_normalization lambdarank_unbiased"
-    " lambdarank_bias_norm ndcg_exp_gain",
     "it is for survival": "aft_loss_distribution aft_loss_distribution_scale",
     "it is for expectiles": "expectile_alpha",
     "it is about a GPU": "gpu_id",
 }
+RANKING = """
+lambdarank_pair_method lambdarank_num_pair_per_sample lambdarank_normalization
+lambdarank_score_normalization lambdarank_unbiased lambdarank_bias_norm ndcg_exp_gain
+"""
 REFUSED = [  # name, harmless values, reason
     ("booster", ("gbtree", "gblinear", None), "dart is not implemented"),
     ("device", ("cpu", None), "there is no GPU code here"),
@@ -52,8 +53,15 @@ tweedie_variance_power num_parallel_tree callbacks enable_categorical validate_p
 """
 
 
-def rows():
-    """Yield all parameters of the table."""
+def rows(*, for_ranking=False):
+    """Yield all parameters of the table.
+
+    Parameters
+    ----------
+    for_ranking : bool
+        Whether the parameters of ranking are attributes of the estimator. Otherwise they have no
+        effect there.
+    """
     for name, alias in ALIASES.items():
         yield Parameter(name, (alias,), attribute=name)
     for name in ATTRIBUTES.split():
@@ -61,11 +69,17 @@ def rows():
     for reason, names in NO_EFFECT.items():
         for name in names.split():
             yield Parameter(name, ignored=True, reason=reason)
+    for name in RANKING.split():
+        if for_ranking:
+            yield Parameter(name, attribute=name)
+        else:
+            yield Parameter(name, ignored=True, reason="it is for ranking")
     for name, harmless, reason in REFUSED:
         yield Parameter(name, harmless=harmless, reason=reason)
 
 
 XGBOOST = ParameterTable("XGBoost", rows())
+XGBOOST_RANKING = ParameterTable("XGBoost", rows(for_ranking=True))
 
 
 def read_xgboost_values(params):

@@ -24,6 +24,7 @@ _HOME = {
     "HistogramBoostingRanker": "histogram_ranking",
     "HistogramBoostingRegressor": "histogram_boosting",
     "NewtonBoostingClassifier": "newton_boosting",
+    "NewtonBoostingRanker": "newton_ranking",
     "NewtonBoostingRegressor": "newton_boosting",
     "RandomForestClassifier": "random_forest",
     "RandomForestRegressor": "random_forest",

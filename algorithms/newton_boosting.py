@@ -34,6 +34,7 @@ from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
 from algorithms.newton.params import CONSTRAINTS
 from algorithms.newton.quantiles import rearrange
 from algorithms.newton.several_targets import LABELS, read_labels
+from algorithms.newton.value_predictions import ValuePredictions
 from algorithms.newton.xgboost_interface import XGBoostInterface
 from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
 
@@ -262,7 +263,9 @@ def has_labels(ensemble):
     return ensemble.link == "sigmoid" and ensemble.n_outputs > 1 and not ensemble.classes
 
 
-class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosting):
+class NewtonBoostingRegressor(
+    RegressorMixin, ValuePredictions, XGBoostInterface, BaseNewtonBoosting
+):
     """Second-order boosting regressor with XGBoost's parameter names and defaults.
 
     Parameters and attributes are those of `NewtonBoostingClassifier`, except the ones about
@@ -291,10 +294,6 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
         "objective": [StrOptions(set(REGRESSION)), callable, None],
     }
 
-    def _y_checks(self):
-        """Return the options with which scikit-learn validates y."""
-        return {"y_numeric": True}
-
     def _read_y(self, y, _labels=None):
         """Return y as float64; raise ValueError if the objective does not allow its values."""
         y = y.astype(np.float64, copy=False)
@@ -316,32 +315,6 @@ class NewtonBoostingRegressor(RegressorMixin, XGBoostInterface, BaseNewtonBoosti
 
     def _check_weights(self, y, weight):
         """Accept any weights."""
-
-    def _encode_y(self, y):
-        """Return the targets of an evaluation set, float64."""
-        return np.asarray(y, np.float64)
-
-    def predict(
-        self, X, *, output_margin=False, validate_features=True, base_margin=None,
-        iteration_range=None,
-    ):  # fmt: skip
-        """Return predicted values, float64 (n_rows,), (n_rows, n_quantiles) or (n_rows, n_targets).
-
-        Parameters
-        ----------
-        X : as in ``fit``
-        output_margin : bool
-            Whether to return raw scores, before the link is applied.
-        validate_features, base_margin, iteration_range
-            As in `NewtonBoostingClassifier.predict_proba`.
-        """
-        raw = self._raw(X, iteration_range, base_margin, checks_names=validate_features)
-        return flat(raw) if output_margin else self._predict_scores(raw)
-
-    def staged_predict(self, X):
-        """Yield `predict` after each round."""
-        for score in self._staged_raw(X):
-            yield self._predict_scores(score)
 
     def _arrange(self, predictions):
         """Return predictions; several quantiles are sorted if ``rearrange_quantiles`` is True."""

@@ -23,12 +23,13 @@ NO_EFFECT = {
     "labels may be of any kind": "use_label_encoder",
     "the number of classes is that of y": "num_class",
     "it is for linear models": "feature_selector top_k",
-    "it is for ranking": "lambdarank_pair_method lambdarank_num_pair_per_sample"
-    " lambdarank_normalization lambdarank_score_normalization lambdarank_unbiased"
-    " lambdarank_bias_norm ndcg_exp_gain",
     "it is for expectiles": "expectile_alpha",
     "it is about a GPU": "gpu_id",
 }
+RANKING = """
+lambdarank_pair_method lambdarank_num_pair_per_sample lambdarank_normalization
+lambdarank_score_normalization lambdarank_unbiased lambdarank_bias_norm ndcg_exp_gain
+"""
 REFUSED = [  # name, harmless values, reason
     ("device", ("cpu", None), "there is no GPU code here"),
     ("multi_strategy", ("one_output_per_tree", None), "leaves hold one value"),
@@ -50,8 +51,15 @@ aft_loss_distribution aft_loss_distribution_scale
 """
 
 
-def rows():
-    """Yield all parameters of the table."""
+def rows(*, for_ranking=False):
+    """Yield all parameters of the table.
+
+    Parameters
+    ----------
+    for_ranking : bool
+        Whether the parameters of ranking are attributes of the estimator. Otherwise they have no
+        effect there.
+    """
     for name, alias in ALIASES.items():
         yield Parameter(name, (alias,), attribute=name)
     for name in ATTRIBUTES.split():
@@ -59,11 +67,17 @@ def rows():
     for reason, names in NO_EFFECT.items():
         for name in names.split():
             yield Parameter(name, ignored=True, reason=reason)
+    for name in RANKING.split():
+        if for_ranking:
+            yield Parameter(name, attribute=name)
+        else:
+            yield Parameter(name, ignored=True, reason="it is for ranking")
     for name, harmless, reason in REFUSED:
         yield Parameter(name, harmless=harmless, reason=reason)
 
 
 XGBOOST = ParameterTable("XGBoost", rows())
+XGBOOST_RANKING = ParameterTable("XGBoost", rows(for_ranking=True))
 
 
 def read_xgboost_values(params):

@@ -38,6 +38,26 @@ def read_group(group, n_rows, name="group"):
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
+def group_from_qid(qid, name="qid"):
+    """Return the number of rows of each query, int64 (n_queries,).
+
+    Parameters
+    ----------
+    qid : array-like (n_rows,), the query of each row
+    name : str, name of the argument for error messages
+
+    Raises
+    ------
+    ValueError
+        If the rows of a query are not consecutive.
+    """
+    qid = np.asarray(qid).ravel()
+    starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]]))
+    if len(np.unique(qid)) != len(starts):
+        raise ValueError(f"`{name}` must be sorted in non-decreasing order along with data.")
+    return np.diff(np.append(starts, len(qid)))
+
+
 def mean_weights(weight, bounds):
     """Return the mean weight of the rows of each query, float64 (n_queries,), or None.
 

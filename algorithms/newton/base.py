@@ -133,16 +133,9 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         X, y = read_rows(self, X, y=y, reset=True, **checks)
         y = self._read_y(y, labels)
         self._take_n_targets(y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            self._check_weights(y, weight)
-        self._objective = find_objective(params, getattr(self, "n_classes_", 0))
-        if self._n_targets > 1:
-            self._objective = make_objective_of_targets(self._objective, self._n_targets)
-        eval_sets = EvaluationSets(
+        weight = self._read_weight(sample_weight, X, y)
+        self._objective = self._find_objective(params, y)
+        eval_sets = self._read_eval_sets(
             read_tables(eval_set), sample_weight_eval_set, base_margin_eval_set, verbose
         )
         margin = None
@@ -157,6 +150,29 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             self._boost_as_library(X, y, weight, margin, init, eval_sets, cuts)
         self._finish()
         return self
+
+    def _read_weight(self, sample_weight, X, y):
+        """Return the weights of the rows, float64 (n_rows,), or None."""
+        if sample_weight is None:
+            return None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._check_weights(y, weight)
+        return weight
+
+    def _find_objective(self, params, _y):
+        """Return the objective of the parameters, for all targets."""
+        found = find_objective(params, getattr(self, "n_classes_", 0))
+        several = self._n_targets > 1
+        return make_objective_of_targets(found, self._n_targets) if several else found
+
+    def _read_eval_sets(self, tables, weights, margins, verbose):
+        """Return the `EvaluationSets` of the arguments of ``fit``."""
+        return EvaluationSets(tables, weights, margins, verbose)
+
+    def _find_metrics(self):
+        """Return the metrics of the evaluation sets; see `newton.metrics.find_metrics`."""
+        given = self._objective.name, filled(self), getattr(self, "n_classes_", 0), self._n_targets
+        return find_metrics_of_targets(self.eval_metric, *given)
 
     def _take_n_targets(self, y):
         """Store the number of targets; raise ValueError if ``parity`` does not support several."""
@@ -280,10 +296,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
 
     def _watch(self, eval_sets, rounds):
         """Return the `EarlyStopping` of evaluation sets, after the given earlier rounds."""
-        n_classes = getattr(self, "n_classes_", 0)
-        given = self._objective.name, filled(self), n_classes, self._n_targets
-        metrics = find_metrics_of_targets(self.eval_metric, *given)
-        stopping = EarlyStopping(self, eval_sets, metrics, self._base, self._arrange)
+        stopping = EarlyStopping(self, eval_sets, self._find_metrics(), self._base, self._arrange)
         if rounds:
             stopping.begin(self._join(rounds, first=False))
         return stopping

@@ -30,6 +30,7 @@ class EvaluationSets:
     weights: list | None  # of arrays or None, one a table
     margins: list | None  # of arrays or None, one a table
     verbose: bool | int | None
+    bounds: list | None = None  # of ranking: the first rows of the queries, an array a table
 
     def __post_init__(self):
         if self.verbose and self.verbose < 0:
@@ -72,9 +73,10 @@ class EarlyStopping:
         none = [None] * len(tables)
         weights = none if eval_sets.weights is None else eval_sets.weights
         margins = none if eval_sets.margins is None else eval_sets.margins
+        bounds = none if eval_sets.bounds is None else eval_sets.bounds
         self.eval_sets = [
-            EvaluationSet(model, *table, weight, base, margin)
-            for table, weight, margin in zip(tables, weights, margins, strict=True)
+            EvaluationSet(model, *table, base, *others)
+            for table, *others in zip(tables, weights, margins, bounds, strict=True)
         ]
         self.model, self.metrics = model, metrics
         self.history = {}
@@ -95,7 +97,7 @@ class EarlyStopping:
             prediction = prediction if self.arrange is None else self.arrange(prediction)
             values_by_metric = self.history.setdefault(f"validation_{number}", {})
             for name, metric, _ in self.metrics:
-                value = metric(table.y, prediction, table.weight)
+                value = table.evaluate(metric, prediction)
                 values_by_metric.setdefault(name, []).append(value)
         self.print_metrics()
         if self.patience is None or value is None:
@@ -132,18 +134,28 @@ class EarlyStopping:
 
 
 class EvaluationSet:
-    """One evaluation set with its current scores."""
+    """One evaluation set with its current scores.
 
-    def __init__(self, model, X, y, weight, base, margin):
+    Parameters
+    ----------
+    model : the estimator
+    X, y : the table
+    base : float32 (n_scores,), scores before the first round
+    weight : array-like (n_rows,) or None; of ranking: (n_queries,) float64
+    margin : array-like (n_rows, n_scores) that replaces the base score, or None
+    bounds : (n_queries + 1,) int64, first rows of the queries, or None
+    """
+
+    def __init__(self, model, X, y, base, weight, margin, bounds):
         self.X = read_rows(model, X, reset=False)
         n_targets = model._n_targets  # noqa: SLF001 - same package
         y = column_or_1d(y) if n_targets == 1 else read_targets(y, n_targets)
         self.y = model._encode_y(y)  # noqa: SLF001 - same package
         check_consistent_length(self.X, self.y)
         assert_all_finite(self.y, input_name="y of eval_set")
-        if weight is not None:
+        if weight is not None and bounds is None:
             weight = _check_sample_weight(weight, self.X, ensure_non_negative=True)
-        self.weight = weight
+        self.weight, self.bounds = weight, bounds
         shape = self.X.shape[0], len(base)
         self.score = np.empty(shape)
         self.score[:] = (
@@ -159,3 +171,8 @@ class EvaluationSet:
         """Add trees to the scores; return the new predictions."""
         self.add(ensemble)
         return ensemble.from_raw(self.score.astype(np.float32))
+
+    def evaluate(self, metric, prediction):
+        """Return the value of a metric of `newton.metrics` or `newton.ranking_metrics`."""
+        queries = () if self.bounds is None else (self.bounds,)
+        return metric(self.y, prediction, self.weight, *queries)

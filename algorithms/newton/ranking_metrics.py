@@ -1,9 +1,12 @@
 """Ranking metrics under XGBoost's names: NDCG, mean average precision, precision at a rank."""
 
+from functools import partial
+
 import numpy as np
 
 from algorithms.gbdt.kernels.ranking import write_average_precision, write_ndcg
 from algorithms.gbdt.query_groups import find_discounts, local_order
+from algorithms.newton.metrics import find_metric
 from algorithms.newton.ranking_objectives import gains_of
 
 NAMES = ("ndcg", "map", "pre")
@@ -19,6 +22,59 @@ def read_name(name):
     if metric not in NAMES or (rank and not rank.isdigit()) or rank == "0":
         return None
     return metric, int(rank) if rank else None, name.endswith("-")
+
+
+def default_metric(objective, settings):
+    """Return the name of the metric of an objective, as in XGBoost.
+
+    Parameters
+    ----------
+    objective : "rank:ndcg", "rank:pairwise" or "rank:map"
+    settings : RankingSettings
+    """
+    return f"{'map' if objective == 'rank:map' else 'ndcg'}@{settings.level}"
+
+
+def find_ranking_metrics(wanted, objective, settings, params):
+    """Return the metrics of a ranking, a list of (name, metric, higher is better).
+
+    ``metric(y, prediction, weight, bounds)`` returns a number. The weights are those of queries;
+    metrics that are not about ranking give them to the rows of the query.
+
+    Parameters
+    ----------
+    wanted : name, callable (y, prediction) → number, or list of these; None: the objective's own
+    objective : name of the objective
+    settings : RankingSettings
+    params : the estimator, for constants
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a name is unknown.
+    """
+    wanted = default_metric(objective, settings) if wanted is None else wanted
+    found = []
+    for one in wanted if isinstance(wanted, list) else [wanted]:
+        if isinstance(one, str) and read_name(one) is not None:
+            exponential = settings.exponential
+            found.append((one, partial(value_of_queries, one, exponential), True))
+        else:
+            name, metric, higher = find_metric(one, params, is_classifier=False)
+            found.append((name, partial(value_of_rows, metric), higher))
+    return found
+
+
+def value_of_queries(name, exponential, y, prediction, weight, bounds):
+    """Return a ranking metric; the parameters are those of `ranking_value`."""
+    return ranking_value(name, y, prediction, weight, bounds, exponential=exponential)
+
+
+def value_of_rows(metric, y, prediction, weight, bounds):
+    """Return a metric of rows, each with the weight of its query."""
+    if weight is not None:
+        weight = np.repeat(weight, np.diff(bounds))
+    return metric(y, prediction, weight)
 
 
 def ranking_value(name, y, score, weight, bounds, *, exponential=True):

@@ -24,6 +24,40 @@ class RankingSettings:
     exponential: bool = True  # whether the gain of label y is 2^y − 1
 
 
+def read_ranking_settings(params):
+    """Return the `RankingSettings` of parameters under XGBoost's names.
+
+    Parameters
+    ----------
+    params : dict, name → value; None or an absent name is the default
+
+    Raises
+    ------
+    ValueError
+        If a value is not supported.
+    """
+    if params.get("lambdarank_pair_method") not in (None, "topk"):
+        raise ValueError("lambdarank_pair_method: only 'topk' is supported")
+    if is_true(params, "lambdarank_unbiased", default=False):
+        raise ValueError("lambdarank_unbiased is not supported")
+    level = params.get("lambdarank_num_pair_per_sample")
+    level = LEVEL if level is None else int(level)
+    if level < 1:
+        raise ValueError(f"lambdarank_num_pair_per_sample must be at least 1, not {level}")
+    return RankingSettings(
+        level,
+        normalised=is_true(params, "lambdarank_normalization", default=True),
+        by_difference=is_true(params, "lambdarank_score_normalization", default=True),
+        exponential=is_true(params, "ndcg_exp_gain", default=True),
+    )
+
+
+def is_true(params, name, *, default):
+    """Return True if a parameter is True, 1, "1" or "true"; ``default`` if it is not given."""
+    value = params.get(name)
+    return default if value is None else str(value).lower() in ("1", "true")
+
+
 class RankingObjective:
     """A ranking objective on the rows of one table.
 

@@ -14,7 +14,7 @@ from algorithms.compat.xgboost.dmatrix import DMatrix
 from algorithms.compat.xgboost.messages import XGBoostError, as_xgboost_errors
 from algorithms.compat.xgboost.model import NativeModel, untrained
 from algorithms.compat.xgboost.model_bytes import read_booster, write_booster
-from algorithms.compat.xgboost.parameters import read_pairs, read_params, read_ranking
+from algorithms.compat.xgboost.parameters import read_pairs, read_params
 from algorithms.compat.xgboost.training import (
     Margins,
     Training,
@@ -27,8 +27,8 @@ from algorithms.compat.xgboost_callbacks import ModelAttributes
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.input_table import missing_of, read_rows
 from algorithms.newton.params import filled
-from algorithms.newton.ranking_metrics import ranking_value, read_name
-from algorithms.newton.ranking_objectives import KINDS
+from algorithms.newton.ranking_metrics import default_metric, ranking_value, read_name
+from algorithms.newton.ranking_objectives import KINDS, read_ranking_settings
 from algorithms.newton.several_targets import find_metrics_of_targets
 from algorithms.newton.xgboost_booster import NewtonBooster
 from algorithms.prediction.predictor import FastPredictor
@@ -105,7 +105,7 @@ class Booster(ModelAttributes, NewtonBooster):
         """Return an unfitted estimator with the parameters."""
         with as_xgboost_errors():
             model = NativeModel(**read_params(self._params, self._column_names))
-            model.ranking = read_ranking(self._params)
+            model.ranking = read_ranking_settings(self._params)
         model.n_native_classes = int(self._params.get("num_class") or 0)
         return model
 
@@ -268,8 +268,7 @@ class Booster(ModelAttributes, NewtonBooster):
         if self._params.get("disable_default_eval_metric") in (1, True, "1"):
             return []
         if core.objective_name in KINDS:
-            metric = "map" if core.objective_name == "rank:map" else "ndcg"
-            return [f"{metric}@{core.ranking.level}"]
+            return [default_metric(core.objective_name, core.ranking)]
         return [DEFAULT_METRIC]
 
     def metrics_with(self, metric):

@@ -5,8 +5,9 @@ import pandas as pd
 from scipy import sparse
 
 from algorithms.compat.inputs import as_vector
-from algorithms.compat.xgboost.messages import XGBoostError, allow_positional
+from algorithms.compat.xgboost.messages import XGBoostError, allow_positional, as_xgboost_errors
 from algorithms.compat.xgboost.rows import CATEGORICAL, read_rows, write_saved
+from algorithms.gbdt.query_groups import group_from_qid
 
 VECTORS = ("label", "weight", "label_lower_bound", "label_upper_bound")
 FLOATS = (*VECTORS, "base_margin", "feature_weights")
@@ -273,11 +274,8 @@ class DMatrix:
 
     def _set_queries(self, qid):
         """Set the queries from the query of each row, array-like (n_rows,)."""
-        qid = np.asarray(as_vector(qid)).ravel()
-        starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]]))
-        if len(np.unique(qid)) != len(starts):
-            raise XGBoostError("`qid` must be sorted in non-decreasing order along with data.")
-        self.set_group(np.diff(np.append(starts, len(qid))))
+        with as_xgboost_errors():
+            self.set_group(group_from_qid(as_vector(qid)))
 
     def get_label(self):
         """Return the labels, float32; empty if there are none."""

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Interval
 from algorithms.compat.xgboost.messages import XGBoostError
 from algorithms.compat.xgboost_parameters import XGBOOST
 from algorithms.newton.params import CONSTRAINTS
-from algorithms.newton.ranking_objectives import LEVEL, RankingSettings
 
 UPDATERS = {  # updater → tree method
     "grow_colmaker": "exact",
@@ -75,35 +74,6 @@ def read_params(params, names):
         if name in found:
             found[name] = number_columns(found[name], names)
     return found
-
-
-def read_ranking(params):
-    """Return the `RankingSettings` of the parameters.
-
-    Raises
-    ------
-    XGBoostError
-        If a value is not supported.
-    """
-    if params.get("lambdarank_pair_method") not in (None, "topk"):
-        raise XGBoostError("lambdarank_pair_method: only 'topk' is supported")
-    if is_true(params, "lambdarank_unbiased", default=False):
-        raise XGBoostError("lambdarank_unbiased is not supported")
-    level = int(params.get("lambdarank_num_pair_per_sample") or LEVEL)
-    if level < 1:
-        raise XGBoostError(f"lambdarank_num_pair_per_sample must be at least 1, not {level}")
-    return RankingSettings(
-        level,
-        normalised=is_true(params, "lambdarank_normalization", default=True),
-        by_difference=is_true(params, "lambdarank_score_normalization", default=True),
-        exponential=is_true(params, "ndcg_exp_gain", default=True),
-    )
-
-
-def is_true(params, name, *, default):
-    """Return True if a parameter is True, 1, "1" or "true"; ``default`` if it is not given."""
-    value = params.get(name)
-    return default if value is None else str(value).lower() in ("1", "true")
 
 
 def as_number(name, value):

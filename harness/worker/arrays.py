@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,19 +94,28 @@ def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
         return {**found, **parts, "shape": np.asarray(X.shape)}
     if isinstance(X, pd.DataFrame):
-        return {**found, "X": _numbers(X), "categories": np.asarray(_category_names(X))}
+        names = category_names(prepared.categories)
+        return {**found, "X": _numbers(X), "categories": np.asarray(json.dumps(names))}
     return {**found, "X": X}
 
 
-def _category_names(X: pd.DataFrame) -> str:
-    """Return the names of the categories of each categorical column as JSON: position → names."""
-    kinds = {j: X.iloc[:, j].dtype for j in range(X.shape[1])}
-    names = {
-        j: [str(name)[:LONGEST_CATEGORY] for name in kind.categories[:MOST_CATEGORIES]]
-        for j, kind in kinds.items()
-        if isinstance(kind, pd.CategoricalDtype)
-    }
-    return json.dumps(names)
+def category_names(
+    categories: Mapping[int, tuple[pd.Index, np.ndarray]],
+) -> dict[int, list[str]]:
+    """Return the names of the categories of each column by prepared code.
+
+    Parameters
+    ----------
+    categories
+        As in :class:`harness.worker.prepared_trial.PreparedTrial`.
+    """
+    found = {}
+    for column, (index, codes) in categories.items():
+        if 0 < len(index) <= MOST_CATEGORIES:
+            labels = [*(str(label)[:LONGEST_CATEGORY] for label in index), "missing"]
+            by_code = {int(c): label for c, label in zip(codes, labels, strict=True) if c >= 0}
+            found[column] = [by_code.get(code, str(code)) for code in range(1 + max(by_code))]
+    return found
 
 
 def _search(prepared: PreparedTrial) -> dict[str, np.ndarray]:

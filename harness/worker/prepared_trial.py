@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from harness.core.model import Algorithm, Sample, Spec, Table, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
 from harness.worker.compile_clock import NOTHING, CompileTime
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,9 @@ class PreparedTrial:
         The prepared test rows.
     columns
         Names of the prepared columns, for display.
+    categories
+        Position of a column whose categories are kept → its categories in the table, and the
+        prepared code of each and of missing values.
     """
 
     trial: Trial
@@ -53,6 +60,7 @@ class PreparedTrial:
     rows: Rows
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    categories: Mapping[int, tuple[pd.Index, np.ndarray]] = field(default_factory=dict)
     algorithm: Algorithm | None = None
     adapter: Any = None
     native: Any = None
@@ -128,7 +136,11 @@ def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
         categorical=tuple(prepared.categorical),
     )
     train = (X_train, table.y[rows.train], weight)
-    return PreparedTrial(trial, spec, train, X_test, rows, tuple(prepared.notes), prepared.columns)
+    categories = {
+        j: (table.X.iloc[:, j].cat.categories, prepared.places[j]) for j in prepared.categorical
+    }
+    notes = tuple(prepared.notes)
+    return PreparedTrial(trial, spec, train, X_test, rows, notes, prepared.columns, categories)
 
 
 def seed_globals(number: int) -> None:

@@ -70,12 +70,13 @@ class Dots:
             for x, y in places
         )
         outline = _without_zeros(outline)
+        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+
+    @property
+    def paint(self) -> str:
+        """The attributes of colour."""
         faint = f' fill-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
-        return (
-            f'<path d="{outline}" fill="{PALETTE[self.colour]}"{faint}{_owner(self.algorithm)}/>'
-            if outline
-            else ""
-        )
+        return f'fill="{PALETTE[self.colour]}"{faint}'
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,16 @@ class Lines:
             for line in self.lines
             if line
         )
+        outline = _without_zeros(outline)
+        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+
+    @property
+    def paint(self) -> str:
+        """The attributes of colour, width and dash."""
         dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
-        paint = f'stroke="{PALETTE[self.colour]}" stroke-width="{self.width:g}"{dash}'
-        paint += f' stroke-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
-        paint += _owner(self.algorithm)
-        return f'<path d="{_without_zeros(outline)}" fill="none" {paint}/>' if outline else ""
+        faint = f' stroke-opacity="{self.opacity:g}"' if self.opacity < 1 else ""
+        width = f' stroke-width="{self.width:g}"'
+        return f'fill="none" stroke="{PALETTE[self.colour]}"{width}{dash}{faint}'
 
 
 @dataclass(frozen=True)
@@ -117,8 +123,12 @@ class Boxes:
         for x0, y0, x1, y1 in self.boxes:
             (a, b), (c, d) = at(x0, y0), at(x1, y1)
             outline += f"M{a:.1f},{b:.1f}H{c:.1f}V{d:.1f}H{a:.1f}Z"
-        paint = f'fill="{PALETTE[self.colour]}"{_owner(self.algorithm)}'
-        return f'<path d="{outline}" {paint}/>' if outline else ""
+        return f'<path d="{outline}" {self.paint}{_owner(self.algorithm)}/>' if outline else ""
+
+    @property
+    def paint(self) -> str:
+        """The attribute of colour."""
+        return f'fill="{PALETTE[self.colour]}"'
 
 
 @dataclass(frozen=True)
@@ -296,11 +306,14 @@ def _panel(panel: Panel, left: float, top: float) -> Iterator[str]:
 
 def _drawn_marks(panel: Panel, at: Callable[[float, float], Point]) -> Iterator[str]:
     """Yield the marks as SVG: those of a panel with a title in one group of that name."""
-    marks = panel.marks
-    if panel.y.names:
-        marks = [part for mark in marks for part in _by_row(mark, panel.y.names)]
     yield f"<g{_owner(panel.title)}>" if panel.title else ""
-    yield from (mark.draw(at) for mark in marks)
+    for mark in panel.marks:
+        if panel.y.names and not isinstance(mark, Label):
+            drawn = "".join(part.draw(at) for part in _by_row(mark, panel.y.names))
+            # the parts share their paint, and a group that has it makes a large page smaller
+            yield f"<g {mark.paint}>{drawn.replace(f' {mark.paint}', '')}</g>" if drawn else ""
+        else:
+            yield mark.draw(at)
     yield "</g>" if panel.title else ""
 
 

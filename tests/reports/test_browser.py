@@ -215,7 +215,8 @@ def test_everything_is_readable_without_javascript(browser, file_of) -> None:
         shown = page.evaluate("""
           const seen = (e) => e.checkVisibility() && e.getBoundingClientRect().height > 0;
           const figures = [...document.querySelectorAll("figure svg[role=img]")];
-          const open = figures.filter((e) => !e.closest("details"));
+          const chosen = (e) => !e.closest(".switch > div:not(:first-of-type)");
+          const open = figures.filter((e) => !e.closest("details") && chosen(e));
           return { figures: open.every(seen), figuresSeen: open.length,
                    button: seen(document.getElementById("theme")),
                    tools: document.querySelectorAll(".tools").length };

@@ -65,7 +65,8 @@ INKS = """
 NAMES = """
   const labelled = (e) => (e.getAttribute("aria-labelledby") ?? "").split(" ")
     .map((id) => document.getElementById(id)?.textContent ?? "").join("");
-  const name = (e) => (e.getAttribute("aria-label") || labelled(e) || e.textContent).trim();
+  const name = (e) => (e.getAttribute("aria-label") || labelled(e) || e.labels?.[0]?.textContent
+    || e.textContent).trim();
   const all = "a, button, input, summary, [role=img], [role=group], table, nav, section";
   const nameless = [...document.querySelectorAll(all)].filter((e) => !name(e));
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);

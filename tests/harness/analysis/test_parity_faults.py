@@ -1,5 +1,6 @@
 """Tests that faults planted in library trees are named at the right tree and node."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from harness import Task
 from harness.analysis.parity import Training, compare
 from harness.analysis.parity.node_text import split_text
 from harness.analysis.parity.split_equality import left_categories
-from harness.worker.arrays import _category_names
+from harness.worker.arrays import category_names
 
 TREES = (
     "sklearn.decision_tree",
@@ -320,14 +321,17 @@ def with_set(side, node, listed):
 
 
 def test_drawn_splits_name_their_categories(categorical) -> None:
-    side, training = categorical
+    side, _ = categorical
     e = side.ensemble
     node = next(int(n) for n in range(len(e.categories)) if e.categories[n] >= 0)
     codes = left_categories(e, node)[1][:6]
-    frame = training.X.assign(c1=training.X["c1"].cat.rename_categories(lambda i: f"town {i}"))
-    names = np.asarray(_category_names(frame))
+    index = pd.Index([f"town {i}" for i in range(30)])
+    names = category_names({1: (index, np.array([*range(30), np.nan]))})
+    assert names == {1: [*index]}
+    turned = category_names({1: (index[:2], np.array([1.0, 0.0, 2.0]))})
+    assert turned == {1: ["town 1", "town 0", "missing"]}, "by prepared code"
     arrays = {"X": np.empty((1, 2)), "y": np.empty(1), "columns": ["size", "city"]}
-    named = Training.from_arrays({**arrays, "categories": names})
+    named = Training.from_arrays({**arrays, "categories": np.asarray(json.dumps(names))})
     assert ", ".join(f"town {code}" for code in codes) in split_text(e, node, named)
     unnamed = Training.from_arrays(arrays)
     assert ", ".join(map(str, codes)) in split_text(e, node, unnamed)

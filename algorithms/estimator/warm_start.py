@@ -1,13 +1,14 @@
-"""Check that a warm start has the same columns and classes as the earlier fit."""
+"""Check that a warm start has the same columns, outputs and classes as the earlier fit."""
 
 import numpy as np
 
-SEEN = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
+OUTPUTS = ("n_outputs_", "_n_outputs")
+SEEN = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_", *OUTPUTS)
 SHOWN = 5
 
 
 def check_warm_start(estimator):
-    """Raise ValueError if a warm start has other columns or classes than the earlier fit.
+    """Raise ValueError if a warm start has other columns, outputs or classes than the earlier fit.
 
     Trees store indices of columns and classes, which would be wrong for other data. A fit without
     warm start discards the earlier estimators.
@@ -31,7 +32,18 @@ def difference(before, now):
     columns, known = now["n_features_in_"], before["n_features_in_"]
     if columns != known:
         return f"X has {columns} features, and {known} in the fit that is continued"
-    if not np.array_equal(now.get("classes_", ()), before.get("classes_", ())):
-        labels = (", ".join(map(str, one["classes_"][:SHOWN].tolist())) for one in (now, before))
-        return "y has the classes {}, and {} in the fit that is continued".format(*labels)
+    for name in OUTPUTS:
+        outputs, known = now.get(name, 1), before.get(name, 1)
+        if outputs != known:
+            return f"y has {outputs} output(s), and {known} in the fit that is continued"
+    for one, other in zip(classes_of(now), classes_of(before), strict=True):
+        if not np.array_equal(one, other):
+            labels = (", ".join(map(str, known[:SHOWN].tolist())) for known in (one, other))
+            return "y has the classes {}, and {} in the fit that is continued".format(*labels)
     return ""
+
+
+def classes_of(seen):
+    """Return a list of the classes of each output; an empty list for regression."""
+    classes = seen.get("classes_", [])
+    return classes if isinstance(classes, list) else [classes]

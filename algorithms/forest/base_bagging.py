@@ -22,6 +22,7 @@ from algorithms.estimator.fast_validation import plain_rows
 from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.frames import as_numbers, validate_data
 from algorithms.estimator.library_versions import AS_SKLEARN, warn_of_other_version
+from algorithms.estimator.outputs import count_outputs
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.forest.bagged_trees import Walker, grow_bag
 from algorithms.runtime.threads import count_threads
@@ -124,6 +125,7 @@ class BaseBagging(_RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):
                     stacklevel=2,
                 )
         y = self._read_y(y)
+        self._n_outputs = count_outputs(y)
         check_warm_start(self)
         self.estimator_ = self._choose_model()
         if self._is_ours(self.estimator_):

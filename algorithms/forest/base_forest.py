@@ -103,12 +103,12 @@ class BaseForest(BaseEstimator):
         check_sparse(X, type(self).__name__)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.n_outputs_ = count_outputs(y)
         y = self._read_y(y)
         check_warm_start(self)
         self._check_poisson(y)
         self._warn_of_presets()
         self._n_rows = len(y)
-        self.n_outputs_ = count_outputs(y)
         self._weight_unit = 1.0
         if self.parity is None and not self.bootstrap:
             sample_weight, self._weight_unit = split_unit(sample_weight)

@@ -190,3 +190,18 @@ def test_pickles_of_another_byte_order_are_read():
     read.__setstate__(state)
     assert np.array_equal(read.predict(np.float32(X)), model.predict(X))
     assert (read.capacity, read.n_outputs) == (model.tree_.node_count, 2)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor, BaggingRegressor])
+def test_warm_starts_with_other_outputs_are_refused(kind):
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, (40, 2))
+    model = kind(n_estimators=2, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=3)
+    with pytest.raises(ValueError, match=r"1 output\(s\), and 2"):
+        model.fit(X, y[:, 0])
+    if kind is RandomForestClassifier:
+        with pytest.raises(ValueError, match="the classes 0, 2, and 0, 1"):
+            model.fit(X, y * [1, 2])
+    whole = kind(n_estimators=3, random_state=0).fit(X, y)
+    assert np.array_equal(model.fit(X, y).predict(X), whole.predict(X))

@@ -104,6 +104,9 @@ def test_columns_without_weight_are_not_used():
     for scores in (m.get_booster().get_score() for m in (fitted, given, ranker)):
         assert set(scores) == {"f1", "f3"}
     assert set(booster.get_score()) == {"f1", "f3"}
+    for model in (xgb.XGBRegressor, NewtonBoostingRegressor):
+        with pytest.raises(ValueError, match="Use the one in the constructor"):
+            model(feature_weights=weights).fit(X, Y, feature_weights=weights)
     for wrong in ([1.0], [1.0, -1.0, 1.0, 1.0]):
         with pytest.raises(ValueError, match="feature_weights"):
             xgb.XGBRegressor().fit(X, Y, feature_weights=wrong)

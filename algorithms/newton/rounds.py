@@ -6,7 +6,7 @@ F_m = F_{m−1} + η mean of the trees of round m      all grown on g, h of the 
 A round has ``num_parallel_tree`` trees for each score; they draw rows and columns independently.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class Rounds:
         grown = [self.grow_one((number, k), used)]
         for more in range(1, count):
             own_rows = draw_rows(self.params, len(self.y), seed_of(self.seed, number, k, more))
+            grown[-1] = replace(grown[-1], at=grown[-1].at.copy())  # growers reuse this array
             grown.append(self.grow_one((number, k, more), own_rows))
         return [self.add(one, k, self.params.learning_rate / count) for one in grown]
 

@@ -56,8 +56,8 @@ class XGBoostInterface:
         sample_weight_eval_set : list of arrays, optional
         base_margin_eval_set : list of arrays, optional
         feature_weights : array-like (n_features,), optional
-            Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1. They
-            replace the parameter of the same name.
+            Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1.
+            Instead of the parameter of the same name.
         cuts : (indptr, values), optional
             Bins of the hist method with parity="xgboost", as the library's `get_quantile_cut`
             returns them.
@@ -73,8 +73,7 @@ class XGBoostInterface:
         """
         core = self._resolved()
         read_xgboost_values(core)
-        if feature_weights is not None:
-            core.feature_weights = feature_weights
+        core.feature_weights = choose_feature_weights(core.feature_weights, feature_weights)
         core._train(  # noqa: SLF001 - a copy of this estimator
             as_rows(X),
             as_vector(y),
@@ -104,6 +103,19 @@ class XGBoostInterface:
     def get_num_boosting_rounds(self):
         """Return the number of boosting rounds."""
         return self.n_estimators or 100
+
+
+def choose_feature_weights(parameter, argument):
+    """Return the weights of columns given as a parameter or as an argument of ``fit``, or None.
+
+    Raises
+    ------
+    ValueError
+        If both are given.
+    """
+    if parameter is not None and argument is not None:
+        raise ValueError("feature_weights is given twice. Use the one in the constructor")
+    return parameter if argument is None else argument
 
 
 def read_pairs(eval_set):

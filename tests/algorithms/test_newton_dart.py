@@ -104,6 +104,19 @@ def test_columns_without_weight_are_not_used():
     for scores in (m.get_booster().get_score() for m in (fitted, given, ranker)):
         assert set(scores) == {"f1", "f3"}
     assert set(booster.get_score()) == {"f1", "f3"}
+    for model in (xgb.XGBRegressor, NewtonBoostingRegressor):
+        with pytest.raises(ValueError, match="Use the one in the constructor"):
+            model(feature_weights=weights).fit(X, Y, feature_weights=weights)
     for wrong in ([1.0], [1.0, -1.0, 1.0, 1.0]):
         with pytest.raises(ValueError, match="feature_weights"):
             xgb.XGBRegressor().fit(X, Y, feature_weights=wrong)
+
+
+@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
+def test_scores_of_several_trees_a_round_are_their_predictions(method):
+    params = {"num_parallel_tree": 3, "subsample": 0.5, "tree_method": method, "max_depth": 3}
+    history, data = {}, xgb.DMatrix(X, Y)
+    options = {"evals": [(data, "train")], "evals_result": history, "verbose_eval": False}
+    booster = xgb.train(params, data, 3, **options)
+    rmse = np.sqrt(np.mean((booster.predict(data) - Y) ** 2))
+    assert history["train"]["rmse"][-1] == pytest.approx(rmse, rel=1e-5)

@@ -14,7 +14,6 @@ FAILURES = {
         "test_early_stopping_save_best_model": LINEAR,
     },
     "estimators": {
-        "test_best_iteration": "it needs dart",
         "test_boost_from_prediction hist": ROUNDING,
         "test_boost_from_prediction approx": ROUNDING,
         "test_data_initialization": "it counts DMatrix objects; fit of an estimator makes none",

@@ -10,7 +10,11 @@ from algorithms.compat.xgboost.engine import train
 from algorithms.compat.xgboost.estimators import N_TREES, LibraryEstimator, XGBModel
 from algorithms.compat.xgboost.messages import allow_positional
 from algorithms.compat.xgboost_parameters import XGBOOST
-from algorithms.newton.xgboost_interface import OF_THE_ESTIMATOR, XGBoostInterface
+from algorithms.newton.xgboost_interface import (
+    OF_THE_ESTIMATOR,
+    XGBoostInterface,
+    choose_feature_weights,
+)
 
 
 class RankerParameters(LibraryParameters, BaseEstimator):
@@ -86,8 +90,8 @@ class XGBRanker(LibraryEstimator, XGBoostInterface, RankerParameters):
             If there are no queries, or parameters or data are invalid.
         """
         data = self._matrix(X, y, group, qid, sample_weight, base_margin)
-        feature_weights = self.feature_weights if feature_weights is None else feature_weights
-        data.set_info(feature_weights=feature_weights)
+        weights = choose_feature_weights(self.feature_weights, feature_weights)
+        data.set_info(feature_weights=weights)
         tables = list(eval_set or ())
         lists = (eval_group, eval_qid, sample_weight_eval_set, base_margin_eval_set)
         lists = [one or [None] * len(tables) for one in lists]

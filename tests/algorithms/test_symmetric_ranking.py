@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import (
     check_set_params,
 )
 
-from algorithms import SymmetricBoostingRanker, SymmetricBoostingRegressor
+from algorithms import SymmetricBoostingRanker
 from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.runtime.threads import Workers
 from algorithms.symmetric.query_pairs import Pairs, read_group_id
@@ -343,4 +343,3 @@ def test_scikit_learns_conventions():
     fitted = model.fit(X, Y, GROUP)
     assert fitted is model
     assert set(vars(model)) & {"_queries", "queries_"} == set()
-    assert isinstance(SymmetricBoostingRegressor().fit(X, Y), SymmetricBoostingRegressor)

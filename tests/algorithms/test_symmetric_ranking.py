@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import (
     check_set_params,
 )
 
-from algorithms import SymmetricBoostingRanker, SymmetricBoostingRegressor
+from algorithms import SymmetricBoostingRanker
 from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.runtime.threads import Workers
 from algorithms.symmetric.query_pairs import Pairs, read_group_id
@@ -292,7 +292,7 @@ def test_files_pickle_and_catboost_give_the_same_scores(tmp_path):
         assert np.array_equal(found.predict(X), expected)
         assert found.objective == "PairLogit"
     theirs = catboost.CatBoost().load_model(str(path), format="json")
-    assert np.array_equal(theirs.predict(X), expected)
+    np.testing.assert_allclose(theirs.predict(X), expected, rtol=1e-13)
     saved = library("YetiRank", catboost.Pool(X, Y, group_id=GROUP), iterations=5)
     saved.save_model(str(tmp_path / "theirs.json"), format="json")
     read = SymmetricBoostingRanker().load_model(tmp_path / "theirs.json")
@@ -343,4 +343,3 @@ def test_scikit_learns_conventions():
     fitted = model.fit(X, Y, GROUP)
     assert fitted is model
     assert set(vars(model)) & {"_queries", "queries_"} == set()
-    assert isinstance(SymmetricBoostingRegressor().fit(X, Y), SymmetricBoostingRegressor)

@@ -26,6 +26,7 @@ from algorithms.gbdt.query_groups import read_group
 from algorithms.gbdt.ranking_metrics import NAMES, ranking_metric, read_levels
 from algorithms.gbdt.ranking_objectives import NAMES as OBJECTIVES
 from algorithms.gbdt.ranking_objectives import check_labels, find_ranking_objective, read_gains
+from harness import Accepts, Algorithm, Argument, Task, estimator_adapter, hookimpl
 
 LEVELS = (1, 2, 3, 4, 5)
 
@@ -195,3 +196,39 @@ class HistogramBoostingRanker(ValuePredictions, LightGBMInterface, BaseHistogram
         """Return the name of the objective for a library's file."""
         name = getattr(self._objective, "name", "")
         return name or (self.objective if isinstance(self.objective, str) else OBJECTIVES[0])
+
+
+def build(spec):
+    """Return the ranker of a harness spec."""
+    ranker = HistogramBoostingRanker(random_state=spec.seed, n_jobs=spec.threads)
+    return ranker.set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register histogram boosting for ranking with the harness."""
+    register(
+        Algorithm(
+            "histogram_ranking",
+            estimator_adapter(build),
+            frozenset({Task.RANKING}),
+            accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
+            params={"n_estimators": 100},
+            estimators=("", "algorithms.HistogramBoostingRanker"),
+            capacity={
+                "trees": Argument("n_estimators"),
+                "rate": Argument("learning_rate"),
+                "depth": Argument("max_depth", convert=lambda depth: depth or -1),
+                "leaves": Argument("num_leaves"),
+                "bins": Argument("max_bin"),
+                "min_samples": Argument("min_child_samples", "approximate", "of estimated counts"),
+                "min_hessian": Argument("min_child_weight"),
+                "l2": Argument("reg_lambda"),
+            },
+            reference="lightgbm.lambdarank",
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://www.microsoft.com/en-us/research/publication/"
+            "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",
+            summary="histogram boosting for ranking: lambdarank",
+        )
+    )

@@ -33,6 +33,7 @@ from algorithms.newton.ranking_metrics import find_ranking_metrics
 from algorithms.newton.ranking_objectives import KINDS, RankingObjective, read_ranking_settings
 from algorithms.newton.value_predictions import ValuePredictions
 from algorithms.newton.xgboost_interface import XGBoostInterface
+from harness import Accepts, Algorithm, Argument, Task, estimator_adapter, hookimpl
 
 DEFAULT = "rank:ndcg"
 
@@ -193,3 +194,41 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
         tags = super().__sklearn_tags__()
         tags.estimator_type = "ranker"
         return tags
+
+
+def build(spec):
+    """Return the ranker of a harness spec."""
+    ranker = NewtonBoostingRanker(random_state=spec.seed, n_jobs=spec.threads)
+    return ranker.set_params(**spec.params)
+
+
+@hookimpl
+def register_algorithms(register):
+    """Register second-order boosting for ranking with the harness."""
+    register(
+        Algorithm(
+            "newton_ranking",
+            estimator_adapter(build),
+            frozenset({Task.RANKING}),
+            accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
+            params={"n_estimators": 100},
+            estimators=("", "algorithms.NewtonBoostingRanker"),
+            capacity={
+                "trees": Argument("n_estimators"),
+                "rate": Argument("learning_rate"),
+                "depth": Argument("max_depth", convert=lambda depth: depth or 0),
+                "leaves": Argument("max_leaves", "approximate", "exact with grow_policy=lossguide"),
+                "bins": Argument("max_bin"),
+                "min_samples": Argument(
+                    "", "impossible", "it counts hessians, not rows: see min_hessian"
+                ),
+                "min_hessian": Argument("min_child_weight"),
+                "l2": Argument("reg_lambda"),
+            },
+            reference="xgboost.ranking",
+            libraries=("numpy", "numba", "scikit-learn"),
+            paper="https://www.microsoft.com/en-us/research/publication/"
+            "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",
+            summary="second-order boosting for ranking: rank:ndcg",
+        )
+    )

@@ -13,10 +13,13 @@ ALGORITHMS = [
     "decision_tree",
     "gradient_boosting",
     "histogram_boosting",
+    "histogram_ranking",
     "lightgbm.gbdt",
     "lightgbm.goss",
+    "lightgbm.lambdarank",
     "lightgbm.quantised",
     "newton_boosting",
+    "newton_ranking",
     "random_forest",
     "sklearn.adaboost",
     "sklearn.bagging",
@@ -30,5 +33,6 @@ ALGORITHMS = [
     "xgboost.approx",
     "xgboost.exact",
     "xgboost.hist",
+    "xgboost.ranking",
 ]
 DATASETS = ["breast_cancer", "diabetes", "digits", "friedman1"]

@@ -75,7 +75,9 @@ class FirstFit(Suite):
         from harness import Spec, Task
         from harness.plugins.registry import load_registry
         declared = load_registry(modules=[{cache["plugins"][algorithm]!r}]).algorithm({algorithm!r})
-        model = declared.adapter(Spec(Task.REGRESSION, declared.params))
         X, y = (np.load(f"diabetes-train-{{axis}}.npy") for axis in "Xy")
+        task = Task.REGRESSION if Task.REGRESSION in declared.tasks else Task.RANKING
+        y = y if task is Task.REGRESSION else y // 100
+        model = declared.adapter(Spec(task, declared.params))
         model.fit(model.prepare(X, y, None))
         """

@@ -16,6 +16,7 @@ OBJECTIVES = {
     Task.BINARY: "binary",
     Task.MULTICLASS: "multiclass",
     Task.REGRESSION: "regression",
+    Task.RANKING: "lambdarank",
 }
 
 
@@ -51,8 +52,10 @@ class LightGBMAdapter:
             **params,
         }
 
-    def prepare(self, X, y, weight):
+    def prepare(self, X, y, weight, group=None):
         """Build and bin the Dataset; it keeps the raw data so that it can be reused."""
+        if self.spec.task is Task.RANKING:
+            return self._binned(X, y, weight, group=[len(y)] if group is None else group)
         if self.patience:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
@@ -60,7 +63,7 @@ class LightGBMAdapter:
             return Parts(train, self._binned(*parts.valid, train))
         return self._binned(X, y, weight)
 
-    def _binned(self, X, y, weight, train=None):
+    def _binned(self, X, y, weight, train=None, group=None):
         import lightgbm
 
         unknown = UnknownParamLogger()
@@ -69,6 +72,7 @@ class LightGBMAdapter:
             X,
             label=y,
             weight=weight,
+            group=group,
             reference=train,
             categorical_feature=list(self.spec.categorical) or "auto",
             params=self.params,
@@ -136,7 +140,7 @@ CAPACITY = {
 
 @hookimpl
 def register_algorithms(register):
-    """Register plain LightGBM, one-side sampling, and quantised gradients."""
+    """Register plain LightGBM, one-side sampling, quantised gradients, and lambdarank."""
     boosting = "https://proceedings.neurips.cc/paper/2017/hash/6449f44a102fde848669bdd9eb6b76fa-Abstract.html"
     quantised = "https://arxiv.org/abs/2207.09682"
     for name, params, paper, summary in (
@@ -161,3 +165,19 @@ def register_algorithms(register):
                 summary=summary,
             )
         )
+    register(
+        Algorithm(
+            "lightgbm.lambdarank",
+            LightGBMAdapter,
+            tasks=frozenset({Task.RANKING}),
+            origin="reference",
+            accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
+            params={"n_estimators": 100},
+            estimators=("", "lightgbm.LGBMRanker"),
+            capacity=CAPACITY,
+            libraries=("lightgbm",),
+            paper="https://www.microsoft.com/en-us/research/publication/"
+            "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",
+            summary="LightGBM's lambdarank",
+        )
+    )

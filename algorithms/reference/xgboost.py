@@ -18,6 +18,7 @@ OBJECTIVES = {
     Task.BINARY: "binary:logistic",
     Task.MULTICLASS: "multi:softprob",
     Task.REGRESSION: "reg:squarederror",
+    Task.RANKING: "rank:ndcg",
 }
 
 
@@ -39,8 +40,10 @@ class XGBoostAdapter:
             **params,
         }
 
-    def prepare(self, X, y, weight):
+    def prepare(self, X, y, weight, group=None):
         """Build the QuantileDMatrix for hist, or a plain DMatrix for the other methods."""
+        if self.spec.task is Task.RANKING:
+            return self._matrix(X, y, weight, group=[len(y)] if group is None else group)
         if self.patience:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
@@ -48,10 +51,10 @@ class XGBoostAdapter:
             return Parts(train, self._matrix(*parts.valid, train))
         return self._matrix(X, y, weight)
 
-    def _matrix(self, X, y, weight, train=None):
+    def _matrix(self, X, y, weight, train=None, group=None):
         import xgboost
 
-        given = {"label": y, "weight": weight, "nthread": self.spec.threads}
+        given = {"label": y, "weight": weight, "group": group, "nthread": self.spec.threads}
         given["enable_categorical"] = True
         if self.params["tree_method"] != "hist":
             return xgboost.DMatrix(X, **given)
@@ -129,7 +132,7 @@ UNBINNED = {
 
 @hookimpl
 def register_algorithms(register):
-    """Register XGBoost's three tree methods."""
+    """Register XGBoost's three tree methods, and ranking."""
     for method, capacity, summary in (
         ("exact", UNBINNED, "XGBoost on every distinct value"),
         ("approx", BINNED, "XGBoost on quantiles sketched anew for each tree"),
@@ -152,3 +155,19 @@ def register_algorithms(register):
                 summary=summary,
             )
         )
+    register(
+        Algorithm(
+            "xgboost.ranking",
+            lambda spec: XGBoostAdapter(spec, "hist"),
+            tasks=frozenset({Task.RANKING}),
+            origin="reference",
+            accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
+            params={"n_estimators": 100},
+            estimators=("", "xgboost.XGBRanker"),
+            capacity=CAPACITY | BINNED,
+            libraries=("xgboost",),
+            paper="https://www.microsoft.com/en-us/research/publication/"
+            "from-ranknet-to-lambdarank-to-lambdamart-an-overview/",
+            summary="XGBoost's rank:ndcg on histograms",
+        )
+    )

@@ -27,7 +27,10 @@ EARLY_STOPPING = (
 
 
 def code_of(view: RunView, answer: Answer) -> str:
-    """Return the code for the recommended algorithm; "" for an ensemble or without an estimator."""
+    """Return the code for the recommended algorithm; "" for an ensemble or without an estimator.
+
+    For a ranking it is "", too, unless the queries are a column.
+    """
     if not answer.recommended:
         return ""
     standing = answer.standing(answer.recommended)
@@ -35,6 +38,10 @@ def code_of(view: RunView, answer: Answer) -> str:
         return ""
     declared = view.algorithms.get(standing.algorithm, {})
     is_class = Task(answer.task).is_classification
+    file = _file(view, answer.dataset)
+    is_ranking = Task(answer.task) is Task.RANKING
+    if is_ranking and not file.get("reading", {}).get("group"):
+        return ""
     paths = declared.get("estimators") or ("", "")
     path = str(paths[0] if is_class else paths[1])
     if not path:
@@ -44,7 +51,7 @@ def code_of(view: RunView, answer: Answer) -> str:
     stopping = [key for key in EARLY_STOPPING if key in params and not module.startswith("sklearn")]
     params = {key: value for key, value in params.items() if key not in stopping}
     body = _Code(module, name, params, standing, answer, _facts(view, answer.dataset))
-    return body.text(_file(view, answer.dataset), stops_early=bool(stopping))
+    return body.text(file, stops_early=bool(stopping))
 
 
 def _params(view: RunView, standing: Standing) -> Mapping[str, Any]:
@@ -89,6 +96,7 @@ class _Code:
         self.module, self.name, self.params = module, name, dict(params)
         self.library = module.partition(".")[0]
         self.is_class = Task(answer.task).is_classification
+        self.is_ranking = Task(answer.task) is Task.RANKING
         self.categorical = bool(facts.get("categorical"))
         base, _, imputed = standing.preparation.partition("+")
         self.is_native, self.imputes = base == "native", bool(imputed)
@@ -112,6 +120,9 @@ class _Code:
             imports += more
             lines += [*before, f"model = make_pipeline(prepare, {model})"]
         fit = f"model.fit(X, {y})"
+        if self.is_ranking:
+            step = "" if self.is_native else f"{self.name.lower()}__"
+            fit = f"model.fit(X, {y}, {step}group=group)"
         if self.balanced:
             imports.append("from sklearn.utils.class_weight import compute_sample_weight")
             step = "" if self.is_native else f"{self.name.lower()}__"
@@ -138,6 +149,9 @@ class _Code:
         dropped = [reading.get(k) for k in ("weight", "group", "order") if reading.get(k)]
         dropped += list(reading.get("drop", ()))
         lines = [f"data = {reader.format(path=path, options=options)}", f"y = data.pop({target!r})"]
+        if self.is_ranking:
+            queries = f"data.groupby({reading['group']!r}, sort=False)"
+            lines.append(f"group = {queries}.size().to_numpy()  # rows of each query")
         lines.append(f"X = data.drop(columns={dropped!r})" if dropped else "X = data")
         return lines
 

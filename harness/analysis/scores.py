@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -127,7 +127,11 @@ class Scorer:
 def predicted_of(arrays: Mapping[str, np.ndarray]) -> Predicted:
     """Return the input of metrics from the arrays that a worker stored."""
     return Predicted(
-        arrays["y"], arrays["output"], arrays.get("weight"), float(arrays.get("scale", 1.0))
+        arrays["y"],
+        arrays["output"],
+        arrays.get("weight"),
+        float(arrays.get("scale", 1.0)),
+        arrays.get("group"),
     )
 
 
@@ -148,4 +152,4 @@ def constant_model(predicted: Predicted, task: Task, facts: Mapping[str, Any]) -
         return Predicted(y, np.broadcast_to(row, (len(y), k)), weight, predicted.scale)
     mean = facts.get("train_mean")
     value = float(np.average(y, weights=weight)) if mean is None else float(mean)
-    return Predicted(y, np.broadcast_to(np.float64(value), y.shape), weight, predicted.scale)
+    return replace(predicted, output=np.broadcast_to(np.float64(value), y.shape))

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.checks.check import Check, Report
 from harness.checks.table_sample import TableSample
-from harness.core.model import Severity
+from harness.core.model import Severity, Task
 from harness.data.safe_names import shown
 
 LEAST_DISTINCT = 3
@@ -21,7 +21,7 @@ MOST_GAPS = 0.5  # share of the whole numbers in the lower half of the values th
 def find(sample: TableSample) -> Iterator[Report]:
     """Report a target of whole numbers from 0 or 1 on, with a long tail of large values."""
     y = np.asarray(sample.table.y, dtype=np.float64)
-    if sample.task.is_classification or not looks_like_count(y):
+    if sample.task is not Task.REGRESSION or not looks_like_count(y):
         return
     yield Report(
         Severity.NOTE,

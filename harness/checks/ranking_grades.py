@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.checks.check import Check, Report
 from harness.checks.table_sample import TableSample, name_tokens
-from harness.core.model import Severity
+from harness.core.model import Severity, Task
 from harness.data.safe_names import shown
 
 MOST_GRADE = 10
@@ -17,6 +17,8 @@ _QUERY_WORDS = frozenset({"qid", "query", "queryid", "search", "srch", "session"
 
 def find(sample: TableSample) -> Iterator[Report]:
     """Report grades of relevance that belong to queries."""
+    if sample.task is Task.RANKING:
+        return
     reasons = []
     if sample.source.query_file:
         reasons.append("a file of query lengths lies beside it")

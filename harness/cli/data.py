@@ -17,7 +17,7 @@ from harness.cli.common import (
     say,
 )
 from harness.core.errors import ConfigError, unknown
-from harness.core.model import Dataset
+from harness.core.model import Dataset, Task
 from harness.data import resolve
 from harness.plugins.registry import NO_ALGORITHMS, Registry, load_registry
 
@@ -109,7 +109,7 @@ def verify(names: tuple[str, ...], *, plugins: tuple[Path, ...], as_json: bool) 
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to predict.")
 @click.option("--name", required=True, help="Name of the new dataset.")
-@click.option("--task", type=click.Choice(["binary", "multiclass", "regression"]))
+@click.option("--task", type=click.Choice([*Task]))
 @click.option("--weight", default="", help="The column with the weights of the rows.")
 @click.option(
     "--group",

@@ -18,6 +18,7 @@ from harness.cli.common import (
     sole_option,
     undecided_option,
 )
+from harness.core.model import Task
 
 if TYPE_CHECKING:
     from harness.results import RunResult
@@ -64,7 +65,7 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
 @click.option(
     "--task",
-    type=click.Choice(["binary", "multiclass", "regression"]),
+    type=click.Choice([*Task]),
     help="Task of --data, if the guess is wrong.",
 )
 @click.option("--metric", help="The metric to judge by, such as auc or mae.")

@@ -100,6 +100,8 @@ def constant_columns(subject: Subject) -> None:
 @contract_check("a constant target is learnt, or rejected with a reason")
 def constant_target(subject: Subject) -> None:
     """Train on one target value or one class, which every prediction must return."""
+    if subject.task is Task.RANKING:
+        raise NotApplicableError("scores of a ranking have no level")
     X, y = _arrays(subject)
     target = np.full_like(y, 3) if not subject.n_classes else np.ones_like(y)
     adapter = _attempt(subject, X, target, "a constant target")
@@ -137,6 +139,8 @@ def estimator(subject: Subject) -> None:
     """Run scikit-learn's own checks of an estimator, with few trees."""
     from sklearn.utils.estimator_checks import check_estimator
 
+    if subject.task is Task.RANKING:
+        raise NotApplicableError("scikit-learn's checks train without queries")
     adapter = subject.plain.adapter
     if not isinstance(adapter, EstimatorAdapter):
         raise NotApplicableError("it is not a scikit-learn estimator")

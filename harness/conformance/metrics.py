@@ -24,6 +24,10 @@ def make_predictions(task: Task, noise: float = 0.5) -> Predicted:
     if task is Task.REGRESSION:
         y = rng.normal(size=ROWS) + 3.0
         return Predicted(y, y + blur[:, 0], None, float(y.std()))
+    if task is Task.RANKING:
+        grades = np.arange(ROWS) * 7.0 % 5.0
+        output = grades + 3.0 * blur[:, 0]
+        return Predicted(grades, output, None, float(grades.std()), np.arange(ROWS) // 12)
     n_classes = CLASSES[task]
     codes = np.arange(ROWS, dtype=np.int64) % n_classes
     odds = np.exp(4.0 * np.eye(n_classes)[codes] + 4.0 * blur[:, :n_classes])
@@ -89,6 +93,8 @@ def weights(held: Held) -> None:
         _near(
             held, plain, replace(plain, weight=np.full(ROWS, 3.0)), f"for {task} rows of weight 3"
         )
+        if plain.group is not None:
+            continue  # a row twice is another ranking: only queries have weights
         counts = np.arange(ROWS) // 3 % 3
         weighted = replace(plain, weight=counts.astype(np.float64))
         repeated = take_rows(plain, np.repeat(np.arange(ROWS), counts))
@@ -136,7 +142,8 @@ def with_weights(given: Predicted) -> Predicted:
 def take_rows(given: Predicted, rows: np.ndarray) -> Predicted:
     """Return the rows with the given numbers."""
     weight = None if given.weight is None else given.weight[rows]
-    return Predicted(given.y[rows], given.output[rows], weight, given.scale)
+    group = None if given.group is None else given.group[rows]
+    return Predicted(given.y[rows], given.output[rows], weight, given.scale, group)
 
 
 def _near(held: Held, one: Predicted, other: Predicted, what: str) -> None:

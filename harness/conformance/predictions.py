@@ -18,10 +18,12 @@ from harness.conformance.findings import (
     require,
 )
 from harness.conformance.subject import N_TRAIN, Subject, exported, make_table, stages
+from harness.core.model import Task
 from harness.plugins.adapters import spread
 from harness.trees.ensemble import TreeEnsemble
 
 CLOSE = 1e-12
+LEAST = 0.3  # correlation of the scores of a ranking with grades
 
 
 @contract_check("predictions have the right shape, dtype and range")
@@ -34,6 +36,10 @@ def form(subject: Subject) -> None:
 def better_than_constant(subject: Subject) -> None:
     """Compare the error with that of a constant; one column determines most of the target."""
     truth = make_table(subject.task).y[N_TRAIN:]
+    if subject.task is Task.RANKING:
+        agreement = float(np.corrcoef(subject.plain.output, truth)[0, 1])
+        require(agreement > LEAST, f"the correlation of scores with grades is {agreement:.3g}")
+        return
     if subject.n_classes:
         truth = np.eye(subject.n_classes)[truth]
     loss = float(np.mean((subject.plain.output - truth) ** 2))

@@ -20,7 +20,8 @@ from harness.data.preparation import choose, fit_preparation
 FEW_TREES = 5
 N_TRAIN, N = 100, 160
 NO_KINDS: Mapping[str, bool] = MappingProxyType({})
-N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}
+N_CLASSES = {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0, Task.RANKING: 0}
+N_GRADES = 4
 
 
 def declare(task: Task, **kinds: bool) -> Dataset:
@@ -46,6 +47,9 @@ def make_table(
     if task.is_classification:
         cuts = np.quantile(signal, np.arange(1, N_CLASSES[task]) / N_CLASSES[task])
         y = np.searchsorted(cuts, signal).astype(np.int64)
+    if task is Task.RANKING:  # adapters get no queries, so all rows are one query
+        cuts = np.quantile(signal, np.arange(1, N_GRADES) / N_GRADES)
+        y = np.searchsorted(cuts, signal).astype(np.float64)
     if sparse:
         return Table(csr_matrix(np.where(rng.random(X.shape) < 0.5, 0.0, X)), y)
     if missing:
@@ -99,7 +103,7 @@ class Subject:
 
     @property
     def n_classes(self) -> int:
-        """Return the number of classes of the generated tables; 0 for regression."""
+        """Return the number of classes of the generated tables; 0 without classes."""
         return N_CLASSES[self.task]
 
     @property

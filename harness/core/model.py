@@ -32,15 +32,16 @@ class Task(StrEnum):
     BINARY = "binary"
     MULTICLASS = "multiclass"
     REGRESSION = "regression"
+    RANKING = "ranking"  # order the rows of each query by their grades
 
     @property
     def is_classification(self) -> bool:
         """Whether the target is a class."""
-        return self is not Task.REGRESSION
+        return self in CLASSIFICATION
 
 
 CLASSIFICATION = frozenset({Task.BINARY, Task.MULTICLASS})
-ALL_TASKS = frozenset(Task)
+ALL_TASKS = CLASSIFICATION | {Task.REGRESSION}  # all that need no queries
 
 
 class Status(StrEnum):
@@ -145,7 +146,10 @@ class Adapter(Protocol):
     ``X`` is a C-contiguous float64 array of shape (n_rows, n_columns) with NaN for missing, a
     DataFrame with ``category`` columns where the algorithm accepts categoricals and the data
     has them, or a CSR matrix where it accepts sparse ones. ``y`` is float64 for regression and
-    int64 class codes 0 … n_classes − 1 otherwise. ``weight`` is float64 or None.
+    ranking, and int64 class codes 0 … n_classes − 1 otherwise. ``weight`` is float64 or None.
+
+    For ranking ``prepare`` gets a fourth argument ``group``, int64 (n_queries,): the numbers of
+    rows of the queries, whose rows are consecutive. Without it all rows are one query.
 
     Optional methods, looked up by name after ``fit``: ``export_trees() -> TreeEnsemble``,
     ``export_bins() -> JSON``, ``staged(X) -> Iterator[array]``.
@@ -158,7 +162,7 @@ class Adapter(Protocol):
         """Train on what ``prepare`` returned; a repeated call trains anew from the start."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return values (n,) for regression, else probabilities (n, n_classes), float64."""
+        """Return values (n,), or probabilities (n, n_classes) for classification, float64."""
 
     def predict_one(self, x: Any) -> np.ndarray:
         """Predict a single row, given as an X of one row, as a prediction service does."""
@@ -257,11 +261,12 @@ class Table:
     y
         Targets, (n,): float64, or int64 class codes from 0.
     classes
-        Label of each class code; empty for regression.
+        Label of each class code; empty for regression and ranking.
     weight
         Sample weights, (n,) float64, at least 0; None if there are none.
     group
-        Group codes, (n,) int64: a split never separates rows of one group.
+        Group codes, (n,) int64: a split never separates rows of one group. For ranking the
+        groups are the queries, and the rows of a query are consecutive.
     order
         Time ranks, (n,) int64: test rows come later than training rows.
     test_rows
@@ -371,12 +376,15 @@ class Predicted:
     scale
         Standard deviation of the target over the whole dataset, in its unit; 1 for
         classification.
+    group
+        Query codes of the test rows, (n,) int64, for ranking; else None.
     """
 
     y: np.ndarray
     output: np.ndarray
     weight: np.ndarray | None
     scale: float
+    group: np.ndarray | None = None
 
 
 @explain_fields

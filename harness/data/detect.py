@@ -141,17 +141,21 @@ def _counts_rows(path: Path, reading: Reading) -> bool:
     return bool((np.diff(values) == 1).all()) and values[:1].tolist() in ([0], [1])
 
 
-def guess_task(target: Any, path: str, name: str) -> tuple[Task, str]:
+def guess_task(
+    target: Any, path: str, name: str, queries: np.ndarray | None = None
+) -> tuple[Task, str]:
     """Return the task for a target, and the reason.
 
-    Text, booleans and at most ``FEW_INTEGERS`` different whole numbers are classes; other numbers
-    are a regression target.
+    A file with queries is a ranking. Text, booleans and at most ``FEW_INTEGERS`` different whole
+    numbers are classes; other numbers are a regression target.
     """
     if not len(target):
         raise DataError(f"{path} has a header but no rows")
     values = pd.Series(target).dropna()
     if values.empty:
         raise DataError(f"{path}: the target {shown(name)} has no value in any row")
+    if queries is not None:
+        return Task.RANKING, f"it has {len(np.unique(queries)):,} queries"
     distinct = int(values.nunique())
     classes = Task.BINARY if distinct <= 2 else Task.MULTICLASS
     is_number = pd.api.types.is_numeric_dtype(values.dtype)
@@ -194,6 +198,8 @@ def _roles(reading: Reading, table: Table) -> Iterator[str]:
     """Yield sentences on columns that are not features."""
     if reading.weight:
         yield f"weight: {shown(reading.weight)}"
+    if reading.group == "" and table.group is not None:
+        yield f"{len(np.unique(table.group)):,} queries; rows of one query are never in both parts"
     if reading.group:
         yield f"group: {shown(reading.group)}; rows of one group are never in both parts of a split"
     if reading.order:

@@ -15,13 +15,14 @@ from harness.core.errors import DataError
 from harness.core.model import Dataset, Task
 from harness.data.fact_cache import recall, remember
 from harness.data.loader import File, FilesLoader
+from harness.data.queries import is_query_file, query_file_of
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
 
 if TYPE_CHECKING:
     from harness.core.model import Table
     from harness.data.parsers import Parsed
 
-DETECTION_VERSION = 3  # increase when detection gives other results for the same file
+DETECTION_VERSION = 4  # increase when detection gives other results for the same file
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -43,7 +44,6 @@ _PACKED = (".gz", ".bz2", ".xz")
 NAMELESS: tuple[Format, ...] = ("svmlight", "npz")  # formats with a default target
 MARKS = ("?",)  # besides the usual marks of missing values: empty, NA, NaN, null, None, n/a
 _NOT_COUNTS = {"path", "sha256", "more", "reading", "name", "task", "detected", "told"}
-_QUERY_FILES = (".query", ".group")  # names of LightGBM and XGBoost for files of query lengths
 _HINTS = {
     "xls": "save the sheet as CSV",
     "json": "write one JSON object a line and name the file .jsonl, or convert it to CSV",
@@ -152,12 +152,10 @@ def dataset_from_file(
     DataError
         If the file or the arguments are invalid; the message is one line.
     """
-    from harness.data.streams import check_path, sha256_of
+    from harness.data.streams import sha256_of
 
-    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    paths = _checked_paths(path)
     path = paths[0]
-    for one in paths:
-        check_path(one)
     requested = _task(task)
     if test is not None:
         if test_rows or time:
@@ -166,6 +164,9 @@ def dataset_from_file(
     _check_formats(paths)
     _check_splits(time, group)
     shas = [sha256_of(one) for one in paths]
+    query_files = [] if group else _query_files(paths)
+    paths += query_files
+    shas += [sha256_of(one) for one in query_files]
     options = {
         "format": format_of(path),
         "target": target or "",
@@ -178,22 +179,39 @@ def dataset_from_file(
         "separator": separator or "",
         "encoding": encoding,
         "test_rows": test_rows,
+        "query_files": bool(query_files),
         "drop_missing_target": drop_missing_target,
         "drop_identifiers": True,
         "switches": True,
     }
     given = validated(Reading, options, "the reading options")
-    names = " ".join(one.name for one in paths)
-    request = (
-        f"{names}\n{name or ''}\n{requested}\n{test is not None}\n{digest_of(shas, given, '')}"
-    )
-    key = f"detected {DETECTION_VERSION}\n{request}"
+    names = " ".join(p.name for p in paths)
+    sha = digest_of(shas, given, "")
+    key = f"detected {DETECTION_VERSION}\n{names}\n{name or ''}\n{requested}\n{bool(test)}\n{sha}"
     facts = recall(key, Facts)
     if facts is None:
         facts = _detect(paths, shas, given, requested, name, has_test=test is not None)
         remember(key, facts)
     more = tuple((str(p.resolve()), sha) for p, sha in zip(paths[1:], shas[1:], strict=True))
     return _declare(facts.model_copy(update={"path": str(path.resolve()), "more": more}))
+
+
+def _checked_paths(path: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the paths of one file or several, each checked."""
+    from harness.data.streams import check_path
+
+    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    for one in paths:
+        check_path(one)
+    return paths
+
+
+def _query_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the files of query lengths of all files; an empty list if none has one."""
+    found = [one for one in map(query_file_of, paths) if one is not None]
+    if found and len(found) < len(paths):
+        raise DataError(f"{found[0]} has query lengths, but some other file has none")
+    return found
 
 
 def _check_formats(paths: Sequence[Path]) -> None:
@@ -222,7 +240,8 @@ def _detect(
     path = paths[0]
     reading = complete(path, given)
     if has_test:
-        reading = reading.model_copy(update={"test_rows": count_rows(paths[-1], reading)})
+        rows = [one for one in paths if not is_query_file(one)]
+        reading = reading.model_copy(update={"test_rows": count_rows(rows[-1], reading)})
     parsed = parse(paths, reading)
     for one, sha256 in zip(paths, shas, strict=True):
         check_sha256(one, sha256)  # the file may have changed since it was hashed
@@ -233,7 +252,7 @@ def _detect(
         dates = text_date_formats(parsed.data, [n for n in used if n not in declared])
         reading = reading.model_copy(update={"dates": dates})
     values = parsed.data[reading.target] if parsed.target is None else parsed.target
-    guessed, why = guess_task(values, str(path), reading.target)
+    guessed, why = guess_task(values, str(path), reading.target, parsed.queries)
     task = requested or guessed
     table = tabulate(parsed, reading, task, str(path))
     digest = digest_of(shas, reading, task)
@@ -260,7 +279,7 @@ def _detected(path: Path, parsed: Parsed, reading: Reading, table: Table) -> Det
 
     from harness.data.dates import matching_formats
 
-    query_file = any(path.with_name(path.name + ending).is_file() for ending in _QUERY_FILES)
+    query_file = query_file_of(path) is not None
     if not isinstance(parsed.data, pd.DataFrame) or not isinstance(table.X, pd.DataFrame):
         return Detected(query_file=query_file)
     used = [name for name in reading.used_columns(parsed.data.columns) if name not in reading.dates]

@@ -31,7 +31,7 @@ def list_datasets(registry: Registry) -> list[JSON]:
     """Return a row for every dataset, and for unusable ones with the reason, sorted by name.
 
     ``state`` is ``ready``, ``to fetch`` (needs a download), ``refused`` (a dataset of the mirror
-    for an unsupported task) or ``broken`` (a card with mistakes).
+    whose entry has mistakes) or ``broken`` (a card with mistakes).
     """
     rows = [_row(dataset) for dataset in registry.all("dataset")]
     known = {row["name"] for row in rows}

@@ -20,10 +20,10 @@ from harness.core.model import Dataset, Task
 from harness.data.development_split import half_of
 from harness.data.folders import mirror_folder
 from harness.data.loader import File, FilesLoader
+from harness.data.queries import is_query_file
 from harness.data.reading import Reading, digest_of, validated
 
 MANIFEST = "MANIFEST.json"
-_COMPANION = ".query"  # file of query lengths, of ranking datasets only
 
 
 class _Part(BaseModel):
@@ -118,7 +118,7 @@ class Entry:
             missing=facts.missing,
             sparse=facts.read.kind == "svmlight",
             weighted=bool(facts.weight),
-            grouped=bool(reading.group),
+            grouped=bool(reading.group) or task is Task.RANKING,
             given_test=bool(facts.n_test_rows),
             source="mirror",
             suites=(*suites, "mirror", half_of(facts.family or self.name)),
@@ -211,10 +211,7 @@ def _entry(item: dict[str, Any], folder: Path) -> Entry:
         _check_files(facts, folder)
     except DataError as error:
         return Entry(name, folder, None, str(error))
-    reason = ""
-    if facts.task == "ranking":
-        reason = f"{name} is a ranking dataset, but ranking is not among the tasks"
-    return Entry(name, folder, facts, reason)
+    return Entry(name, folder, facts)
 
 
 def _check_files(facts: _Set, folder: Path) -> None:
@@ -251,5 +248,6 @@ def _reading(facts: _Set) -> Reading:
         labels=facts.label_map or {},
         leave_out=facts.bad_labels or (),
         drop_missing_target=True,
+        query_files=any(is_query_file(PurePosixPath(name)) for name in facts.files),
         test_rows=facts.n_test_rows or 0,
     )

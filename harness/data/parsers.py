@@ -17,6 +17,7 @@ import pandas as pd
 from harness.core.errors import DataError
 from harness.data import arff_files, binary, topics
 from harness.data.columns import MOST_COLUMNS, check_names
+from harness.data.queries import is_query_file, numbered, read_query_file
 from harness.data.reading import Reading
 from harness.data.safe_names import listed, shown
 from harness.data.streams import check_readable, magic, open_data
@@ -45,6 +46,7 @@ class Parsed(NamedTuple):
 
     data: pd.DataFrame | csr_matrix
     target: np.ndarray | None = None  # (n_rows,), if not a column of ``data``
+    queries: np.ndarray | None = None  # (n_rows,), query of each row, if not a column of ``data``
 
 
 def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
@@ -62,7 +64,7 @@ def parse(paths: Sequence[Path], reading: Reading) -> Parsed:
     *rows, topic_file = paths
     if not rows:
         raise DataError(f"{topic_file} has topics of rows, but no file of rows comes before it")
-    data, ids = _stacked(rows, reading)
+    data, ids, _ = _stacked(rows, reading)
     assert ids is not None  # topics are used only with svmlight
     return Parsed(data, topics.labels_of(ids, _labels_by_id(topic_file, reading)))
 
@@ -74,22 +76,35 @@ def count_rows(path: Path, reading: Reading) -> int:
 
 
 def _stacked(paths: Sequence[Path], reading: Reading) -> Parsed:
-    parts = [_parse_one(path, reading) for path in paths]
+    """Return the content of files one below the other; ``paths`` may have their query files."""
+    files = [path for path in paths if not (reading.query_files and is_query_file(path))]
+    parts = [_parse_one(path, reading) for path in files]
+    if reading.query_files:
+        parts = [
+            part._replace(queries=read_query_file(path, part.data.shape[0], paths))
+            for path, part in zip(files, parts, strict=True)
+        ]
     if len(parts) == 1:
         return parts[0]
+    given = [part.queries for part in parts if part.queries is not None]
+    if 0 < len(given) < len(parts):
+        raise DataError(f"{files[0]} and the files after it: only some have queries (qid)")
+    queries = numbered(given) if given else None
     if parts[0].target is not None:
         from scipy import sparse
 
         widths = {part.data.shape[1] for part in parts}
         if len(widths) > 1:
-            raise DataError(f"{paths[0]} and the files after it differ in columns: {widths}")
+            raise DataError(f"{files[0]} and the files after it differ in columns: {widths}")
         target = np.concatenate([part.target for part in parts if part.target is not None])
-        return Parsed(sparse.vstack([part.data for part in parts], format="csr"), target)
+        rows = sparse.vstack([part.data for part in parts], format="csr")
+        return Parsed(rows, target, queries)
     columns = list(parts[0].data.columns)
-    for path, part in zip(paths, parts, strict=True):
+    for path, part in zip(files, parts, strict=True):
         if list(part.data.columns) != columns:
-            raise DataError(f"{path} has other columns than {paths[0]}")
-    return Parsed(pd.concat([part.data for part in parts], ignore_index=True))
+            raise DataError(f"{path} has other columns than {files[0]}")
+    frame = pd.concat([part.data for part in parts], ignore_index=True)
+    return Parsed(frame, queries=queries)
 
 
 def _parse_one(path: Path, reading: Reading) -> Parsed:
@@ -284,13 +299,11 @@ def _parse_svmlight(path: Path, reading: Reading) -> Parsed:
         X, y, query = load_svmlight_file(
             stream, n_features=reading.columns or None, zero_based=zero_based, query_id=True
         )
-    if query.any():
-        raise DataError(f"{path} has queries (qid): ranking is not among the tasks")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(f"{path} has {X.shape[1]:,} columns; at most {MOST_COLUMNS:,} are read")
     if reading.topics:
         topics.check_ids(y, path)
-    return Parsed(X, y)
+    return Parsed(X, y, query if query.any() else None)
 
 
 def _labels_by_id(path: Path, reading: Reading) -> pd.Series[Any]:

@@ -57,6 +57,7 @@ class Reading(Strict):
     topics: dict[str, str] = {}  # topic → label of the class; the last file has topics by id
     leave_out: tuple[str, ...] = ()  # labels whose rows are left out
     drop_missing_target: bool = False
+    query_files: bool = False  # beside each file is one with the numbers of rows of its queries
     test_rows: int = Field(0, ge=0)  # number of test rows: the last rows over all files in order
     drop_identifiers: bool = False  # leave out text columns that identify rows
     dates: dict[str, str] = {}  # column of dates → its format; it becomes numeric columns

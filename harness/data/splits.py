@@ -100,23 +100,36 @@ def split_rows(split: Split, table: Table, task: Task) -> tuple[np.ndarray, np.n
         raise DataError(f"the split {split.label} leaves no row to train on or none to test with")
     train, test = np.flatnonzero(~mask).astype(np.int64), np.flatnonzero(mask).astype(np.int64)
     if split.scheme == "draw":
+        if task is Task.RANKING:
+            raise DataError("training sets of a ranking cannot be drawn: use folds or a holdout")
         return _drawn(split, train), test
     if split.scheme == "ordered":
         order = _order_of(table)
         train = train[order[train] < order[test].min()]
         if not len(train):
             raise DataError(f"the split {split.label} has no earlier row to train on")
-    return _sampled(split, train), test
+    return _sampled(split, train, table.group if task is Task.RANKING else None), test
 
 
-def _sampled(split: Split, train: np.ndarray) -> np.ndarray:
-    """Return the training rows, or a random sample of them if the split limits their number."""
+def _sampled(split: Split, train: np.ndarray, queries: np.ndarray | None) -> np.ndarray:
+    """Return the training rows, or a random sample of them if the split limits their number.
+
+    A sample of a ranking consists of whole queries, at least one; ``queries`` has the query of
+    each row of the table.
+    """
     import numpy as np
 
     if not 0 < split.train_rows < len(train):
         return train
     random = np.random.default_rng([split.seed, split.repeat, split.fold, split.train_rows])
-    return np.sort(random.choice(train, split.train_rows, replace=False))
+    if queries is None:
+        return np.sort(random.choice(train, split.train_rows, replace=False))
+    codes, sizes = np.unique(queries[train], return_counts=True)
+    order = random.permutation(len(codes))
+    is_within = np.cumsum(sizes[order]) <= split.train_rows
+    kept = codes[order[is_within]] if is_within.any() else codes[order[:1]]
+    sample: np.ndarray = train[np.isin(queries[train], kept)]
+    return sample
 
 
 def drawn_apart(split: Split, pool: int) -> bool:

@@ -12,6 +12,7 @@ from harness.core.model import Table, Task
 from harness.data.columns import as_numbers, column_of, encode_classes, identifiers, labels_of
 from harness.data.dates import date_features, feature_names
 from harness.data.frames import Blocks, Column, assemble, gather, numeric_blocks
+from harness.data.queries import check_ranking
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 
@@ -52,12 +53,17 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
     y, classes = encode_target(labels, task, place, reading.target)
     data = parsed.data if kept.all() else parsed.data[kept]
     test = np.arange(len(target)) >= len(target) - reading.test_rows
+    group = _groups(data[reading.group]) if is_frame and reading.group else None
+    if group is None and parsed.queries is not None:
+        group = _groups(pd.Series(parsed.queries[kept]))
+    if task is Task.RANKING:
+        check_ranking(y, group, place)
     return Table(
         X=_features(data, reading, place, notes) if is_frame else _sparse(data, place),
         y=y,
         classes=classes,
         weight=_weights(data[reading.weight], place) if is_frame and reading.weight else None,
-        group=_groups(data[reading.group]) if is_frame and reading.group else None,
+        group=group,
         order=_order(data[reading.order], place) if is_frame and reading.order else None,
         test_rows=test[kept] if reading.test_rows else None,
         notes=tuple(notes),

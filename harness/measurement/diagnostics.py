@@ -24,7 +24,7 @@ from harness.config.diagnostics import Diagnostics
 from harness.core import ids
 from harness.core.errors import ConfigError, DataError, unknown
 from harness.core.machine import machine_id
-from harness.core.model import JSON, Algorithm, Outcome, Status, Trial, to_json
+from harness.core.model import JSON, Algorithm, Outcome, Status, Task, Trial, to_json
 from harness.core.outcome_files import outcome_path
 from harness.core.progress import Progress
 from harness.data.noise_free_target import truth_of
@@ -79,7 +79,10 @@ def _about(name: str, config: Diagnostics, subject: Subject) -> list[str]:
 
 
 def _subjects(config: Diagnostics, plan: Plan) -> Iterator[Subject]:
+    """Yield the subjects of the chosen datasets; no diagnostic is defined for rankings."""
     for job in plan.jobs:
+        if job.trials[0].task is Task.RANKING:
+            continue
         if not any(fnmatchcase(job.dataset.name, pattern) for pattern in config.datasets):
             continue
         same: dict[tuple[str, str], list[Trial]] = defaultdict(list)

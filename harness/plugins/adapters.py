@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from harness.core.model import Spec
+from harness.core.model import Spec, Task
 
 if TYPE_CHECKING:
     from harness.trees.ensemble import TreeEnsemble
@@ -19,6 +19,7 @@ class Native(NamedTuple):
     X: Any
     y: np.ndarray
     weight: np.ndarray | None
+    group: np.ndarray | None = None  # of ranking: the number of rows of each query
 
 
 class EstimatorAdapter:
@@ -33,17 +34,24 @@ class EstimatorAdapter:
         """Return the attributes to pickle: all but the ``build`` function."""
         return {key: value for key, value in vars(self).items() if key != "build"}
 
-    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
+    def prepare(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        group: np.ndarray | None = None,
+    ) -> Native:
         """Return the arrays unchanged: scikit-learn has no training data structure of its own."""
-        return Native(X, y, weight)
+        if group is None and self.spec.task is Task.RANKING:
+            group = np.array([len(y)])
+        return Native(X, y, weight, group)
 
     def fit(self, native: Native) -> None:
-        """Build a new estimator and train it."""
+        """Build a new estimator and train it; that of a ranking takes ``group``."""
         self.model = self.build(self.spec)
-        if native.weight is None:
-            self.model.fit(native.X, native.y)
-        else:
-            self.model.fit(native.X, native.y, sample_weight=native.weight)
+        named = {"sample_weight": native.weight, "group": native.group}
+        given = {name: values for name, values in named.items() if values is not None}
+        self.model.fit(native.X, native.y, **given)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return values, or probabilities with one column per class of the whole dataset."""

@@ -25,6 +25,8 @@ def fault_of(value: Any) -> str:
         return f"{field} cannot be called: {use}"
     if isinstance(value, Dataset) and not isinstance(value.task, Task):
         return f"task is {value.task!r}; it must be a harness.Task, such as Task.BINARY"
+    if isinstance(value, Dataset) and value.task is Task.RANKING and not value.grouped:
+        return "grouped is False; the groups of a ranking are its queries"
     return _fault_of_algorithm(value) if isinstance(value, Algorithm) else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from harness.plugins.hookspecs import hookimpl
 
 CLIP = 1e-15  # lower bound of probabilities in the log loss: -log(1e-15) = 34.5
 REGRESSION = frozenset({Task.REGRESSION})
+RANKING = frozenset({Task.RANKING})
+RANKS = 10  # ranks of `ndcg_at_10`
 
 
 def log_loss(predicted: Predicted) -> float:
@@ -89,6 +92,89 @@ def r2(predicted: Predicted) -> float:
     return 1 - _mean((predicted.y - predicted.output) ** 2, predicted.weight) / total
 
 
+def ndcg_at_10(predicted: Predicted) -> float:
+    """Return the mean NDCG of the first 10 ranks of the queries, from 0 to 1.
+
+    DCG = Σ (2^y − 1) / log₂(1 + rank). Rows with equal predictions share the mean of their gains,
+    so their order does not matter. Queries without a positive grade are left out.
+    """
+    return _mean_of_queries(predicted, _ndcg_of_ranked)
+
+
+def mean_average_precision(predicted: Predicted) -> float:
+    """Return the mean average precision of the queries, from 0 to 1.
+
+    Rows with a positive grade are relevant. For rows with equal predictions it is the expected
+    value over their orders (McSherry and Najork 2008). Queries without a relevant row are left out.
+    """
+    return _mean_of_queries(predicted, _precision_of_ranked)
+
+
+def _mean_of_queries(predicted: Predicted, score: Callable[[Ranked], np.ndarray]) -> float:
+    """Return the mean of a score of queries, weighted by the mean weight of their rows."""
+    y, output = predicted.y, predicted.output
+    if not len(y) or not np.isfinite(output).all():
+        return math.nan
+    group = np.zeros(len(y), np.int64) if predicted.group is None else predicted.group
+    weight = np.ones(len(y)) if predicted.weight is None else predicted.weight
+    order = np.lexsort((-output, group))
+    starts = np.flatnonzero(np.diff(group[order], prepend=group[order[0]] - 1))
+    sizes = np.diff(np.append(starts, len(order)))
+    row = np.arange(len(order)) - np.repeat(starts, sizes)
+    is_new = (row == 0) | (np.diff(output[order], prepend=np.nan) != 0.0)
+    ranked = Ranked(y[order], row, starts, sizes, np.flatnonzero(is_new))
+    is_judged = np.maximum.reduceat(ranked.y, starts) > 0.0
+    weights = np.add.reduceat(weight[order], starts) / sizes
+    return _mean(score(ranked)[is_judged], weights[is_judged])
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Rows of queries, sorted by query and then by falling prediction."""
+
+    y: np.ndarray
+    row: np.ndarray  # number of a row in its query, from 0
+    starts: np.ndarray  # first row of each query
+    sizes: np.ndarray  # number of rows of each query
+    ties: np.ndarray  # first row of each run of equal predictions in a query
+
+    @property
+    def tie_sizes(self) -> np.ndarray:
+        """Return the number of rows of each run of equal predictions."""
+        return np.diff(np.append(self.ties, len(self.y)))
+
+    def mean_of_ties(self, values: np.ndarray) -> np.ndarray:
+        """Return for each row the mean of the values of the rows with an equal prediction."""
+        return np.repeat(np.add.reduceat(values, self.ties) / self.tie_sizes, self.tie_sizes)
+
+
+def _ndcg_of_ranked(ranked: Ranked) -> np.ndarray:
+    """Return the NDCG of the first 10 ranks of each query; 0 without a positive grade."""
+    discount = np.where(ranked.row < RANKS, 1.0 / np.log2(2.0 + ranked.row), 0.0)
+    gain = np.exp2(ranked.y) - 1.0
+    query = np.repeat(np.arange(len(ranked.sizes)), ranked.sizes)
+    best = gain[np.lexsort((-gain, query))]
+    found = np.add.reduceat(ranked.mean_of_ties(gain) * discount, ranked.starts)
+    possible = np.add.reduceat(best * discount, ranked.starts)
+    return np.divide(found, possible, out=np.zeros(len(found)), where=possible > 0.0)
+
+
+def _precision_of_ranked(ranked: Ranked) -> np.ndarray:
+    """Return the expected average precision of each query; 0 without a relevant row."""
+    relevant = 1.0 * (ranked.y > 0.0)
+    ends = np.cumsum(relevant)
+    before_query = np.repeat(ends[ranked.starts] - relevant[ranked.starts], ranked.sizes)
+    sizes = np.repeat(ranked.tie_sizes, ranked.tie_sizes)
+    before = np.repeat((ends - relevant)[ranked.ties], ranked.tie_sizes) - before_query
+    share = ranked.mean_of_ties(relevant)  # probability that a rank of the tie is relevant
+    place = ranked.row - np.repeat(ranked.row[ranked.ties], ranked.tie_sizes)  # in the tie
+    others = np.divide(share * sizes - 1.0, sizes - 1.0, out=np.zeros(len(share)), where=sizes > 1)
+    precision = (before + place * others + 1.0) / (ranked.row + 1.0)
+    found = np.add.reduceat(share * precision, ranked.starts)
+    total = np.add.reduceat(relevant, ranked.starts)
+    return np.divide(found, total, out=np.zeros(len(found)), where=total > 0.0)
+
+
 def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
     """Return the weighted mean; NaN without rows or with zero total weight."""
     if weight is None:
@@ -110,7 +196,7 @@ def _area(score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None) ->
 
 @hookimpl
 def register_metrics(register: Callable[[Metric], None]) -> None:
-    """Register the metrics of classification and of regression."""
+    """Register the metrics of classification, regression and ranking."""
 
     def add(
         score: Callable[[Predicted], float],
@@ -130,3 +216,5 @@ def register_metrics(register: Callable[[Metric], None]) -> None:
     add(rmse, REGRESSION, "root mean squared error, in units of y")
     add(mae, REGRESSION, "mean absolute error, in units of y")
     add(r2, REGRESSION, "share of the test variance explained", lower=False)
+    add(ndcg_at_10, RANKING, "mean NDCG of the first 10 ranks", lower=False, primary=True)
+    add(mean_average_precision, RANKING, "mean average precision, grades above 0", lower=False)

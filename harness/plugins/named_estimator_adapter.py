@@ -16,12 +16,18 @@ class NamedEstimatorAdapter(EstimatorAdapter):
     processes, so that all time and memory of the fit are measured.
     """
 
-    def prepare(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Native:
+    def prepare(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        group: np.ndarray | None = None,
+    ) -> Native:
         """Set the number of threads and return the arrays unchanged."""
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(self.spec.threads, user_api="openmp")
-        return super().prepare(X, y, weight)
+        return super().prepare(X, y, weight, group)
 
     def fit(self, native: Native) -> None:
         """Build a new estimator and train it."""

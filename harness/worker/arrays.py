@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from harness.core.errors import HarnessError
-from harness.core.model import Table
+from harness.core.model import Table, Task
 from harness.core.outcome_files import write_arrays
 from harness.worker.permutation import permuted
 from harness.worker.stages import members, staged
@@ -74,6 +74,8 @@ def _predictions(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]
     }
     if table.weight is not None:
         found["weight"] = table.weight[prepared.rows.test]
+    if table.group is not None and prepared.spec.task is Task.RANKING:
+        found["group"] = table.group[prepared.rows.test]
     return found
 
 
@@ -86,7 +88,7 @@ def _trees(prepared: PreparedTrial) -> dict[str, np.ndarray]:
 
 def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     """Return the prepared training rows, for tree comparisons."""
-    X, y, weight = prepared.train
+    X, y, weight, *_ = prepared.train
     found = {"y": y, "columns": np.asarray(prepared.columns, dtype=np.str_)}
     if weight is not None:
         found["weight"] = weight

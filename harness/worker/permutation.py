@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.errors import HarnessError
-from harness.core.model import Predicted
+from harness.core.model import Predicted, Task
 from harness.plugins.metrics import log_loss, rmse_sd
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def permuted(prepared: PreparedTrial, table: Table) -> dict[str, np.ndarray]:
         ``columns`` (k,) names; ``increase`` (k, REPEATS) of log loss, or of RMSE in standard
         deviations of the target; ``loss`` () of the unchanged rows.
     """
+    if prepared.spec.task is Task.RANKING:
+        raise HarnessError("it is measured for classes and numbers only")
     if prepared.is_sparse:
         raise HarnessError("columns of sparse data are not shuffled")
     if prepared.X_test.shape[1] > MOST_COLUMNS:

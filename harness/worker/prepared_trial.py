@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.class_weights import balanced_weights, is_balanced, without_class_weight
-from harness.core.model import Algorithm, Sample, Spec, Table, Trial
+from harness.core.model import Algorithm, Sample, Spec, Table, Task, Trial
 from harness.data import duplicates_across, split_notes, split_rows
 from harness.data.preparation import fit_preparation
 from harness.worker.compile_clock import NOTHING, CompileTime
@@ -43,7 +43,8 @@ class PreparedTrial:
     Attributes
     ----------
     train
-        Prepared ``X``, ``y`` and ``weight`` (or None) of the training rows.
+        Arguments of the adapter's ``prepare``: prepared ``X``, ``y`` and ``weight`` (or None)
+        of the training rows; for ranking also the numbers of rows of the queries.
     X_test
         The prepared test rows.
     columns
@@ -55,7 +56,7 @@ class PreparedTrial:
 
     trial: Trial
     spec: Spec
-    train: tuple[Any, np.ndarray, np.ndarray | None]
+    train: tuple[Any, ...]
     X_test: Any
     rows: Rows
     notes: tuple[str, ...]
@@ -116,7 +117,7 @@ class PreparedTrial:
     @property
     def counts(self) -> dict[str, int]:
         """Return the numbers of training rows, test rows and columns."""
-        X, y, _ = self.train
+        X, y, *_ = self.train
         return {"train_rows": len(y), "test_rows": len(self.rows.test), "columns": X.shape[1]}
 
 
@@ -135,12 +136,20 @@ def prepare_trial(trial: Trial, table: Table, rows: Rows) -> PreparedTrial:
         n_classes=len(table.classes),
         categorical=tuple(prepared.categorical),
     )
-    train = (X_train, table.y[rows.train], weight)
+    train = (X_train, table.y[rows.train], weight, *query_sizes(trial.task, table, rows.train))
     categories = {
         j: (table.X.iloc[:, j].cat.categories, prepared.places[j]) for j in prepared.categorical
     }
     notes = tuple(prepared.notes)
     return PreparedTrial(trial, spec, train, X_test, rows, notes, prepared.columns, categories)
+
+
+def query_sizes(task: Task, table: Table, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the numbers of rows of the queries of some rows, in a tuple; () except for ranking."""
+    if task is not Task.RANKING or table.group is None:
+        return ()
+    starts = np.flatnonzero(np.diff(table.group[rows], prepend=-1))
+    return (np.diff(np.append(starts, len(rows))),)
 
 
 def seed_globals(number: int) -> None:

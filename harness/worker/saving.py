@@ -13,7 +13,7 @@ from harness.core.errors import HarnessError
 from harness.core.model import JSON, Algorithm, Spec, Table, Trial
 from harness.data.preparation import fit_preparation
 from harness.worker.facts import versions
-from harness.worker.prepared_trial import seed_globals
+from harness.worker.prepared_trial import query_sizes, seed_globals
 from harness.worker.saved_model import SavedModel
 from harness.worker.tuning import build_adapter
 
@@ -43,7 +43,8 @@ def train_and_save(algorithm: Algorithm, trial: Trial, table: Table, path: Path)
     )
     adapter = build_adapter(algorithm, spec)
     seed_globals(trial.seed)
-    adapter.fit(adapter.prepare(prepared.apply(table.X), table.y, weight))
+    queries = query_sizes(trial.task, table, rows)
+    adapter.fit(adapter.prepare(prepared.apply(table.X), table.y, weight, *queries))
     model = SavedModel(
         algorithm=trial.algorithm,
         params=dict(trial.params),

@@ -41,7 +41,7 @@ def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     """
     if not hasattr(prepared.adapter, "staged"):
         raise HarnessError("this plugin has no staged predictions")
-    X, y, weight = prepared.train
+    X, y, weight, *_ = prepared.train
     most = max(LEAST_ROWS, MOST_NUMBERS // max(1, prepared.spec.n_classes))
     rows, train_rows = (evenly(n, most) for n in (len(prepared.rows.test), len(y)))
     stage, output = _stages(prepared, part_of(prepared.X_test, rows))
@@ -73,7 +73,7 @@ def members(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     if not hasattr(prepared.adapter, "export_trees"):
         raise HarnessError("this plugin has no export_trees")
     ensemble = prepared.adapter.export_trees()
-    X, y, _ = prepared.train
+    X, y, *_ = prepared.train
     rows, train_rows = (evenly(n, MOST_ROWS) for n in (len(prepared.rows.test), len(y)))
     return {
         "member": member_predictions(ensemble, part_of(prepared.X_test, rows)),

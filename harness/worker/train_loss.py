@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.core.model import JSON, Predicted, Table
+from harness.core.model import JSON, Predicted, Table, Task
 from harness.plugins.metrics import log_loss, rmse_sd
 from harness.worker.checks import checked
 from harness.worker.stages import evenly, part_of
@@ -19,11 +19,13 @@ MOST_ROWS = 2000  # maximum number of predicted rows, evenly spaced
 
 
 def score_training_rows(prepared: PreparedTrial, table: Table) -> tuple[JSON, list[str]]:
-    """Return the fact ``train_loss`` (log loss, or RMSE over sd(y)), and notes.
+    """Return the fact ``train_loss`` (log loss, or RMSE over sd(y); not for ranking), and notes.
 
     It takes one call of ``predict`` on few rows, after everything that is timed. If the prediction
     fails, the fact is missing and a note gives the reason.
     """
+    if prepared.spec.task is Task.RANKING:
+        return {}, []
     X, y, weight = prepared.train
     rows = evenly(len(y), MOST_ROWS)
     try:

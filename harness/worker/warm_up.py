@@ -250,12 +250,14 @@ def _sparse(X: np.ndarray) -> Any:
 
 
 def _classes(task: Task) -> int:
-    return {Task.BINARY: 2, Task.MULTICLASS: 3, Task.REGRESSION: 0}[task]
+    return {Task.BINARY: 2, Task.MULTICLASS: 3}.get(task, 0)
 
 
 def _once(algorithm: Algorithm, spec: Spec, X: Any, weight: np.ndarray | None) -> None:
     rows = np.arange(X.shape[0])
     y = rows % spec.n_classes if spec.n_classes else np.sin(rows)
+    if spec.task is Task.RANKING:
+        y = rows % 3.0
     adapter = algorithm.adapter(spec)
     adapter.fit(adapter.prepare(X, y, weight))
     adapter.predict(X)

@@ -59,7 +59,8 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return one panel for each dataset."""
-    found = [(dataset, pooled(page, dataset)) for dataset in sorted(page.by_dataset)[:MOST]]
+    names = [name for name in sorted(page.by_dataset) if task_of(page, name) != Task.RANKING]
+    found = [(dataset, pooled(page, dataset)) for dataset in names[:MOST]]
     found = [(dataset, several) for dataset, several in found if several]
     parts = [
         Part(
@@ -71,6 +72,11 @@ def build(page: Page) -> Fragment | None:
         for dataset, several in found
     ]
     return Fragment([Paragraph(NOTE, role="note"), *parts]) if parts else None
+
+
+def task_of(page: Page, dataset: str) -> str:
+    """Return the task of a dataset."""
+    return page.by_dataset[dataset][0][1].task
 
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
@@ -100,7 +106,7 @@ def _drawn_once(trial: Trial) -> tuple[int, int]:
 
 
 def _figures(page: Page, dataset: str, found: Sequence[Predicted]) -> list[Block]:
-    task = page.by_dataset[dataset][0][1].task
+    task = task_of(page, dataset)
     again = page.again((p.algorithm for p in found), [dataset])
     if task == Task.REGRESSION:
         return [replace(_residuals(dataset, found), again=again)]

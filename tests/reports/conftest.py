@@ -16,6 +16,7 @@ from report_views import history_of, previous_run, run_point, with_all_sections
 from harness.analysis.difference import Comparison, Difference, Gains, Line, Node
 from harness.analysis.run_view import Accuracy, Cell, Interval, Parity, RunView, Speed
 from harness.core.model import (
+    ALL_TASKS,
     Block,
     DatasetRef,
     Duel,
@@ -419,7 +420,7 @@ def large(datasets: int = 60, splits: int = 1) -> RunView:
     """Return a run of thirty algorithms, half of them references."""
     names = {f"algorithm_{i:02}": f"algorithm_{i + 15:02}" for i in range(15)}
     names |= {f"algorithm_{i:02}": None for i in range(15, 30)}
-    tables = {f"dataset_{i:02}": list(Task)[i % 3] for i in range(datasets)}
+    tables = {f"dataset_{i:02}": sorted(ALL_TASKS)[i % 3] for i in range(datasets)}
     return make_view(Plan(names, tables, splits, duels=tuple(tables)[:5]))
 
 

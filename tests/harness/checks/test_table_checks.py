@@ -313,7 +313,11 @@ def test_ranking_file_is_found(tmp_path):
     other = tmp_path / "other.csv"
     path.rename(other)
     (tmp_path / "rank.csv.query").rename(tmp_path / "other.csv.query")
-    findings = {f.code: f for f in check_dataset(dataset_from_file(other, "grade", name="r"))}
+    ranking = dataset_from_file(other, "grade", name="r")
+    assert ranking.task is Task.RANKING
+    assert "DATA007" not in {f.code for f in check_dataset(ranking)}
+    classes = dataset_from_file(other, "grade", task="multiclass", name="r")
+    findings = {f.code: f for f in check_dataset(classes)}
     assert "query lengths" in findings["DATA007"].sentence
 
 

@@ -364,7 +364,8 @@ def test_invalid_suffixes(tmp_path, name, message):
         ({"drop": ("c",)}, r"unknown dropped column 'c'"),
         ({"categorical": ("c",)}, r"unknown categorical column 'c'"),
         ({"weight": "b"}, "must be 0 or more"),
-        ({"task": "ranking"}, "the tasks are binary, multiclass, regression"),
+        ({"task": "survival"}, "the tasks are binary, multiclass, regression, ranking"),
+        ({"task": "ranking"}, "a ranking needs queries"),
         ({"task": "binary", "target": "a"}, "4 classes, not 2"),
         ({"task": "regression", "target": "b"}, "holds text such as 'u'"),
     ],
@@ -415,7 +416,8 @@ def test_invalid_npz(tmp_path, part):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 qid:1 1:1\n0 qid:2 1:2\n", "ranking is not among the tasks"),
+        ("1 qid:1 1:1\n0 qid:2 1:2\n1 qid:1 1:3\n", "rows of a query are not consecutive"),
+        ("1.5 qid:1 1:1\n0 qid:2 1:2\n", "whole numbers from 0 to 30"),
         ("1 -3:1\n0 1:2\n", "Invalid index"),
         ("1 2147483000:1\n0 1:2\n", "at most 1,000,000"),
         ("hello world\n", "could not convert"),

@@ -101,7 +101,7 @@ def test_changed_file_is_refused_even_if_cached(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"task": "ranking"}, "ranking is not among the tasks"),
+        ({"task": "survival"}, "task"),
         ({"files": ["../secret.csv"]}, "outside the mirror"),
         ({"files": ["/etc/passwd"]}, "outside the mirror"),
         ({"files": ["m/other.csv"]}, "no SHA-256"),
@@ -163,8 +163,6 @@ def test_invalid_mirror_dataset_is_not_taken_from_its_card(tmp_path, monkeypatch
     with pytest.raises(DataError, match="rows"):
         resolve("iris", registry())
     assert resolve("wine", registry()).source == "bundled"
-    make_mirror(tmp_path / "other", monkeypatch, task="ranking")  # which a card never is
-    assert resolve("iris", registry()).source == "bundled"
 
 
 def test_symbolic_link_cannot_leave_the_mirror(tmp_path, monkeypatch):
@@ -208,9 +206,7 @@ def manifest_names(quick):
     if not folder:
         return []
     content = json.loads(Path(folder, "MANIFEST.json").read_text())
-    return [
-        m["name"] for m in content if m["task"] != "ranking" and (m["size_bytes"] < QUICK) == quick
-    ]
+    return [m["name"] for m in content if (m["size_bytes"] < QUICK) == quick]
 
 
 def mirrored_cards():
@@ -260,6 +256,8 @@ def compare(folder, name):
         np.testing.assert_array_equal(table.y, np.asarray(y, dtype=float))
     if other["weight"] is not None:
         np.testing.assert_array_equal(table.weight, other["weight"])
+    if other["qid"] is not None:
+        np.testing.assert_array_equal(table.group, pd.factorize(other["qid"])[0])
     X = other["X"]
     if dataset.sparse:
         assert (table.X != X).nnz == 0
@@ -271,12 +269,11 @@ def compare(folder, name):
         np.testing.assert_array_equal(table.X.to_numpy(), np.asarray(X, dtype=float))
 
 
-def test_shared_mirror_is_registered_except_its_ranking_dataset(shared_mirror):
+def test_shared_mirror_is_registered(shared_mirror):
     content = json.loads((shared_mirror / "MANIFEST.json").read_text())
-    refused = {e.name for e in entries() if e.refused}
-    assert refused == {m["name"] for m in content if m["task"] == "ranking"}
+    assert not [e.name for e in entries() if e.refused]
     registered = {d.name for d in registry().all("dataset") if d.source == "mirror"}
-    assert registered == {m["name"] for m in content} - refused
+    assert registered == {m["name"] for m in content}
 
 
 @pytest.mark.parametrize("name", manifest_names(quick=True))

@@ -62,7 +62,7 @@ bench-check: $(READY)  ## whether the asv suite imports and is well-formed
 	$(ASV) check --environment existing:$(RUN)
 
 soak: $(READY)  ## the slow suite, in WORKERS processes: kill campaigns, fuzzing, full installs
-	$(RUN) -m pytest -m slow -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(RUN) -m pytest -m slow -n $(WORKERS) --dist loadfile $(ARGS)
 
 clean:  ## remove what set-up and tools made; results/ stays
 	rm -rf .venv .venv-* docs/_build .asv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba build dist *.egg-info \

@@ -225,9 +225,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
         The result is (n_rows,), or (n_rows, n_outputs) with several outputs.
         """
-        if self.n_outputs_ > 1:
-            return most_likely(self.predict_proba(X, check_input), self.classes_)
         leaves, values = self.apply(X, check_input), self.tree_.values
+        if self.n_outputs_ > 1:
+            shares = split_shares(values.take(leaves, axis=0), self.n_classes_)
+            return most_likely(shares, self.classes_)
         if len(leaves) > len(values):  # NumPy's argmax over a few classes is slow
             return self.classes_.take(values.argmax(axis=1).take(leaves))
         return self.classes_.take(values.take(leaves, axis=0).argmax(axis=1))

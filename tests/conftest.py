@@ -39,11 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[f"HARNESS_{name.upper()}"] = str(Path(folder.name, name))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the groups that one worker runs first: the longest piece must not start last."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
-
-
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """Return the folder of shared datasets, or skip."""

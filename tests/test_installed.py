@@ -12,8 +12,7 @@ import pytest
 from fresh_environment import ROOT, FreshEnvironment, build_wheel
 from pages import DOCS, blocks
 
-# One worker: compiling the kernels of the wheel takes minutes.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installed")]
+pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "docs/examples/rotated-forest"
 FIRST_FITS = ROOT / "costs/first_fits.py"
 SMALL = ("--set", "splits.folds=2", "--set", "capacity.trees=3", "--set", "duels.pairs=[]")

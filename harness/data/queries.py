@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from harness.core.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SUFFIXES = (".query", ".group")
 LARGEST_GRADE = 30  # its gain 2^30 − 1 is the largest that LightGBM has
@@ -56,13 +58,15 @@ def read_query_file(rows: Path, n_rows: int, among: Iterable[Path]) -> np.ndarra
         If there is none, or it holds other than whole numbers above 0 that add up to the number of
         rows.
     """
+    import numpy as np
+
     path = query_file_of(rows, among)
     if path is None:
         raise DataError(f"{rows} has no file of query lengths")
     try:
         sizes = np.array(path.read_text().split(), np.int64)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is no file of query lengths: {error}") from None
+        raise DataError(f"{path} cannot be read as a file of query lengths: {error}") from None
     if (sizes <= 0).any():
         raise DataError(f"{path} has a query length that is not above 0")
     if sizes.sum() != n_rows:
@@ -72,6 +76,8 @@ def read_query_file(rows: Path, n_rows: int, among: Iterable[Path]) -> np.ndarra
 
 def numbered(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return query numbers of concatenated files; no query continues in the next file."""
+    import numpy as np
+
     found, count = [], 0
     for part in parts:
         ids, codes = np.unique(part, return_inverse=True)
@@ -89,6 +95,8 @@ def check_ranking(y: np.ndarray, group: np.ndarray | None, place: str) -> None:
     group : (n,) int64, the query of each row, or None
     place : the file or dataset, for messages
     """
+    import numpy as np
+
     if group is None:
         raise DataError(
             f"{place}: a ranking needs queries: qid in a file of svmlight, a file of query "

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import validate_data
 
 from algorithms.bagging import BaggingClassifier
@@ -77,7 +78,7 @@ def test_value_beyond_float32_is_refused_by_float32_models():
 
 
 def test_missing_values_are_refused_by_models_without_them():
-    model = GradientBoostingRegressor(n_estimators=2).fit(X, Y)
+    model = GradientBoostingRegressor(n_estimators=2, init=LinearRegression()).fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
         model.predict(np.full((1, 4), np.nan))
 

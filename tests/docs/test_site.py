@@ -8,7 +8,7 @@ import pytest
 from pages import DOCS, ROOT, pages
 
 pytest.importorskip("sphinx", reason="the pages' own tools: pip install tree-harness[docs]")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # built once
+pytestmark = pytest.mark.slow
 FOREIGN = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["'](?:https?:)?//""")
 
 

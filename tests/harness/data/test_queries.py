@@ -71,7 +71,11 @@ def test_queries_of_further_files_and_of_a_test_file_are_others(tmp_path):
 
 @pytest.mark.parametrize(
     ("lengths", "words"),
-    [("1 2", "queries of 3 rows; "), ("0 18", "not above 0"), ("a", "no file of query lengths")],
+    [
+        ("1 2", "queries of 3 rows; "),
+        ("0 18", "not above 0"),
+        ("a", "cannot be read as a file of query lengths"),
+    ],
 )
 def test_invalid_query_lengths(tmp_path, lengths, words):
     path = svmlight(tmp_path / "rank.svm", qid=False)

@@ -17,7 +17,7 @@ Y = np.array([0, 1, 1])
 
 
 def exported(X, tmp_path, weight=None, columns=("age", "city")):
-    prepared = SimpleNamespace(train=(X, Y, weight), columns=columns)
+    prepared = SimpleNamespace(train=(X, Y, weight), columns=columns, categories={})
     path = tmp_path / "training.npz"
     write_arrays(path, EXPORTS["training"](prepared))
     with np.load(path, allow_pickle=False) as result:

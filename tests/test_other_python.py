@@ -11,12 +11,8 @@ from fresh_environment import ROOT, FreshEnvironment
 
 RUNNING = f"3.{sys.version_info[1]}"
 TESTED = (
-    "tests/test_conformance.py",
     "tests/algorithms/test_model_files.py",
-    "tests/algorithms/test_threads.py",
     "tests/algorithms/test_lightgbm_drop_in.py",
-    "tests/algorithms/test_xgboost_drop_in.py",
-    "tests/algorithms/test_catboost_drop_in.py",
     "tests/harness/store",
     "tests/harness/cli/test_run.py",
     "tests/reports/test_build.py",

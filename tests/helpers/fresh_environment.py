@@ -40,11 +40,11 @@ def build_wheel(folder: Path, *, kernels: bool = False) -> Path:
 class FreshEnvironment:
     """A virtual environment and a working folder outside the checkout."""
 
-    def __init__(self, folder: Path, *requirements: str, interpreter: str = sys.executable) -> None:
+    def __init__(self, folder: Path, *requirements: str) -> None:
         self.home = folder / "elsewhere"
         self.home.mkdir()
         self.python = folder / "venv/bin/python"
-        subprocess.run([interpreter, "-m", "venv", str(folder / "venv")], check=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
         self.pip(*requirements)
 
     def pip(self, *requirements: str) -> None:

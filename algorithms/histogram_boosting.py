@@ -25,7 +25,7 @@ column (EFB, `algorithms/gbdt/bundles.py`).
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from algorithms.declarations import search_spaces, variants
+from algorithms.declarations import capacities, search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.sample_weight import weights_by_class
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
@@ -36,7 +36,7 @@ from algorithms.gbdt.library_training import probabilities_like
 from algorithms.gbdt.lightgbm_interface import LightGBMInterface, ValuePredictions
 from algorithms.gbdt.objectives import check_targets, read_watched, to_probabilities
 from algorithms.model_io.init_model import code_labels
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, hookimpl
 
 
 class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistogramBoosting):
@@ -397,16 +397,7 @@ def register_algorithms(register):
                 "algorithms.HistogramBoostingClassifier",
                 "algorithms.HistogramBoostingRegressor",
             ),
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument("max_depth", convert=lambda depth: depth or -1),
-                "leaves": Argument("num_leaves"),
-                "bins": Argument("max_bin"),
-                "min_samples": Argument("min_child_samples", "approximate", "of estimated counts"),
-                "min_hessian": Argument("min_child_weight"),
-                "l2": Argument("reg_lambda"),
-            },
+            capacity=capacities.HISTOGRAM_BOOSTING,
             space=search_spaces.HISTOGRAM_BOOSTING,
             variants=variants.HISTOGRAM_BOOSTING,
             reference="lightgbm.gbdt",

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from algorithms.compat.inputs import as_vector
 from algorithms.compat.lightgbm_parameters import LIGHTGBM_RANKING
+from algorithms.declarations import capacities
 from algorithms.gbdt.base import BaseHistogramBoosting
 from algorithms.gbdt.lightgbm_interface import LightGBMInterface, ValuePredictions
 from algorithms.gbdt.metrics import find_metric
@@ -26,7 +27,7 @@ from algorithms.gbdt.query_groups import read_group
 from algorithms.gbdt.ranking_metrics import NAMES, ranking_metric, read_levels
 from algorithms.gbdt.ranking_objectives import NAMES as OBJECTIVES
 from algorithms.gbdt.ranking_objectives import check_labels, find_ranking_objective, read_gains
-from harness import Accepts, Algorithm, Argument, Task, estimator_adapter, hookimpl
+from harness import Accepts, Algorithm, Task, estimator_adapter, hookimpl
 
 LEVELS = (1, 2, 3, 4, 5)
 
@@ -215,16 +216,7 @@ def register_algorithms(register):
             accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
             params={"n_estimators": 100},
             estimators=("", "algorithms.HistogramBoostingRanker"),
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument("max_depth", convert=lambda depth: depth or -1),
-                "leaves": Argument("num_leaves"),
-                "bins": Argument("max_bin"),
-                "min_samples": Argument("min_child_samples", "approximate", "of estimated counts"),
-                "min_hessian": Argument("min_child_weight"),
-                "l2": Argument("reg_lambda"),
-            },
+            capacity=capacities.HISTOGRAM_BOOSTING,
             reference="lightgbm.lambdarank",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://www.microsoft.com/en-us/research/publication/"

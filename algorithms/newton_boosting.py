@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from algorithms.declarations import search_spaces, variants
+from algorithms.declarations import capacities, search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
@@ -36,7 +36,7 @@ from algorithms.newton.quantiles import rearrange
 from algorithms.newton.several_targets import LABELS, read_labels
 from algorithms.newton.value_predictions import ValuePredictions
 from algorithms.newton.xgboost_interface import XGBoostInterface
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, estimator_adapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 HALF = 0.5  # probability above which a label is predicted
 
@@ -362,18 +362,7 @@ def register_algorithms(register):
                 "algorithms.NewtonBoostingClassifier",
                 "algorithms.NewtonBoostingRegressor",
             ),
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument("max_depth", convert=lambda depth: depth or 0),
-                "leaves": Argument("max_leaves", "approximate", "exact with grow_policy=lossguide"),
-                "bins": Argument("max_bin"),
-                "min_samples": Argument(
-                    "", "impossible", "it counts hessians, not rows: see min_hessian"
-                ),
-                "min_hessian": Argument("min_child_weight"),
-                "l2": Argument("reg_lambda"),
-            },
+            capacity=capacities.NEWTON_BOOSTING,
             space=search_spaces.NEWTON_BOOSTING,
             variants=variants.NEWTON_BOOSTING,
             reference="xgboost.hist",

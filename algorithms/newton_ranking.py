@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from algorithms.compat.xgboost_parameters import RANKING, XGBOOST_RANKING
+from algorithms.declarations import capacities
 from algorithms.gbdt.kernels.gradients import L2
 from algorithms.newton.base import BaseNewtonBoosting
 from algorithms.newton.early_stopping import EvaluationSets
@@ -33,7 +34,7 @@ from algorithms.newton.ranking_metrics import find_ranking_metrics
 from algorithms.newton.ranking_objectives import KINDS, RankingObjective, read_ranking_settings
 from algorithms.newton.value_predictions import ValuePredictions
 from algorithms.newton.xgboost_interface import XGBoostInterface
-from harness import Accepts, Algorithm, Argument, Task, estimator_adapter, hookimpl
+from harness import Accepts, Algorithm, Task, estimator_adapter, hookimpl
 
 DEFAULT = "rank:ndcg"
 
@@ -213,18 +214,7 @@ def register_algorithms(register):
             accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
             params={"n_estimators": 100},
             estimators=("", "algorithms.NewtonBoostingRanker"),
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument("max_depth", convert=lambda depth: depth or 0),
-                "leaves": Argument("max_leaves", "approximate", "exact with grow_policy=lossguide"),
-                "bins": Argument("max_bin"),
-                "min_samples": Argument(
-                    "", "impossible", "it counts hessians, not rows: see min_hessian"
-                ),
-                "min_hessian": Argument("min_child_weight"),
-                "l2": Argument("reg_lambda"),
-            },
+            capacity=capacities.NEWTON_BOOSTING,
             reference="xgboost.ranking",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://www.microsoft.com/en-us/research/publication/"

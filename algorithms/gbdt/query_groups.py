@@ -52,10 +52,22 @@ def group_from_qid(qid, name="qid"):
         If the rows of a query are not consecutive.
     """
     qid = np.asarray(qid).ravel()
-    starts = np.flatnonzero(np.concatenate([[True], qid[1:] != qid[:-1]]))
-    if len(np.unique(qid)) != len(starts):
-        raise ValueError(f"`{name}` must be sorted in non-decreasing order along with data.")
-    return np.diff(np.append(starts, len(qid)))
+    message = f"`{name}` must be sorted in non-decreasing order along with data."
+    return np.diff(np.append(find_starts(qid, message), len(qid)))
+
+
+def find_starts(ids, message):
+    """Return the first row of each query, int64; raise ValueError if its rows are not consecutive.
+
+    Parameters
+    ----------
+    ids : (n_rows,), the query of each row
+    message : str, of the error
+    """
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    if len(np.unique(ids[starts])) < len(starts):
+        raise ValueError(message)
+    return starts
 
 
 def mean_weights(weight, bounds):

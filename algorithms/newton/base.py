@@ -235,7 +235,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         return self._join([trees], first=False, outputs=outputs)
 
     def _step_of(self, boosting, trees):
-        """Return what the last round adds to the scores, as `EarlyStopping` takes it."""
+        """Return the trees of the last round, in the form that `EarlyStopping` expects."""
         if is_linear(self):
             return trees
         return boosting.change() if is_dart(self) else self._join([trees], first=False)

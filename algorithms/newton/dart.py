@@ -133,7 +133,7 @@ class DartRounds(Rounds):
         return changes
 
     def change(self):
-        """Return what the last round has added to the scores, a `harness.TreeEnsemble`."""
+        """Return the change of the scores by the last round, a `harness.TreeEnsemble`."""
         new = self.done[-1]
         trees = [*new, *(tree for tree, _ in self.changes)]
         outputs = [*outputs_of([new], len(self.score)), *(k for _, k in self.changes)]

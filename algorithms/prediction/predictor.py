@@ -27,37 +27,38 @@ WALKS_AT_ONCE = 1 << 20  # rows × trees between two checks for Ctrl-C, a fracti
 FEW_STEPS = 1 << 17  # rows × trees below which several threads are slower than one
 BLOCK_VALUES = 1 << 21  # values of X whose category codes are renumbered together
 WIDENED = 1 << 17  # values that are converted to float64 together: a second-level cache
-PACKED = frozenset(
-    {
-        *("roots", "numbers", "reading", "is_median", "values", "output", "start"),
-        *("steps", "bits", "values_of_steps", "categorical", "nodes", "paths"),
-    }
-)
 MADE_LATER = ("_narrow", "_masks", "_saved", "_seen")  # caches that are not pickled
 
 
 class FastPredictor:
-    """Predictor with the trees of an ensemble, which are packed at the first prediction."""
+    """Predictor with the packed trees of an ensemble."""
 
     _seen = 0  # number of rows predicted so far, in calls with more than a few
 
     def __init__(self, ensemble):
         self.ensemble = ensemble
-
-    def __getattr__(self, name):
-        """Pack the trees at the first use of them; a model may be fitted without predicting."""
-        if name not in PACKED:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._pack()
-        return self.__dict__[name]
-
-    def _pack(self):
-        """Set the attributes PACKED; all at once, because other threads may read them."""
-        self.__dict__.update(pack_ensemble(self.ensemble))
+        self.roots = ensemble.offsets[:-1].astype(np.int64)
+        self.numbers, steps, bits = pack(ensemble)
+        self.reading = reading_of(ensemble)
+        self.is_median = ensemble.combination == "median"
+        if self.is_median:  # it needs the leaf of every tree: one score per tree, the leaf index
+            self.values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
+            self.output = np.arange(ensemble.n_trees)
+            self.start = np.zeros(ensemble.n_trees)
+        else:
+            self.values = summed_values(ensemble)
+            self.output = ensemble.output.astype(np.int64)
+            base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
+            self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
+        self.categorical = None
+        if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
+            self.steps, self.bits, self.values_of_steps = steps, bits, self.values
+            self.categorical = CategoricalSplits(steps, bits, self.roots)
+            steps = self.categorical.take_numeric_steps()
+        self.nodes, order, self.paths = pack_nodes(steps, self.roots, ensemble.cover)
+        self.values = np.ascontiguousarray(self.values[order])
 
     def __getstate__(self):
-        if "nodes" not in self.__dict__:  # a pickle does not depend on earlier predictions
-            self._pack()
         return {name: value for name, value in self.__dict__.items() if name not in MADE_LATER}
 
     def raw(self, X, threads=1, trees=slice(None)):
@@ -244,40 +245,3 @@ class FastPredictor:
         if e.combination in ("mean", "vote"):
             found /= found.dtype.type(e.weight.sum())
         return found if e.base_first else found + e.base.astype(found.dtype)
-
-
-def pack_ensemble(ensemble):
-    """Return the attributes PACKED of a `FastPredictor`, by name.
-
-    Parameters
-    ----------
-    ensemble : harness.TreeEnsemble
-    """
-    roots = ensemble.offsets[:-1].astype(np.int64)
-    numbers, steps, bits = pack(ensemble)
-    is_median = ensemble.combination == "median"
-    if is_median:  # it needs the leaf of every tree: one score per tree, the leaf index
-        values = np.arange(ensemble.n_nodes, dtype=np.float64)[:, None]
-        output, start = np.arange(ensemble.n_trees), np.zeros(ensemble.n_trees)
-    else:
-        values, output = summed_values(ensemble), ensemble.output.astype(np.int64)
-        base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
-        start = base.astype(ensemble.sum_dtype).astype(np.float64)
-    of_steps = {"steps": None, "bits": None, "values_of_steps": None, "categorical": None}
-    if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
-        categorical = CategoricalSplits(steps, bits, roots)
-        of_steps = dict(zip(of_steps, (steps, bits, values, categorical), strict=True))
-        steps = categorical.take_numeric_steps()
-    nodes, order, paths = pack_nodes(steps, roots, ensemble.cover)
-    return {
-        "roots": roots,
-        "numbers": numbers,
-        "reading": reading_of(ensemble),
-        "is_median": is_median,
-        "values": np.ascontiguousarray(values[order]),
-        "output": output,
-        "start": start,
-        **of_steps,
-        "nodes": nodes,
-        "paths": paths,
-    }

@@ -6,6 +6,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 
+from algorithms.gbdt.query_groups import find_starts, mean_weights
+
 
 def read_group_id(group_id, n_rows, name="group_id"):
     """Return the first row of each query and after them the number of rows, int64.
@@ -28,10 +30,8 @@ def read_group_id(group_id, n_rows, name="group_id"):
         raise ValueError(f"{name} has {len(ids)} entries for {n_rows} rows")
     if ids.dtype.kind == "f":
         assert_all_finite(ids, input_name=name)
-    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-    if len(np.unique(ids[starts])) < len(starts):
-        raise ValueError(f"rows of one query must be consecutive: sort the rows by {name}")
-    return np.append(starts, n_rows).astype(np.int64)
+    message = f"rows of one query must be consecutive: sort the rows by {name}"
+    return np.append(find_starts(ids, message), n_rows).astype(np.int64)
 
 
 def query_weights(weight, bounds):
@@ -44,7 +44,7 @@ def query_weights(weight, bounds):
     """
     if not len(weight):
         return np.ones(len(bounds) - 1)
-    return np.add.reduceat(weight.astype(np.float64), bounds[:-1]) / np.diff(bounds)
+    return mean_weights(weight.astype(np.float64), bounds)
 
 
 @dataclass(frozen=True)

@@ -691,7 +691,7 @@ class Job:
     plugins
         Further plugin files to load.
     exports
-        What is stored beside predictions: trees, staged, members, training, search.
+        Artifacts stored beside the predictions: trees, staged, members, training, search.
     libraries
         Distributions that the algorithm imports.
     """

@@ -59,7 +59,7 @@ def write_site(
     most
         Number of the newest runs whose report is written.
     asv
-        Folder of asv results, as :func:`harness.history.commits.read_history` takes it.
+        Folder of asv results; see :func:`harness.history.commits.read_history`.
     progress
         Called with the path of each page.
 

@@ -34,7 +34,7 @@ from harness.core.model import (
 )
 from harness.core.units import utc_now
 from harness.execution.session import RefusedError, SessionError
-from harness.measurement.duel_side import Opponent, Side, SideError
+from harness.measurement.duel_side import Side, SideError, Worker
 
 # Seconds of rest before each call. OpenMP threads spin for some milliseconds after their work, and
 # a busy machine's scheduler favours processes that slept: without a rest the second of two calls
@@ -56,7 +56,7 @@ class OverdueError(Exception):
 
 def run_duel(
     duel: Duel,
-    open_session: Callable[[Job], Opponent],
+    open_session: Callable[[Job], Worker],
     *,
     progress: Callable[[int, int], None] | None = None,
     settle: float = SETTLE,
@@ -114,7 +114,7 @@ class _RunningDuel:
     def __init__(
         self,
         duel: Duel,
-        open_session: Callable[[Job], Opponent],
+        open_session: Callable[[Job], Worker],
         progress: Callable[[int, int], None] | None,
         settle: float,
     ) -> None:

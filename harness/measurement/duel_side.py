@@ -20,10 +20,10 @@ FIELDS: Mapping[str, JSON] = {"predict_one": {"rows": ROWS}}
 READY_TIMEOUT = 1800.0  # seconds for the import and for loading the table; no trial limit applies
 
 
-class Opponent(Protocol):
+class Worker(Protocol):
     """Interface of a worker session; :class:`harness.execution.session.Session` implements it."""
 
-    facts: JSON
+    facts: JSON  # the reply to ``hello``
 
     def hello(self, job: Job, timeout: float) -> None:
         """Import the job's plugin."""
@@ -56,7 +56,7 @@ class Side:
 
     name: str  # "a" or "b"
     job: Job
-    session: Opponent
+    session: Worker
     repeats: dict[str, int] = field(default_factory=dict)
     cold: list[Sample] = field(default_factory=list)
     facts: JSON = field(default_factory=dict)

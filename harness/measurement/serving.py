@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,26 +21,11 @@ from harness.core import machine
 from harness.core.model import JSON, Job, to_json
 from harness.execution.session import SessionError
 from harness.measurement.duel import SETTLE
-from harness.measurement.duel_side import READY_TIMEOUT
+from harness.measurement.duel_side import READY_TIMEOUT, Worker
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)  # of the latencies of single rows
 BATCH_SECONDS = 0.02  # shorter calls are repeated within a round, and averaged
 ROWS_SECONDS = 1.0  # limit of the calls with single rows in a round
-
-
-class Worker(Protocol):
-    """Interface of a worker session; :class:`harness.execution.session.Session` implements it."""
-
-    facts: JSON  # the reply to ``hello``
-
-    def hello(self, job: Job, timeout: float) -> None:
-        """Import the job's plugin."""
-
-    def ask(self, do: str, timeout: float, **fields: Any) -> JSON:
-        """Send a request and return its reply, or raise a :class:`SessionError`."""
-
-    def close(self) -> None:
-        """End the worker."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +52,7 @@ class ServingSettings:
 
 @dataclass
 class Candidate:
-    """One model: its job, its folder, and what was measured."""
+    """One model: its job, its folder, and its measurements."""
 
     job: Job
     folder: Path

@@ -241,7 +241,7 @@ class Planner:
         )
 
     def _exports(self, trials: Iterable[Trial]) -> tuple[str, ...]:
-        """Return what is stored beside the predictions of trials."""
+        """Return the names of the artifacts stored beside the predictions of trials."""
         keep = self.experiment.tuning.keep_predictions
         return ("search",) if keep and any(TUNE in trial.params for trial in trials) else ()
 

@@ -261,7 +261,7 @@ def value_at(panel: Panel, pixels: Point) -> Point:
 
 
 def _left(panel: Panel) -> float:
-    """Return the width of what is left of a panel: labels of both axes."""
+    """Return the width of the labels on the left of a panel, those of both axes."""
     widest = max(map(width_of, panel.y.labels), default=0.0)
     labels = zip(panel.x.ticks, panel.x.labels, strict=True)
     beyond = max((width_of(t) / 2 - panel.x.share(x) * panel.width for x, t in labels), default=0.0)

@@ -11,7 +11,6 @@ from algorithms.gbdt import input_table
 from algorithms.gbdt.input_table import read_table
 from algorithms.gbdt.sampling import seed_of, seeds_of
 from algorithms.model_io.init_model import code_labels
-from algorithms.prediction.predictor import FastPredictor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -108,16 +107,6 @@ def test_invalid_values_of_changed_parameters_are_refused():
         HistogramBoostingRegressor(num_leaves=0).fit(X, Y)
     with pytest.raises(ValueError, match="'max_bin' parameter"):
         HistogramBoostingRegressor().set_params(max_bin="many").fit(X, Y)
-
-
-def test_trees_are_packed_at_the_first_prediction():
-    model = DecisionTreeClassifier(max_depth=2).fit(np.nan_to_num(X), Y)
-    predictor = FastPredictor(model.ensemble_)
-    assert "nodes" not in vars(predictor)
-    assert np.array_equal(predictor.raw(X), model.ensemble_.raw(X), equal_nan=True)
-    assert "nodes" in vars(predictor)
-    with pytest.raises(AttributeError, match="no attribute 'other'"):
-        predictor.other  # noqa: B018 - the attribute is read on purpose
 
 
 @pytest.mark.parametrize("rows", [3, 40])

@@ -123,7 +123,7 @@ def duel_runner(folder):
 
 
 class ForkedSession:
-    """A session with a worker that is forked instead of started, for `duel_side.Opponent`."""
+    """A session with a worker that is forked instead of started, for `duel_side.Worker`."""
 
     def __init__(self, fork_server, job):
         self.end, theirs = socket.socketpair()

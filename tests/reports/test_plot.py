@@ -144,14 +144,14 @@ def test_axis_labels_do_not_overlap() -> None:
 
 
 def test_every_point_has_a_label_and_no_label_covers_another() -> None:
-    crowd = {f"name {i}": (0.5 + i * 1e-3, 0.5 + i * 4e-3) for i in range(30)}
-    dots = [Dots(list(crowd.values()))]
+    points = {f"name {i}": (0.5 + i * 1e-3, 0.5 + i * 4e-3) for i in range(30)}
+    dots = [Dots(list(points.values()))]
     panel = Panel(axes.linear([0, 1]), axes.linear([0, 1]), dots, width=300, height=200)
-    numbers = {name: i for i, name in enumerate(crowd, 1)}
-    found = label_points(crowd, ["name 7"], numbers, panel)
+    numbers = {name: i for i, name in enumerate(points, 1)}
+    found = label_points(points, ["name 7"], numbers, panel)
     labels = [mark for mark in found.marks if isinstance(mark, Label)]
-    assert {label.algorithm for label in labels} == set(crowd)
-    assert found.numbered == set(crowd) - {"name 7"}, "the important one shows its name"
+    assert {label.algorithm for label in labels} == set(points)
+    assert found.numbered == set(points) - {"name 7"}, "the important one shows its name"
     assert all(label.text in (label.algorithm, str(numbers[label.algorithm])) for label in labels)
     boxes = []
     for label in labels:

@@ -6,7 +6,7 @@ evenly spaced over the training rows and over the test rows, so that they stay s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ LEAST_ROWS = 1000  # stored for any number of classes
 MOST_ROWS = 5000  # rows with stored predictions of each member
 CLOCK_SHARES = (0.125, 0.25, 0.5, 1.0)  # shares of the members that are trained again and timed
 CLOCK_CALLS = 2  # timed fits of each; the fastest counts
+MOST_CLOCK_SECONDS = 20.0  # of all timed fits; the times of the larger models are extrapolated
 
 
 def staged(prepared: PreparedTrial) -> dict[str, np.ndarray]:
@@ -111,12 +112,29 @@ def _stages(prepared: PreparedTrial, X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _clock(prepared: PreparedTrial, total: int) -> tuple[list[int], list[float]]:
-    """Train models with fewer members; return their numbers and the training seconds."""
-    timed = dict(_timed(prepared, total))
-    return list(timed), list(timed.values())
+    """Train models with fewer members; return their numbers and the training seconds.
+
+    If the next model would exceed ``MOST_CLOCK_SECONDS``, the seconds of all members are
+    extrapolated from the last two models.
+    """
+    counts: list[int] = []
+    seconds: list[float] = []
+    for count, fit in _smaller_models(prepared, total):
+        if len(counts) >= 2:
+            slope = max(0.0, seconds[-1] - seconds[-2]) / (counts[-1] - counts[-2])
+            expected = seconds[-1] + slope * (count - counts[-1])
+            if CLOCK_CALLS * (sum(seconds) + expected) > MOST_CLOCK_SECONDS:
+                extrapolated = seconds[-1] + slope * (total - counts[-1])
+                return [*counts, total], [*seconds, extrapolated]
+        counts.append(count)
+        seconds.append(min(fit() for _ in range(CLOCK_CALLS)))
+    return counts, seconds
 
 
-def _timed(prepared: PreparedTrial, total: int) -> Iterator[tuple[int, float]]:
+def _smaller_models(
+    prepared: PreparedTrial, total: int
+) -> Iterator[tuple[int, Callable[[], float]]]:
+    """Yield numbers of members, and a function that trains such a model and returns the seconds."""
     from harness.worker.prepared_trial import seed_globals
 
     algorithm, spec = prepared.algorithm, prepared.spec
@@ -126,10 +144,11 @@ def _timed(prepared: PreparedTrial, total: int) -> Iterator[tuple[int, float]]:
     for count in sorted({1, *(max(1, round(share * total)) for share in CLOCK_SHARES)}):
         adapter = algorithm.adapter(replace(spec, params={**spec.params, argument.name: count}))
         native = adapter.prepare(*prepared.train)
-        seconds = []
-        for _ in range(CLOCK_CALLS):
+
+        def fit(adapter: Any = adapter, native: Any = native) -> float:
             seed_globals(spec.seed)
             started = perf_counter()
             adapter.fit(native)
-            seconds.append(perf_counter() - started)
-        yield count, min(seconds)
+            return perf_counter() - started
+
+        yield count, fit

@@ -44,6 +44,45 @@ def test_many_stages_are_thinned_and_the_last_is_kept():
     assert result["clock_stage"].size == result["clock_seconds"].size == 0
 
 
+def timed_trial(monkeypatch, seconds_per_member):
+    """Return a trial of 100 members whose fit takes some seconds per member, and its fits."""
+    now, fits = [0.0], []
+
+    class Adapter:
+        def __init__(self, spec):
+            self.members = spec.params["trees"]
+
+        def prepare(self, *_):
+            return None
+
+        def fit(self, _):
+            fits.append(self.members)
+            now[0] += seconds_per_member * self.members
+
+    monkeypatch.setattr(stages, "perf_counter", lambda: now[0])
+    trial = loaded_trial(staged=lambda X: (np.full(X.shape[0], float(i)) for i in range(100)))
+    capacity = {"trees": SimpleNamespace(name="trees")}
+    trial.algorithm = SimpleNamespace(capacity=capacity, adapter=Adapter)
+    trial.spec = Spec(Task.REGRESSION, params={"trees": 100})
+    return trial, fits
+
+
+def test_smaller_models_of_a_fast_algorithm_are_timed(monkeypatch):
+    trial, fits = timed_trial(monkeypatch, 0.01)
+    found = stages.staged(trial)
+    assert fits == [1, 1, 12, 12, 25, 25, 50, 50, 100, 100]
+    np.testing.assert_array_equal(found["clock_stage"], [1, 12, 25, 50, 100])
+    np.testing.assert_allclose(found["clock_seconds"], 0.01 * found["clock_stage"])
+
+
+def test_times_of_a_slow_algorithm_are_extrapolated(monkeypatch):
+    trial, fits = timed_trial(monkeypatch, 0.5)
+    found = stages.staged(trial)
+    assert fits == [1, 1, 12, 12]
+    np.testing.assert_array_equal(found["clock_stage"], [1, 12, 100])
+    np.testing.assert_allclose(found["clock_seconds"], 0.5 * found["clock_stage"])
+
+
 def test_missing_estimator_methods_are_reported():
     def staged(X):
         raise AttributeError("'Forest' object has no attribute 'staged_predict'")

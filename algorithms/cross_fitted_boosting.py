@@ -25,8 +25,14 @@ from algorithms.estimator.fit_context import fit_context
 from algorithms.estimator.sample_weight import drop_unweighted
 from algorithms.estimator.seeds import draw_seed
 from algorithms.estimator.target_statistics import TargetStatistics
-from algorithms.gbdt.cross_fitting import CrossFitTrainer, StoppingRule, stratified_folds
+from algorithms.gbdt.cross_fitting import (
+    CrossFitTrainer,
+    StoppingRule,
+    is_better,
+    stratified_folds,
+)
 from algorithms.gbdt.effort import EFFORTS, effort_of_budget, make_plan
+from algorithms.gbdt.feature_pairs import FeaturePairs
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
 from algorithms.histogram_boosting import HistogramBoostingClassifier, HistogramBoostingRegressor
 from algorithms.model_io.init_model import code_labels
@@ -34,7 +40,7 @@ from algorithms.runtime.threads import AllThreads
 from harness import ALL_TASKS, Accepts, Algorithm, estimator_adapter, hookimpl
 
 PRIOR = 10.0  # rows that the overall mean counts as in a target statistic
-LEAST_CATEGORIES = 3  # a column of two categories gains nothing from statistics
+LEAST_CATEGORIES = 13  # sets of fewer categories are split well without statistics
 MOST_TARGETS = 8  # classes, the most frequent ones, that have statistics
 
 
@@ -99,13 +105,40 @@ class BaseBoosting(AllThreads, BaseEstimator):
         self.statistics_ = TargetStatistics(PRIOR) if columns else None
         if columns:
             X = np.hstack([X, self.statistics_.fit(X, columns, self._targets(y), weight, fold)])
-        self.model_ = self._booster(is_categorical, seed)
-        rows = self.model_._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
-        rule = StoppingRule(self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience)
-        result = CrossFitTrainer(rows, fold, rule, seed).train()
+        trainer = self._trainer(X, y, weight, fold, is_categorical, seed)
+        self.pairs_ = None
+        if self.plan_.try_pairs and not sparse.issparse(X):
+            trainer = self._try_pairs(trainer, X, y, weight, fold, is_categorical, seed)
+        self.model_ = trainer.model
+        result = trainer.train()
         self.rounds_ = list(result.rounds)
         self.out_of_fold_loss_, self.temperature_ = result.loss, result.temperature
         return self
+
+    def _trainer(self, X, y, weight, fold, is_categorical, seed):
+        """Return the trainer of the members on X, with its columns of target statistics."""
+        model = self._booster(is_categorical, seed)
+        rows = model._read_and_bin(X, self._decode(y), weight)  # noqa: SLF001 - our own model
+        rule = StoppingRule(self.plan_.n_folds, self.plan_.max_rounds, self.plan_.patience)
+        return CrossFitTrainer(rows, fold, rule, seed)
+
+    def _try_pairs(self, trainer, X, y, weight, fold, is_categorical, seed):
+        """Return the trainer whose first member has the lower loss: with pairs or without.
+
+        Set ``pairs_`` if the pairs of features decrease the loss clearly.
+        """
+        losses = trainer.train_first()
+        is_usable = np.zeros(X.shape[1], bool)
+        is_usable[: self.n_features_in_] = ~np.asarray(is_categorical, bool)
+        pairs = FeaturePairs.of_largest(trainer.gains(), is_usable)
+        if not pairs.pairs:
+            return trainer
+        extended = np.hstack([X, pairs.transform(X)])
+        other = self._trainer(extended, y, weight, fold, is_categorical, seed)
+        if not is_better(other.train_first(), losses):
+            return trainer
+        self.pairs_ = pairs
+        return other
 
     def _find_effort(self, shape, n_scores):
         """Return the effort as a number."""
@@ -132,31 +165,49 @@ class BaseBoosting(AllThreads, BaseEstimator):
         )
 
     def _extended(self, X):
-        """Return validated X with the columns of target statistics."""
+        """Return validated X with the columns of target statistics and of pairs of features."""
         check_is_fitted(self, "model_")
         X = read_table(self, X, reset=False)
-        return X if self.statistics_ is None else np.hstack([X, self.statistics_.transform(X)])
+        parts = [part.transform(X) for part in (self.statistics_, self.pairs_) if part is not None]
+        return np.hstack([X, *parts]) if parts else X
 
     @property
     def ensemble_(self):
         """The trees, a `harness.TreeEnsemble`.
 
-        If there are target statistics, its features are those of X and then the statistics.
+        Its features are those of X, then the target statistics, then the pairs of features.
         """
         check_is_fitted(self, "model_")
         return self.model_.ensemble_
 
     @property
     def feature_importances_(self):
-        """Sum of gains of each feature, (n_features,); statistics count for their column."""
+        """Sum of gains of each feature, (n_features,).
+
+        The gains of target statistics count for their column, those of a pair half for each of its
+        two features.
+        """
         check_is_fitted(self, "model_")
-        trees, n_features = self.model_.ensemble_, self.n_features_in_
+        trees = self.model_.ensemble_
         inner = trees.left >= 0
         gains = np.bincount(trees.feature[inner], trees.gain[inner], trees.n_features)
+        return self.column_shares() @ gains
+
+    def column_shares(self):
+        """Return the share of each feature of X in each column of the trees.
+
+        Returns
+        -------
+        float64 (n_features, columns of the trees), whose columns sum to 1
+        """
+        check_is_fitted(self, "model_")
+        n = self.n_features_in_
+        parts = [np.eye(n)]
         if self.statistics_ is not None:
-            extra = gains[n_features:].reshape(len(self.statistics_.columns), -1).sum(axis=1)
-            np.add.at(gains, self.statistics_.columns, extra)
-        return gains[:n_features]
+            parts.append(self.statistics_.shares(n))
+        if self.pairs_ is not None:
+            parts.append(self.pairs_.shares(n))
+        return np.hstack(parts)
 
     def describe(self):
         """Return the chosen parameters as text."""
@@ -169,7 +220,10 @@ class BaseBoosting(AllThreads, BaseEstimator):
         columns = [] if self.statistics_ is None else self.statistics_.columns
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         named = ", ".join(str(names[j]) for j in columns) or "none"
-        return "\n".join([*lines, f"columns with target statistics: {named}"])
+        lines.append(f"columns with target statistics: {named}")
+        pairs = [] if self.pairs_ is None else self.pairs_.pairs
+        named = ", ".join(f"{names[a]} and {names[b]}" for a, b in pairs) or "none"
+        return "\n".join([*lines, f"differences and products of: {named}"])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -61,6 +61,11 @@ class TargetStatistics:
             extra.append(table[self._numbers(X[:, column], categories)])
         return np.hstack(extra)
 
+    def shares(self, n_features):
+        """Return the share of each feature in each extra column, (n_features, n_extra)."""
+        sources = np.repeat(self.columns, [table.shape[1] for table in self.tables])
+        return np.eye(n_features)[:, sources]
+
     def _sums_by_fold(self, number, targets, weight, fold):
         """Return Σ w (n_folds, n_categories), and Σ w y (n_folds, n_categories, n_targets)."""
         n_categories, n_folds = len(self.categories[-1]) + 2, int(fold.max()) + 1

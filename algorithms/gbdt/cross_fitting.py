@@ -9,6 +9,7 @@ Every row has a raw score of a member that was not trained on it. These out-of-f
 the temperature T of a classifier, which divides all raw scores.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,10 @@ from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
 MEMBER = 11  # purpose of derived seeds
+PARTS = 10  # of a left-out fold, whose losses are compared
+ROUNDS_FOR_GAINS = 40
+LEAST_DECREASE = 0.03  # of the loss, from which extra columns are worth their time
+LEAST_ERRORS = 0.5  # standard errors
 TEMPERATURES = np.geomspace(0.5, 2.0, 41)
 
 
@@ -66,6 +71,7 @@ class CrossFitTrainer:
 
     def __init__(self, rows, fold, rule, seed):
         model, self.binned, self.rule, self.seed = rows.model, rows.binned, rule, seed
+        self.rows = rows
         order = self.binned.order[0]
         self.order = order if len(order) else slice(None)
         self.model, self.objective = model, model._objective  # noqa: SLF001 - same package
@@ -80,17 +86,37 @@ class CrossFitTrainer:
         self.targets = np.ascontiguousarray(targets[:, self.order])
         self.metric = model._metric("")  # noqa: SLF001
         self.held_out_scores = np.empty((len(self.base), len(self.y)))
+        self.kept = []  # rounds of trees that each trained member keeps
+
+    def train_first(self):
+        """Train the first member; return its losses on parts of its left-out fold, (PARTS,)."""
+        self._train_members([0])
+        parts = np.array_split(np.flatnonzero(self.fold == 0), PARTS)
+        scores = self.held_out_scores
+        return np.array([self.loss(np.ascontiguousarray(scores[:, p]), p) for p in parts])
+
+    def gains(self):
+        """Return the gains of each feature in a small model of best splits, (n_features,)."""
+        model = copy(self.model)
+        model.set_params(n_estimators=ROUNDS_FOR_GAINS, extra_trees=False)
+        trees = model._fit_binned(self.rows).ensemble_  # noqa: SLF001 - same package
+        inner = trees.left >= 0
+        return np.bincount(trees.feature[inner], trees.gain[inner], trees.n_features)
 
     def train(self):
-        """Train all members; return the `CrossFit` and set the model's trees."""
-        with Workers(self.model._threads()) as workers:  # noqa: SLF001
-            growers = make_growers(self.binned, workers, len(self.base))
-            members = range(self.rule.n_folds)
-            kept = [self._train_member(member, growers, workers) for member in members]
+        """Train all remaining members; return the `CrossFit` and set the model's trees."""
+        self._train_members(range(len(self.kept), self.rule.n_folds))
         temperature = self._choose_temperature()
         loss = self.loss(self.held_out_scores / temperature, slice(None))
-        self._set_trees(kept, temperature)
-        return CrossFit(tuple(len(rounds) for rounds in kept), loss, temperature)
+        self._set_trees(self.kept, temperature)
+        return CrossFit(tuple(len(rounds) for rounds in self.kept), loss, temperature)
+
+    def _train_members(self, members):
+        """Train some members, and keep their rounds."""
+        with Workers(self.model._threads()) as workers:  # noqa: SLF001
+            growers = make_growers(self.binned, workers, len(self.base))
+            for member in members:
+                self.kept.append(self._train_member(member, growers, workers))
 
     def _train_member(self, member, growers, workers):
         """Return the rounds of trees that a member keeps."""
@@ -147,6 +173,16 @@ class CrossFitTrainer:
         model.n_estimators_ = len(rounds)
         model.n_iter_, model.best_iteration_ = len(rounds), 0
         model.best_score_, model.evals_result_ = {}, {}
+
+
+def is_better(losses, others):
+    """Return whether losses on parts of a fold are clearly lower than others on the same parts.
+
+    The mean must be lower by `LEAST_DECREASE` and by `LEAST_ERRORS` standard errors.
+    """
+    decrease = others - losses
+    error = decrease.std(ddof=1) / np.sqrt(len(decrease))
+    return decrease.mean() > max(LEAST_DECREASE * others.mean(), LEAST_ERRORS * error)
 
 
 def stratified_folds(y, n_folds, seed, *, is_classifier):

@@ -11,6 +11,7 @@ EFFORTS = {"low": 1.0, "medium": 4.0, "high": 24.0}
 UNIT_SECONDS = 0.02  # of the cost model: start, of one score
 UNIT_SECONDS_OF_VALUE = 4.5e-7  # and for each value of the table
 LEAST_EFFORT, MOST_EFFORT = 0.25, 1000.0
+ROWS_FOR_PAIRS = 1000, 200_000  # fewer do not show whether pairs of features help
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Plan:
     reg_lambda: float
     path_smooth: float
     extra_trees: bool  # one random threshold for each feature of a node
+    try_pairs: bool  # whether differences and products of features are tried as columns
 
     def booster_params(self):
         """Return the parameters of the histogram booster."""
@@ -65,4 +67,5 @@ def make_plan(effort, n_rows):
         reg_lambda=0.01,
         path_smooth=1.0,
         extra_trees=True,
+        try_pairs=effort >= 2.0 and ROWS_FOR_PAIRS[0] <= n_rows <= ROWS_FOR_PAIRS[1],
     )

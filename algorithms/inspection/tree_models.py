@@ -130,12 +130,9 @@ def mixing_of(model):
     derived = getattr(model, "_derived", None)
     if derived is not None:
         return derived.share_back(np.eye(derived.n_columns)).T
-    statistics = getattr(model, "statistics_", None)
-    if statistics is None:
-        return None
-    n, n_trees = model.n_features_in_, model.ensemble_.n_features
-    sources = np.repeat(statistics.columns, (n_trees - n) // len(statistics.columns))
-    return np.eye(n)[:, np.concatenate([np.arange(n), sources])]
+    if hasattr(model, "column_shares"):
+        return model.column_shares()
+    return None
 
 
 def booster_names(booster):

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from algorithms import BoostingClassifier, BoostingRegressor, HistogramBoostingRegressor
 from algorithms.gbdt.cross_fitting import stratified_folds
 from algorithms.gbdt.effort import effort_of_budget, make_plan
+from algorithms.inspection.tree_models import mixing_of
 
 LOW = {"effort": "low", "n_jobs": 1}
 LEAST = {"effort": 0.25, "n_jobs": 1}
@@ -89,7 +90,7 @@ def test_unknown_and_missing_categories_are_predicted():
     new = X.head(3).copy()
     new["city"] = pd.Categorical(["unknown", None, "q"])
     assert np.isfinite(model.predict(new)).all()
-    assert "city" in model.describe().splitlines()[-1]
+    assert "city" in model.describe().splitlines()[-2]
     assert model.feature_importances_.argmax() == 3
     text = X.assign(city=X["city"].astype(str))
     with pytest.raises(ValueError, match="city"):
@@ -157,3 +158,50 @@ def test_rare_classes_and_few_rows_are_trained():
     assert list(model.predict(X[[0, 8]])) == ["a", "b"]
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict_proba(X), proba)
+
+
+def table_of_products(n_rows):
+    """Return a table whose target is a product and a difference of features."""
+    X = np.random.default_rng(5).normal(size=(n_rows, 5))
+    return X, X[:, 0] * X[:, 1] + np.sin(3.0 * (X[:, 2] - X[:, 0]))
+
+
+def test_pairs_of_features_are_used_where_they_decrease_the_loss():
+    X, y = table_of_products(1200)
+    model = BoostingRegressor(2.0, n_jobs=1).fit(X[:1000], y[:1000])
+    alone = BoostingRegressor(1.9, n_jobs=1).fit(X[:1000], y[:1000])
+    assert (0, 1) in model.pairs_.pairs
+    assert (0, 2) in model.pairs_.pairs
+    assert alone.pairs_ is None
+    errors = [np.mean((one.predict(X[1000:]) - y[1000:]) ** 2) for one in (model, alone)]
+    assert errors[0] < 0.5 * errors[1]
+    assert "0 and 1" in model.describe().splitlines()[-1]
+    importances = model.feature_importances_
+    assert importances.shape == (5,)
+    assert set(np.argsort(-importances)[:3]) == {0, 1, 2}
+    assert importances.sum() == pytest.approx(model.ensemble_.gain[model.ensemble_.left >= 0].sum())
+
+
+def test_pairs_of_features_are_not_used_for_an_additive_target():
+    X = np.random.default_rng(6).normal(size=(1000, 4))
+    y = np.sign(X[:, 0]) + np.sign(X[:, 1])
+    assert BoostingRegressor(2.0, n_jobs=1).fit(X, y).pairs_ is None
+
+
+def test_pairs_with_missing_and_huge_values():
+    X, y = table_of_products(1000)
+    X[::9, 0] = np.nan
+    X[::7, 1] *= 1e200
+    X[::11, 2] *= 1e200
+    model = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_contributions_of_pairs_are_divided_among_their_features():
+    X, y = table_of_products(1000)
+    model = BoostingRegressor(2.0, n_jobs=1).fit(X, y)
+    shares = mixing_of(model)
+    assert shares.shape == (5, model.ensemble_.n_features)
+    np.testing.assert_array_equal(shares.sum(axis=0), 1.0)
+    first = model.pairs_.pairs[0]
+    assert shares[list(first), 5].tolist() == [0.5, 0.5]

@@ -51,7 +51,8 @@ class DaskHistogramBoostingClassifier(DaskTraining, HistogramBoostingClassifier)
         open. The limit is at least 60 seconds until the workers have read their rows.
     **params
         Parameters of `HistogramBoostingClassifier`. ``n_jobs=None`` uses the threads of the Dask
-        worker. Not supported: `parity`, "dart", `max_conflict_rate` above 0, callable objectives.
+        worker. Not supported: `parity`, "dart", `linear_tree`, `max_conflict_rate` above 0,
+        callable objectives.
 
     Attributes
     ----------

@@ -167,6 +167,12 @@ class HistogramBoostingClassifier(ClassifierMixin, LightGBMInterface, BaseHistog
     is_unbalance : bool, default=False
         Whether the rarer of two classes gets the same total weight as the other. The initial
         score ignores it, as in LightGBM.
+    linear_tree : bool, default=False
+        Whether leaves are linear models of the numeric features on the leaf's path, fitted by ridge
+        regression. As in LightGBM, the first tree of each score has constant leaves, and a row with
+        a missing value in one of the leaf's features gets a constant.
+    linear_lambda : float, default=0.0
+        Penalty of the squared slopes of linear leaves.
     parity : {"lightgbm", "scikit-learn"}, default=None
         Library whose trees are reproduced bit for bit: LightGBM's, or those of scikit-learn's
         HistGradientBoosting. This mode uses one thread and is not optimised for speed

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from harness.plugins.adapters import EstimatorAdapter, estimator_adapter, spread
     from harness.plugins.hookspecs import hookimpl
-    from harness.trees.ensemble import Missing, Tree, TreeEnsemble
+    from harness.trees.ensemble import LinearLeaves, Missing, Tree, TreeEnsemble
     from harness.trees.sparse_check import check_sparse
 
 __version__ = "0.1.0"
@@ -44,6 +44,7 @@ _HOME = {
     "estimator_adapter": "plugins.adapters",
     "HarnessError": "core.errors",
     "hookimpl": "plugins.hookspecs",
+    "LinearLeaves": "trees.ensemble",
     "Missing": "trees.ensemble",
     "Tree": "trees.ensemble",
     "TreeEnsemble": "trees.ensemble",
@@ -60,6 +61,7 @@ __all__ = [
     "EstimatorAdapter",
     "Executor",
     "HarnessError",
+    "LinearLeaves",
     "Metric",
     "Missing",
     "Outcome",

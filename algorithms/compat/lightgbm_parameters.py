@@ -62,6 +62,8 @@ tweedie_variance_power tweedie_variance_power
 fair_c fair_c
 scale_pos_weight scale_pos_weight
 is_unbalance is_unbalance unbalance unbalanced_sets
+linear_tree linear_tree linear_trees
+linear_lambda linear_lambda
 metric metric metrics metric_types
 first_metric_only first_metric_only
 verbosity verbosity verbose
@@ -100,7 +102,6 @@ NO_EFFECT = {
     " header=has_header label_column=label weight_column=weight parser_config_file"
     " group_column=group,group_id,query_column,query,query_id precise_float_parser"
     " convert_model=convert_model_file convert_model_language saved_feature_importance_type",
-    "it is for linear leaves": "linear_lambda",
     "the monotone method is the basic one": "monotone_constraints_method"
     "=monotone_constraining_method,mc_method",
     "it is about machines": "local_listen_port=local_port,port time_out"
@@ -124,7 +125,6 @@ REFUSED = [  # names, harmless values, reason
     ),
     ("num_machines num_machine", ONE, "use DaskHistogramBoostingClassifier or -Regressor"),
     ("machines workers nodes", NONE, "use DaskHistogramBoostingClassifier or -Regressor"),
-    ("linear_tree linear_trees", OFF, "leaves hold one value"),
     (
         "forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits",
         NONE,
@@ -211,6 +211,7 @@ FLAGS = (
     "uniform_drop",
     "xgboost_dart_mode",
     "is_unbalance",
+    "linear_tree",
     "first_metric_only",
     "use_missing",
     "zero_as_missing",

@@ -41,6 +41,7 @@ UNSHARED = {  # parameters not supported on several machines, and the reason
     "parity": "a library's order of sums is that of one machine",
     "boosting_type": "'dart' changes the rounds that a resumed training starts from",
     "max_conflict_rate": "workers bundle no features",
+    "linear_tree": "the regressions of the leaves need all rows of a leaf",
 }
 
 

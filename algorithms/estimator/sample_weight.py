@@ -13,6 +13,7 @@ SUMMED_PARAMS = frozenset(  # parameters of boosters that are compared with sums
         "cat_l2",
         "cat_smooth",
         "gamma",
+        "linear_lambda",
         "min_child_weight",
         "min_split_gain",
         "reg_alpha",

@@ -25,6 +25,7 @@ from algorithms.gbdt.high_cardinality import find_high_cardinality
 from algorithms.gbdt.init_score import Start
 from algorithms.gbdt.input_table import are_ordered, find_categorical, read_table
 from algorithms.gbdt.library_training import train_like
+from algorithms.gbdt.linear_leaves import fitter_of
 from algorithms.gbdt.metrics import find_metric
 from algorithms.gbdt.missing_values import missing_kind, replace_missing
 from algorithms.gbdt.model import join_trees
@@ -118,6 +119,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         huber_slope=1.0,
         scale_pos_weight=1.0,
         is_unbalance=False,
+        linear_tree=False,
+        linear_lambda=0.0,
         parity=None,
         **kwargs,
     ):
@@ -171,7 +174,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             weight, X, y = drop_unweighted(weight, X, y)
         with Workers(self._threads()) as workers:
             binned = self._bin_rows(X, y, weight, workers)
-        size, X = X.size, X if self.boosting_type == "dart" else None  # only DART reads X
+        is_read = self.boosting_type == "dart" or self.linear_tree  # X, after the binning
+        size, X = X.size, X if is_read else None
         give_back(size)
         return Rows(self, X, y, weight, binned)
 
@@ -223,7 +227,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         binner = find_bins(table, self._is_categorical, *limits, workers, whole(in_leaf), forced)
         binner = replace(binner, missing_kind=missing_kind(self))
         objective, order = self._objective, IN_ORDER
-        if is_worth_it(self, table, objective):
+        if not self.linear_tree and is_worth_it(self, table, objective):
             order = find_order(table, binner, objective, objective.targets(y), workers)
         bins = bin_table(table, binner, monotone, groups, workers, layout, order[0])
         high_cardinality = find_high_cardinality(X, binner, order[0])
@@ -251,7 +255,8 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         else:
             targets = objective.targets(y)
             first = objective.first_scores(y, split_unit_of_params(self, weight)[1])
-        _, weight, unit = self._split_unit(y, weight)
+        split = self._split_unit(y, weight)
+        _, weight, unit = split
         self._base = first if self.boost_from_average else np.zeros(len(first))
         constant = None if self.boost_from_average or start.is_given else first
         score = np.empty((len(first), len(y)))
@@ -268,6 +273,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
         given = growers, workers, target, score
         booster = Booster(self, *given, seed, binned.order, binned.high_cardinality, start.n_rounds)
         booster.weight_unit = unit
+        booster.linear = fitter_of(split[0], X, self._is_categorical)
         return booster
 
     @timed_phase(MODEL)

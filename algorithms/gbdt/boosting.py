@@ -7,7 +7,7 @@ With several scores per row (classes), each round grows one tree per score, all 
 scores.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -20,7 +20,7 @@ from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
-from algorithms.gbdt.phase_timer import GRADIENTS, PACKING, SCORES, timed_phase
+from algorithms.gbdt.phase_timer import GRADIENTS, LINEAR_LEAVES, PACKING, SCORES, timed_phase
 from algorithms.gbdt.position_bias import PositionBias
 from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
@@ -87,6 +87,7 @@ class Booster:
         Number of rounds of the initial model. Random draws depend on the round's number, so a
         continued training does not repeat those of the initial model.
     weight_unit : float, factor of gains; see `sample_weight.split_unit_of_params`
+    linear : LinearLeafFitter, or None if leaves are constant
     """
 
     params: object
@@ -100,6 +101,7 @@ class Booster:
     first: int = 0
     rounds: list = field(default_factory=list)  # of lists of trees, one per score
     weight_unit: float = 1.0
+    linear: object = None
 
     def __post_init__(self):
         n_scores, n_rows = self.score.shape
@@ -176,11 +178,28 @@ class Booster:
             self.renew(grower, tree, k, quantile)
         if self.weight_unit != 1.0:
             tree.nodes["gain"] *= self.weight_unit
-        tree.nodes["value"] *= self.rate
+        if self.linear is not None and self.has_linear_leaves(number, tree):
+            tree = self.fit_linear_leaves(grower, tree, g, h)
+        tree.scale(self.rate)
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as in LightGBM
-        grower.add_to(self.score[k], tree)
+        if tree.linear is None:
+            grower.add_to(self.score[k], tree)
+        else:
+            leaf_nodes = grower.grown_leaves().nodes
+            self.linear.add_to(self.score[k], grower.leaf_of, tree, leaf_nodes, grower.share_rows)
         return tree
+
+    def has_linear_leaves(self, number, tree):
+        """Return whether a tree of a round gets linear leaves; as in LightGBM, not the first."""
+        is_first = number == 0 and self.params.boosting_type != "rf"
+        return not is_first and tree.n_leaves > 1
+
+    @timed_phase(LINEAR_LEAVES)
+    def fit_linear_leaves(self, grower, tree, g, h):
+        """Return the last tree of a grower with linear leaves."""
+        leaves = grower.grown_leaves()
+        return replace(tree, linear=self.linear.fit(tree.nodes, leaves, g, h, grower.share_leaves))
 
     def rounding_seed(self, number, k):
         """Return the seed of the rounding of gradients for the tree of a round and a score."""

@@ -17,6 +17,7 @@ import numpy as np
 from algorithms.estimator.sample_weight import split_unit_of_params
 from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.grower import make_growers
+from algorithms.gbdt.linear_leaves import fitter_of
 from algorithms.gbdt.model import join_trees
 from algorithms.gbdt.sampling import seed_of
 from algorithms.prediction.predictor import FastPredictor
@@ -80,7 +81,8 @@ class CrossFitTrainer:
         self.y = np.asarray(rows.y)[self.order]
         unit = split_unit_of_params(model, rows.weight)[1]
         self.base = self.objective.first_scores(rows.y, unit)
-        _, weight, self.weight_unit = model._split_unit(rows.y, rows.weight)  # noqa: SLF001
+        params, weight, self.weight_unit = model._split_unit(rows.y, rows.weight)  # noqa: SLF001
+        self.linear = fitter_of(params, rows.X, model._is_categorical)  # noqa: SLF001
         self.weight = None if weight is None else weight[self.order]
         targets = self.objective.targets(rows.y)
         self.targets = np.ascontiguousarray(targets[:, self.order])
@@ -126,7 +128,7 @@ class CrossFitTrainer:
         binned = self.binned
         extra = seed, binned.order, binned.high_cardinality
         booster = MemberBooster(self.model, growers, workers, target, score, *extra)
-        booster.weight_unit = self.weight_unit
+        booster.weight_unit, booster.linear = self.weight_unit, self.linear
         booster.rows = np.flatnonzero(self.fold != member).astype(np.uint32)
         held_out = np.flatnonzero(self.fold == member)
         return self._boost_until_worse(booster, held_out)
@@ -164,7 +166,7 @@ class CrossFitTrainer:
         rounds = [trees for rounds in kept for trees in rounds]
         for trees in rounds:
             for tree in trees:
-                tree.nodes["value"] *= share
+                tree.scale(share)
         model._binner, model._base = self.binned.binner, self.base / temperature  # noqa: SLF001
         codes = getattr(model, "classes_", None)
         link = model._link  # noqa: SLF001

@@ -49,7 +49,7 @@ class Dart:
         for number in dropped:
             self.weight[number] *= kept
             for tree in booster.rounds[number]:
-                tree.nodes["value"] *= kept
+                tree.scale(kept)
         self.weight.append(booster.rate)
         booster.score += kept * lost
         return trees

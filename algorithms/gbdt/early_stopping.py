@@ -324,7 +324,7 @@ class EvaluationLoop:
         p = self.params
         drawn = p.data_sample_strategy == "goss" or p.boosting_type != "gbdt" or p.extra_trees
         drawn = drawn or p.subsample < 1.0 or p.colsample_bytree < 1.0 or bool(self.before)
-        return not drawn and not any(np.count_nonzero(tree.nodes["value"]) for tree in trees)
+        return not drawn and all(tree.is_zero() for tree in trees)
 
 
 def is_early_stopping(callback):

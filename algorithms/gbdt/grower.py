@@ -13,6 +13,7 @@ from algorithms.gbdt.kernels.score_update import (
     partition_others,
     walk_listed,
 )
+from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.gbdt.model import copy_tree
 from algorithms.gbdt.phase_timer import GROWTH, SCORES, timed_phase
 from algorithms.gbdt.resident_threads import ResidentThreads, grow
@@ -190,6 +191,19 @@ class Grower:
             )
         leaf = numbers_of_leaves(len(nodes), of_leaves)
         return lambda others: walk_listed(bins, growth, leaf, others, leaf_of)
+
+    def grown_leaves(self):
+        """Return the `GrownLeaves` of the last tree."""
+        leaves = self.leaves[: self.n_leaves]
+        spans = np.stack([leaves["start"], leaves["end"]], axis=1)
+        return GrownLeaves(leaves["node"], self._own.rows, spans)
+
+    def share_leaves(self, task, count):
+        """Run a task over leaves, on several threads unless there are few rows."""
+        if self.size == 1 or len(self._own.rows) < ROWS_TO_MARK:
+            task(0, count)
+        else:
+            self.workers.share(task, count)
 
     def share_rows(self, task, count):
         """Run a task over rows, on several threads unless there are few rows."""

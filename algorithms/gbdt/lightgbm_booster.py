@@ -150,12 +150,13 @@ class HistogramBooster(BoosterView):
         else:
             value = float(trees.value[at, 0] * trees.weight[t])
         if trees.left[at] < 0:
-            return {
+            leaf = {
                 "leaf_index": int(leaves[at]),
                 "leaf_value": value,
                 "leaf_weight": float(trees.cover[at]),
                 "leaf_count": int(trees.cover[at]),
             }
+            return leaf if trees.linear is None else leaf | linear_model(trees, t, at)
         return {
             "split_index": int(splits[at]),
             "split_feature": int(trees.feature[at]),
@@ -221,6 +222,16 @@ class HistogramBooster(BoosterView):
                 rows.append(row)
         frame = pd.DataFrame(rows)
         return frame.assign(count=frame["count"].astype(int))
+
+
+def linear_model(trees, t, at):
+    """Return the linear model of a leaf as a dict."""
+    terms = slice(trees.linear.start[at], trees.linear.start[at + 1])
+    return {
+        "leaf_const": float(trees.linear.constant[at] * trees.weight[t]),
+        "leaf_features": trees.linear.feature[terms].tolist(),
+        "leaf_coeff": (trees.linear.coefficient[terms] * trees.weight[t]).tolist(),
+    }
 
 
 def root_value(trees, t):

@@ -16,11 +16,33 @@ class GrownTree:
 
     nodes: np.ndarray  # dtype NODE, the root first
     sets: dict  # node → ascending codes that go left
+    linear: object = None  # harness.LinearLeaves, of linear trees
 
     @property
     def n_leaves(self):
         """Number of leaves."""
         return (len(self.nodes) + 1) // 2
+
+    @property
+    def outputs(self):
+        """Arrays in the unit of the scores; a change of scale must multiply all of them."""
+        if self.linear is None:
+            return (self.nodes["value"],)
+        return self.nodes["value"], self.linear.constant, self.linear.coefficient
+
+    def scale(self, factor):
+        """Multiply the outputs of all leaves."""
+        for values in self.outputs:
+            np.multiply(values, factor, out=values)
+
+    def copy(self):
+        """Return a tree whose outputs can be changed separately."""
+        linear = None if self.linear is None else self.linear.part(0, len(self.nodes))
+        return GrownTree(self.nodes.copy(), self.sets, linear)
+
+    def is_zero(self):
+        """Return whether the output of every leaf is 0."""
+        return not any(np.count_nonzero(values) for values in self.outputs)
 
 
 def copy_tree(nodes, goes_left, codes, n_leaves):
@@ -103,7 +125,21 @@ def join_trees(rounds, binner, base, link="identity", classes=None):
         classes=class_codes(classes),
         cover_kind="rows",
         library=OURS,
+        linear=join_linear(trees),
     )
+
+
+def join_linear(trees):
+    """Return the `harness.LinearLeaves` of all trees, or None if no tree has linear leaves."""
+    from harness import LinearLeaves
+
+    if all(tree.linear is None for tree in trees):
+        return None
+    parts = [
+        LinearLeaves.constants(tree.nodes["value"]) if tree.linear is None else tree.linear
+        for tree in trees
+    ]
+    return LinearLeaves.join(parts)
 
 
 def thresholds(binner, feature, last_bin, numeric):

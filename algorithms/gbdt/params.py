@@ -72,6 +72,8 @@ CONSTRAINTS = {
     "huber_slope": [ABOVE_0],
     "scale_pos_weight": [ABOVE_0],
     "is_unbalance": ["boolean"],
+    "linear_tree": ["boolean"],
+    "linear_lambda": [AT_LEAST_0],
     "parity": [StrOptions({"lightgbm", "scikit-learn"}), None],
 }
 
@@ -98,6 +100,8 @@ def check_together(params, objective):
     check_sides(params, objective)
     if params.bagging_by_query and params._bounds is None:  # noqa: SLF001 - its own part
         raise ValueError("bagging_by_query is for ranking: there are no query groups")
+    if params.linear_tree:
+        check_linear(params, objective, signs)
     if callable(objective):
         return
     if objective.name == "quantile" and params.alpha >= 1.0:
@@ -113,6 +117,27 @@ def check_forest(params):
         raise ValueError(
             "boosting_type='rf' needs bagging (subsample_freq above 0 and subsample below 1) or "
             "colsample_bytree below 1: else all trees are the same"
+        )
+
+
+def check_linear(params, objective, signs):
+    """Raise ValueError if a parameter cannot be combined with ``linear_tree``."""
+    if getattr(objective, "name", None) == "regression_l1":
+        raise ValueError(
+            "Cannot use regression_l1 objective when fitting linear trees (linear_tree=True)"
+        )
+    if params.zero_as_missing:
+        raise ValueError(
+            "zero_as_missing must be false when fitting linear trees (linear_tree=True)"
+        )
+    if params.parity is not None and getattr(objective, "renewed", None) is not None:
+        raise ValueError(
+            f"linear_tree=True is not supported with parity={params.parity!r} and objective "
+            f"{objective.name!r}"
+        )
+    if signs.any():
+        raise ValueError(
+            "monotone_constraints is not supported with linear_tree=True: slopes have no bounds"
         )
 
 

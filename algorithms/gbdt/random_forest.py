@@ -4,6 +4,8 @@ Every tree is grown on the gradients at the initial score, on its own sample of 
 The model's score is the initial score plus the mean of the trees. `learning_rate` has no effect.
 """
 
+import numpy as np
+
 
 class RandomForest:
     """Trainer that grows each round with a `Booster` from the initial scores.
@@ -27,7 +29,8 @@ class RandomForest:
 
 
 def average(rounds):
-    """Divide the values of all trees by the number of rounds, so that their sum is the mean."""
+    """Divide the outputs of all trees by the number of rounds, so that their sum is the mean."""
     for trees in rounds:
         for tree in trees:
-            tree.nodes["value"] /= len(rounds)
+            for values in tree.outputs:
+                np.divide(values, len(rounds), out=values)

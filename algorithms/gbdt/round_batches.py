@@ -35,6 +35,7 @@ def can_batch(booster):
         and not p.extra_trees
         and not len(booster.order[0])
         and not booster.high_cardinality
+        and booster.linear is None
         and (len(booster.growers) > 1 or is_faster_alone(booster.grower))
     )
 

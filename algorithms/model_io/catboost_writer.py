@@ -13,6 +13,7 @@ import numpy as np
 
 from algorithms.model_io.catboost_reader import LINKS, MOST_DEPTH, NODES, TREES, leaf_order
 from algorithms.model_io.errors import ModelFileError, check_name
+from algorithms.model_io.summed_trees import refuse_linear
 from algorithms.prediction.node_rules import last_single
 from harness import Missing
 
@@ -52,6 +53,7 @@ def write(ensemble, *, objective=None, names=None, attributes=None, labels=None)
     ModelFileError
         If CatBoost's format cannot store the model.
     """
+    refuse_linear(ensemble)
     check_rules(ensemble)
     for column in names or []:
         check_name(str(column), "CatBoost's format")

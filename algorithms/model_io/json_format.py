@@ -6,10 +6,11 @@ from dataclasses import fields
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from harness import TreeEnsemble
+from harness import LinearLeaves, TreeEnsemble
 
-FORMAT, VERSION = "tree-harness model", 2
-FIRST_VERSION = 1  # has no `missing_value`; written if that is NaN
+FORMAT, VERSION = "tree-harness model", 3
+VALUE_VERSION = 2  # has no `linear`; written if leaves are constant
+FIRST_VERSION = 1  # also has no `missing_value`; written if that is NaN
 NONFINITE = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 
@@ -22,13 +23,19 @@ def write(ensemble, *, estimator=None):
     estimator : dict, optional
         Data stored beside the trees; JSON values.
     """
-    trees = {f.name: to_json(getattr(ensemble, f.name)) for f in fields(ensemble)}
+    names = [f.name for f in fields(ensemble) if f.name != "linear"]
+    trees = {name: to_json(getattr(ensemble, name)) for name in names}
     has_value = not np.isnan(trees.pop("missing_value"))
     if has_value:
         trees["missing_value"] = encode_nonfinite(float(ensemble.missing_value))
+    version = VALUE_VERSION if has_value else FIRST_VERSION
+    if ensemble.linear is not None:
+        linear = ensemble.linear
+        trees["linear"] = {f.name: to_json(getattr(linear, f.name)) for f in fields(linear)}
+        version = VERSION
     document = {
         "format": FORMAT,
-        "version": VERSION if has_value else FIRST_VERSION,
+        "version": version,
         "trees": trees,
         "estimator": estimator or {},
     }
@@ -52,7 +59,12 @@ def read(document):
             f"it has version {document['version']}; this program reads versions up to "
             f"{VERSION}: upgrade the program"
         )
-    given = {name: from_json(value) for name, value in document["trees"].items()}
+    trees = dict(document["trees"])
+    linear = trees.pop("linear", None)
+    given = {name: from_json(value) for name, value in trees.items()}
+    if linear is not None:
+        arrays = {name: from_json(value) for name, value in linear.items()}
+        given["linear"] = LinearLeaves(**arrays)
     given["missing_value"] = decode_nonfinite(given.get("missing_value", np.nan))
     return TreeEnsemble(**given), document["estimator"]
 

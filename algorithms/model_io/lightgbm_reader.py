@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import LIGHTGBM, link_of
-from harness import Missing, Tree, TreeEnsemble
+from harness import LinearLeaves, Missing, Tree, TreeEnsemble
 
 FIRST_LINE = "tree\n"
 CATEGORICAL, DEFAULT_LEFT = 1, 2
@@ -42,7 +42,7 @@ def read(text):
     Raises
     ------
     ModelFileError
-        If the model is not supported: averaged (rf), linear leaves, an unknown objective.
+        If the model is not supported: averaged (rf), an unknown objective.
         Malformed text raises KeyError, TypeError, ValueError or IndexError.
     """
     trees, ended, rest = text.partition(TREES_END)
@@ -187,8 +187,6 @@ def one_tree(t, n_features):
     t : dict, name → text, the fields of the tree
     n_features : int
     """
-    if t.get("is_linear", "0") != "0":
-        raise ModelFileError("its leaves are linear models, which are not supported")
     leaf_value = numbers(t["leaf_value"])
     n_leaves = int(t["num_leaves"])
     if n_leaves < 1 or len(leaf_value) != n_leaves:
@@ -230,7 +228,24 @@ def one_tree(t, n_features):
         gain=column("split_gain", None),
         cover=column("internal_count", "leaf_count"),
         sets=category_sets(t, decision),
+        linear=linear_leaves(t, n_inner, n_leaves, n_features),
     )
+
+
+def linear_leaves(t, n_inner, n_leaves, n_features):
+    """Return the `harness.LinearLeaves` of a tree, or None if its leaves are constant."""
+    if t.get("is_linear", "0") == "0":
+        return None
+    constant = np.zeros(n_inner + n_leaves)
+    constant[n_inner:] = check_count(n_leaves, numbers(t["leaf_const"]), "leaf_const")
+    counts = integers(t["num_features"].split(), 0, n_features, "num_features")
+    check_count(n_leaves, counts, "num_features")
+    n_terms = int(counts.sum())
+    feature = integers(t["leaf_features"].split(), 0, n_features - 1, "leaf_features of a tree")
+    check_count(n_terms, feature, "leaf_features")
+    coefficient = check_count(n_terms, numbers(t["leaf_coeff"]), "leaf_coeff")
+    sizes = np.concatenate([[0], np.zeros(n_inner, np.int64), counts])
+    return LinearLeaves(constant, np.cumsum(sizes), feature, coefficient)
 
 
 def check_count(wanted, values, name):

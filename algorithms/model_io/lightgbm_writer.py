@@ -65,7 +65,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     ModelFileError
         If LightGBM's format cannot store the model.
     """
-    require_sum(ensemble)
+    require_sum(ensemble, may_be_linear=True)
     if not np.isnan(ensemble.missing_value):
         raise ModelFileError(
             f"{ensemble.missing_value} is read as a missing value; LightGBM's format cannot "
@@ -100,6 +100,7 @@ def write(ensemble, *, objective=None, names=None, params=None, categories=None)
     ]
     tail = ["end of trees", "", *importances(ensemble, names), "", "parameters:"]
     tail += parameter_lines(name, params or {})
+    tail += [] if ensemble.linear is None else ["[linear_tree: 1]"]
     tail += ["end of parameters", "", f"pandas_categorical:{json.dumps(lists or None)}"]
     return "\n".join([*head, "".join(blocks) + "\n".join(tail), ""])
 
@@ -227,9 +228,26 @@ def tree_text(plain, t, place):
     if sets:
         lines["cat_boundaries"] = np.cumsum([0, *(len(words) for words in sets)])
         lines["cat_threshold"] = np.concatenate(sets)
-    lines |= {"is_linear": [0], "shrinkage": [1]}
+    lines |= linear_lines(plain, leaves) | {"shrinkage": [1]}
     body = [f"{name}={' '.join(text_of(v) for v in values)}" for name, values in lines.items()]
     return "\n".join([f"Tree={place}", *body, "", "", ""])
+
+
+def linear_lines(plain, leaves):
+    """Return the lines of linear leaves, the nodes ``leaves``; in LightGBM's order."""
+    linear = plain.linear
+    if linear is None:
+        return {"is_linear": [0]}
+    first, last = linear.start[leaves], linear.start[leaves + 1]
+    terms = [np.arange(*span) for span in zip(first.tolist(), last.tolist(), strict=True)]
+    terms = np.concatenate([np.empty(0, np.int64), *terms])
+    return {
+        "is_linear": [1],
+        "leaf_const": linear.constant[leaves],
+        "num_features": last - first,
+        "leaf_features": linear.feature[terms],
+        "leaf_coeff": linear.coefficient[terms],
+    }
 
 
 def words_of(codes):

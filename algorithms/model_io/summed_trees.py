@@ -26,10 +26,13 @@ class PlainSum:
     nan_left: np.ndarray  # bool (n_nodes,)
     left: np.ndarray  # int32 (n_nodes,), of the whole ensemble
     right: np.ndarray
+    linear: object  # harness.LinearLeaves, times the weight of the tree; None: constant leaves
 
 
-def require_sum(e):
+def require_sum(e, *, may_be_linear=False):
     """Raise ModelFileError if an ensemble is not a sum, or its leaves have several values."""
+    if not may_be_linear:
+        refuse_linear(e)
     if e.combination != "sum" or e.value.shape[1] != 1:
         raise ModelFileError(
             "the file format stores sums of trees with one value per leaf; this model is the "
@@ -37,6 +40,15 @@ def require_sum(e):
         )
     if (e.set_codes >= MOST_CODES).any():
         raise ModelFileError(f"a category code is above {MOST_CODES - 1}")
+
+
+def refuse_linear(e):
+    """Raise ModelFileError if leaves are linear models."""
+    if e.linear is not None:
+        raise ModelFileError(
+            "the file format cannot store linear leaves (linear_tree=True): use LightGBM's text "
+            "format or this project's JSON"
+        )
 
 
 def plain_sum(ensemble, *, members_left):
@@ -67,6 +79,7 @@ def plain_sum(ensemble, *, members_left):
         nan_left ^ swapped,
         np.where(swapped, e.right, e.left),
         np.where(swapped, e.left, e.right),
+        weighted_linear(e),
     )
 
 
@@ -100,6 +113,19 @@ def value_of(e):
     return (weight * e.value[:, 0]).astype(e.sum_dtype).astype(np.float64)
 
 
+def weighted_linear(e):
+    """Return the linear leaves times the weights of the trees, or None if leaves are constant."""
+    if e.linear is None:
+        return None
+    weight = np.repeat(e.weight, np.diff(e.offsets))
+    of_terms = np.repeat(weight, np.diff(e.linear.start))
+    outputs = {
+        "constant": weight * e.linear.constant,
+        "coefficient": of_terms * e.linear.coefficient,
+    }
+    return replace(e.linear, **outputs)
+
+
 def base_in_trees(e):
     """Return an ensemble with base score 0 and bitwise the same sums.
 
@@ -112,12 +138,16 @@ def base_in_trees(e):
     if not e.base_first or not e.n_trees:
         return with_constants(e)
     first = rounds_of(e)[0]
-    value = value_of(e)
+    value, linear = value_of(e), weighted_linear(e)
+    constant = None if linear is None else linear.constant
     for k, t in enumerate(first):
         nodes = slice(e.offsets[t], e.offsets[t + 1])
         parts = e.base[k].astype(e.sum_dtype), value[nodes].astype(e.sum_dtype)
         value[nodes] = parts[0] + parts[1]
-    return replace(e, base=none, value=value[:, None], weight=np.ones(e.n_trees))
+        if constant is not None:
+            constant[nodes] += e.base[k]
+    parts = {"value": value[:, None], "weight": np.ones(e.n_trees), "linear": linear}
+    return replace(e, base=none, **parts)
 
 
 def with_constants(e):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from algorithms.gbdt.linear_leaves import LinearLeafFitter
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
@@ -34,7 +35,7 @@ FOLLOWED_PARAMS = (
     *("num_leaves", "max_depth", "learning_rate", "n_estimators", "class_weight", "random_state"),
     *("subsample_for_bin", "max_bin", "min_data_in_bin", "categorical_feature"),
     *("min_split_gain", "min_child_weight", "min_child_samples", "reg_alpha", "reg_lambda"),
-    *("max_delta_step", "path_smooth", "boost_from_average"),
+    *("max_delta_step", "path_smooth", "boost_from_average", "linear_tree", "linear_lambda"),
     *("cat_smooth", "cat_l2", "max_cat_threshold", "max_cat_to_onehot", "min_data_per_group"),
 )
 ZERO = float(np.float32(1e-35))  # values up to this absolute value are rounded to 0
@@ -66,6 +67,9 @@ def train(params, X, y, weight):
     targets = objective.targets(y).astype(np.float32)
     weight = None if weight is None else weight.astype(np.float32)
     boosting = Boosting(params, objective, Grower(bins, X, make_rules(params)), targets, weight)
+    if params.linear_tree:
+        penalty = as_read(params.linear_lambda)
+        boosting.linear = LinearLeafFitter(X, is_categorical, penalty, like_lightgbm=True)
     rounds = []
     for number in range(params.n_estimators):
         trees, grown = boosting.boost(first=number == 0)
@@ -130,6 +134,7 @@ class Boosting:
         self.g, self.h = np.empty((2, *self.score.shape), np.float32)
         self.first = first_scores(objective, y, weight)
         self.trained = is_trained(objective, y, weight)
+        self.linear = None  # LinearLeafFitter
         self.ranking = None
         if objective.is_ranking:
             bounds = params._bounds  # noqa: SLF001 - its own part
@@ -144,7 +149,8 @@ class Boosting:
         self.differentiate()
         trees, grown = [], False
         for k in range(len(self.score)):
-            tree = self.grow(k, base[k] if self.params.boost_from_average else 0.0)
+            given = base[k] if self.params.boost_from_average else 0.0
+            tree = self.grow(k, given, has_constant_leaves=first or self.linear is None)
             grown |= tree is not None
             trees.append(self.constant(k, base[k]) if tree is None else tree)
         return trees, grown
@@ -172,7 +178,7 @@ class Boosting:
                 self.h[k],
             )
 
-    def grow(self, k, base):
+    def grow(self, k, base, *, has_constant_leaves):
         """Grow the tree of one score and add it to the score; return None if it has no split."""
         if not self.trained[k]:
             return None
@@ -180,16 +186,41 @@ class Boosting:
         if len(nodes) == 1:
             return None
         value = nodes["value"]
+        linear = None if has_constant_leaves else self.fit_linear_leaves(k, nodes)
         leaves = self.grower.rows_of_leaves()
         if self.objective.renewed is not None:
             for node, rows in leaves:
                 value[node] = self.renewed(k, rows)
         value[:] = round_to_zero(value * self.rate)
+        if linear is not None:
+            self.add_linear_leaves(k, value, linear, leaves)
+            return replace(self.grower.to_tree(nodes, goes_left), linear=linear)
         for node, rows in leaves:
             self.score[k, rows] += value[node]
         if abs(base) > EPSILON:
             value[:] = round_to_zero(value + base)
         return self.grower.to_tree(nodes, goes_left)
+
+    def fit_linear_leaves(self, k, nodes):
+        """Return the `harness.LinearLeaves` of the last tree, times the learning rate."""
+        given = self.grower.grown_leaves(), self.g[k], self.h[k], call_once
+        linear = self.linear.fit(nodes, *given)
+        for outputs in (linear.constant, linear.coefficient):
+            outputs[:] = round_to_zero(outputs * self.rate)
+        return linear
+
+    def add_linear_leaves(self, k, value, linear, leaves):
+        """Add the outputs of linear leaves to the score.
+
+        Parameters
+        ----------
+        value : (n_nodes,), output of rows with a missing value
+        linear : harness.LinearLeaves
+        leaves : list of (node, rows)
+        """
+        for node, rows in leaves:
+            leaf = np.full(len(rows), node)
+            self.score[k, rows] += linear.outputs(value, leaf, self.linear.values[rows])
 
     def renewed(self, k, rows):
         """Return the quantile of the residuals of some rows."""
@@ -205,6 +236,11 @@ class Boosting:
         nodes = np.zeros(1, NODE)
         nodes["left"], nodes["value"], nodes["count"] = -1, value, self.score.shape[1]
         return self.grower.to_tree(nodes, np.zeros((1, 1), np.uint8))
+
+
+def call_once(task, count):
+    """Run a task over all of ``count`` items in the current thread."""
+    task(0, count)
 
 
 def round_to_zero(values):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.parity.kernels import lightgbm_arrays as layout
 from algorithms.parity.kernels.lightgbm_grow import grow_by_lightgbm_rules
 from algorithms.runtime.interrupt_flag import check_interrupt, interrupt_flag
@@ -77,6 +78,12 @@ class Grower:
         """Return (node, rows) of each leaf of the last tree, rows in the order of the table."""
         leaves = self.work.leaves[: self.n_leaves]
         return [(leaf["node"], self.work.rows[leaf["start"] : leaf["end"]]) for leaf in leaves]
+
+    def grown_leaves(self):
+        """Return the `GrownLeaves` of the last tree."""
+        leaves = self.work.leaves[: self.n_leaves]
+        spans = np.stack([leaves["start"], leaves["end"]], axis=1)
+        return GrownLeaves(leaves["node"], self.work.rows, spans)
 
     def to_tree(self, nodes, goes_left):
         """Return a grown tree as a `harness.Tree`.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from algorithms.prediction.category_values import WORD, CategoryNumbers, count_words
+from algorithms.prediction.kernels.linear_walk import LinearTerms
 from algorithms.prediction.kernels.walk import (
     IS_SET,
     MEMBERS_LEFT,
@@ -24,6 +25,13 @@ def summed_values(e):
         value = np.where(np.arange(value.shape[1]) == value.argmax(axis=1)[:, None], 1.0, e.against)
     weight = np.repeat(e.weight, np.diff(e.offsets))
     return (weight[:, None] * value).astype(e.sum_dtype).astype(np.float64)
+
+
+def linear_terms(e):
+    """Return the `LinearTerms` of an ensemble with linear leaves."""
+    linear = e.linear
+    terms = linear.start, linear.feature, linear.coefficient
+    return LinearTerms(linear.constant, e.value[:, 0].copy(), *terms)
 
 
 def reading_of(ensemble):

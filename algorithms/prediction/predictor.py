@@ -9,11 +9,12 @@ from algorithms.estimator.fast_validation import plain_array
 from algorithms.prediction.categorical_splits import CategoricalSplits
 from algorithms.prediction.columns import check_columns
 from algorithms.prediction.kernels.categorical_walk import add_categorical_trees
+from algorithms.prediction.kernels.linear_walk import add_linear_trees
 from algorithms.prediction.kernels.numeric_walk import add_numeric_trees
 from algorithms.prediction.kernels.walk import BLOCK, IS_SET, ZERO_MISSING, add_trees
 from algorithms.prediction.leaf_masks import LeafMasks, steps_of
 from algorithms.prediction.numeric_nodes import pack_nodes
-from algorithms.prediction.packing import pack, reading_of, summed_values
+from algorithms.prediction.packing import linear_terms, pack, reading_of, summed_values
 from algorithms.prediction.sparse_predict import UsedColumns, narrowed
 from algorithms.runtime.threads import Workers, threads_of
 from algorithms.runtime.value_checks import is_beyond
@@ -50,7 +51,11 @@ class FastPredictor:
             self.output = ensemble.output.astype(np.int64)
             base = ensemble.base if ensemble.base_first else np.zeros(ensemble.n_outputs)
             self.start = base.astype(ensemble.sum_dtype).astype(np.float64)
-        self.categorical = None
+        self.categorical = self.linear = None
+        if ensemble.linear is not None:
+            self.linear, self.weight = linear_terms(ensemble), ensemble.weight.copy()
+            self.steps, self.bits = steps, bits
+            return
         if (steps["kind"] & (IS_SET | ZERO_MISSING)).any():
             self.steps, self.bits, self.values_of_steps = steps, bits, self.values
             self.categorical = CategoricalSplits(steps, bits, self.roots)
@@ -82,7 +87,8 @@ class FastPredictor:
         The traversal checks the values itself, which saves a pass over the array and a copy. The
         result is None if a value is infinite, or if there are categorical splits.
         """
-        if self.categorical is not None or plain_array(estimator, X) is None:
+        is_numeric = self.categorical is None and self.linear is None
+        if not is_numeric or plain_array(estimator, X) is None:
             return None
         check_columns(X, self.ensemble.n_features)
         X = np.ascontiguousarray(X)
@@ -138,7 +144,7 @@ class FastPredictor:
         They are faster for trees with categorical splits. For other trees the time saved must
         exceed the cost of transposing the rows, unless these are transposed already.
         """
-        if n_rows < FEW_ROWS:
+        if n_rows < FEW_ROWS or self.linear is not None:
             return None
         saved, transpose_cost = self._saved
         if self.categorical is None and saved * len(self.roots[trees]) <= (
@@ -205,6 +211,12 @@ class FastPredictor:
             masks.add_rows(trees, self.adding(trees), X, out)
             return most < np.inf and is_beyond(X.reshape(-1), X.dtype.type(most))
         at = np.empty(BLOCK, np.int64)
+        if self.linear is not None:
+            add_linear_trees(
+                self.steps, self.bits, self.roots[trees], self.weight[trees], self.output[trees],
+                self.linear, X.astype(np.float64, copy=False), self.reading, at, out,
+            )  # fmt: skip
+            return False
         if self.categorical is not None:
             self._walk_categorical(X, out, trees, at)
             return False

@@ -59,7 +59,7 @@ def contributions(ensemble, X, threads=1):
     Raises
     ------
     ValueError
-        If the prediction is the median of trees, or covers are unknown.
+        If the prediction is the median of trees, covers are unknown, or leaves are linear models.
     """
     explainer = Explainer(ensemble)
     parts = [explainer.explain(part, threads) for _, part in ensemble.chunks(X)]
@@ -81,7 +81,7 @@ def interactions(ensemble, X, threads=1):
     Raises
     ------
     ValueError
-        If the prediction is the median of trees, or covers are unknown.
+        If the prediction is the median of trees, covers are unknown, or leaves are linear models.
     """
     explainer = Explainer(ensemble)
     parts = [explainer.interactions(part, threads) for _, part in ensemble.chunks(X)]
@@ -96,6 +96,10 @@ class Explainer:
         self.ensemble = ensemble
         if ensemble.combination == "median":
             raise ValueError("the median of trees is not a sum of contributions")
+        if ensemble.linear is not None:
+            raise ValueError(
+                "SHAP contributions are not implemented for linear trees (linear_tree=True)"
+            )
         if np.isnan(ensemble.cover).any() or (ensemble.cover < 0).any():
             raise ValueError("these trees have no covers, which contributions need")
         self.numbers, steps, bits = pack(ensemble)

@@ -11,21 +11,24 @@ VALUES = 1 << 17  # dense values per thread: a second-level cache
 
 
 def narrowed(ensemble):
-    """Return the same ensemble on the columns used by splits only, and their positions.
+    """Return the same ensemble on the columns used by splits or linear leaves, and their positions.
 
     Returns
     -------
     ensemble : harness.TreeEnsemble
-    place : (n_features,) int32, new column of each feature; all features without a split share
-        the last number
+    place : (n_features,) int32, new column of each feature; all unused features share the last
+        number
     """
-    inner = ensemble.left >= 0
-    used = np.unique(ensemble.feature[inner])
+    inner, linear = ensemble.left >= 0, ensemble.linear
+    terms = np.empty(0, np.int32) if linear is None else linear.feature
+    used = np.unique(np.concatenate([ensemble.feature[inner], terms]))
     place = np.full(ensemble.n_features, len(used), np.int32)
     place[used] = np.arange(len(used))
     feature = np.full(ensemble.n_nodes, -1, np.int32)
     feature[inner] = place[ensemble.feature[inner]]
-    return replace(ensemble, feature=feature, n_features=width_of(place)), place
+    linear = None if linear is None else replace(linear, feature=place[linear.feature])
+    narrow = replace(ensemble, feature=feature, n_features=width_of(place), linear=linear)
+    return narrow, place
 
 
 def width_of(place):

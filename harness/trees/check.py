@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.core.errors import DataError
+from harness.trees.linear_leaves import check_linear_leaves
 from harness.trees.predict import Missing
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def check(ensemble: TreeEnsemble) -> None:
     _check_sets(ensemble)
     _check_splits(ensemble)
     _check_outputs(ensemble)
+    check_linear_leaves(ensemble)
 
 
 def _need(holds: bool, what: str) -> None:

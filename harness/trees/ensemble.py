@@ -16,12 +16,13 @@ import numpy as np
 from harness.core.errors import DataError
 from harness.trees import check
 from harness.trees import predict as tree_predict
+from harness.trees.linear_leaves import LinearLeaves
 from harness.trees.predict import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Missing", "Tree", "TreeEnsemble"]
+__all__ = ["LinearLeaves", "Missing", "Tree", "TreeEnsemble"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class Tree:
     gain: np.ndarray | None = None  # (n,) float64 in the library's own unit; NaN if unknown
     cover: np.ndarray | None = None  # (n,) float64: rows, weight or hessian; NaN if unknown
     sets: Mapping[int, tuple[Sequence[int], bool]] = field(default_factory=dict)
+    linear: LinearLeaves | None = None  # linear models of the leaves
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -57,7 +59,8 @@ class TreeEnsemble:
     its value is missing in the sense of ``missing``; otherwise it goes left if ``x comparison
     threshold`` or, if ``categories`` is not -1, by membership in that category set. The value of
     the leaf, times the tree's weight, is added to the outputs
-    ``output[t] … output[t] + n_values - 1``.
+    ``output[t] … output[t] + n_values - 1``. With ``linear``, the output of the leaf's linear model
+    is added instead of its value.
 
     Raises
     ------
@@ -102,6 +105,7 @@ class TreeEnsemble:
     library: str = ""
     version: str = ""
     cover_kind: Literal["rows", "weight", "hessian", ""] = ""
+    linear: LinearLeaves | None = None  # linear models of the leaves
 
     def __post_init__(self) -> None:
         check.freeze_arrays(self)
@@ -155,7 +159,13 @@ class TreeEnsemble:
         return tree_predict.from_raw(self, score)
 
     def combine(self, leaves: np.ndarray) -> np.ndarray:
-        """Return the raw scores of rows from their leaves; see :meth:`leaves`."""
+        """Return the raw scores of rows from their leaves; see :meth:`leaves`.
+
+        Raises
+        ------
+        DataError
+            If the leaves are linear models: their outputs depend on the rows.
+        """
         return tree_predict.combine(self, leaves)
 
     def chunks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
@@ -183,13 +193,16 @@ class TreeEnsemble:
             gain=self.gain[part],
             cover=self.cover[part],
             sets=sets,
+            linear=None if self.linear is None else self.linear.part(start, end),
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return plain arrays for an ``.npz`` file, readable without pickle."""
         arrays = {name: getattr(self, name) for name in check.DTYPES}
-        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in arrays}
-        return {**arrays, "header": np.array(json.dumps(rest))}
+        own = (f.name for f in fields(self) if f.name not in arrays and f.name != "linear")
+        header = np.array(json.dumps({name: getattr(self, name) for name in own}))
+        linear = {} if self.linear is None else self.linear.to_arrays()
+        return {**arrays, **linear, "header": header}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TreeEnsemble:
@@ -199,7 +212,7 @@ class TreeEnsemble:
             header = json.loads(str(arrays["header"]))
             given: dict[str, Any] = {name: arrays[name] for name in check.DTYPES}
             given |= {name: header[name] for name in known & header.keys()}
-            return cls(**given)
+            return cls(**given, linear=LinearLeaves.from_arrays(arrays))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"stored trees cannot be read ({error!r}): run the trial again with --fresh"
@@ -226,12 +239,24 @@ class TreeEnsemble:
             "output": np.zeros(len(trees), np.int32),
             "base": np.zeros(width),
             **rest,
+            "linear": _join_linear(trees),
         }
         return cls(
             **_flat_nodes(trees, np.cumsum(sizes), width),
             n_features=n_features,
             **whole,
         )
+
+
+def _join_linear(trees: Sequence[Tree]) -> LinearLeaves | None:
+    """Return the linear leaves of trees joined end to end, or None if no tree has any."""
+    if all(tree.linear is None for tree in trees):
+        return None
+    parts = [
+        LinearLeaves.constants(tree.value[:, 0]) if tree.linear is None else tree.linear
+        for tree in trees
+    ]
+    return LinearLeaves.join(parts)
 
 
 def _flat_nodes(trees: Sequence[Tree], offsets: np.ndarray, width: int) -> dict[str, Any]:

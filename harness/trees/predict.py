@@ -43,7 +43,7 @@ def raw(ensemble: TreeEnsemble, X: Any) -> np.ndarray:
     X = as_table(X)
     result = np.empty((X.shape[0], ensemble.n_outputs), ensemble.sum_dtype)
     for rows, chunk in chunks(ensemble, X):
-        result[rows] = combine(ensemble, _find_leaves(ensemble, chunk))
+        result[rows] = _add_up(ensemble, _find_leaves(ensemble, chunk), chunk)
     return result
 
 
@@ -221,6 +221,13 @@ def _is_member(keys: np.ndarray, number: np.ndarray, x: np.ndarray) -> np.ndarra
 
 def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
     """Return raw scores of rows from their leaves, added up in the order of the trees."""
+    if e.linear is not None:
+        raise DataError("linear leaves have no fixed values: call raw with the rows")
+    return _add_up(e, leaf, None)
+
+
+def _add_up(e: TreeEnsemble, leaf: np.ndarray, X: np.ndarray | None) -> np.ndarray:
+    """Return raw scores of rows from their leaves; X has the values that linear leaves need."""
     dtype, width = np.dtype(e.sum_dtype), e.value.shape[1]
     if e.combination == "median":
         return _weighted_median(e.value[leaf, 0], e.weight)[:, None].astype(dtype)
@@ -228,7 +235,10 @@ def combine(e: TreeEnsemble, leaf: np.ndarray) -> np.ndarray:
     if e.base_first:
         total += e.base.astype(dtype)
     for t in range(e.n_trees):
-        given = e.value[leaf[:, t]]
+        if e.linear is not None and X is not None:
+            given = e.linear.outputs(e.value[:, 0], leaf[:, t], X)[:, None]
+        else:
+            given = e.value[leaf[:, t]]
         if e.combination == "vote":
             given = np.where(np.arange(width) == given.argmax(axis=1)[:, None], 1.0, e.against)
         columns = slice(e.output[t], e.output[t] + width)

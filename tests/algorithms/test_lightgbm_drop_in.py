@@ -106,7 +106,7 @@ def test_output_and_memory_parameters_do_not_change_the_model():
 
 @pytest.mark.parametrize(
     "params",
-    [{"device": "cuda"}, {"device_type": "gpu"}, {"linear_tree": True}, {"tree_learner": "data"}],
+    [{"device": "cuda"}, {"device_type": "gpu"}, {"reg_sqrt": True}, {"tree_learner": "data"}],
 )
 def test_unsupported_parameters_are_refused_with_a_reason(params):
     ((name, _),) = params.items()

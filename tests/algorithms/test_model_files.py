@@ -402,7 +402,7 @@ def test_invalid_xgboost_model_is_reported(old, new, message, tmp_path):
         ("objective=regression", "objective=regression sqrt", "square root"),
         ("version=v4", "version=v9", "version 'v9'"),
         ("label_index", "average_output\nlabel_index", "average_output"),
-        ("is_linear=0", "is_linear=1", "linear"),
+        ("is_linear=0", "is_linear=1", "leaf_const"),
         ("left_child=", "left_child=0 ", "entries of left_child"),
         ("threshold=", "threshold=x", "malformed"),
         ("max_feature_idx=3", "max_feature_idx=0", "names 4"),

@@ -9,7 +9,6 @@ OTHER_TREES = "it compares values with the library's own to a tolerance; our tre
 PRIVATE = "it reads a private attribute or method of the library"
 OWN_ERROR = "it expects a warning of the library's own type"
 MISSPELT = "it gives a parameter that does not exist; here that is an error"
-LINEAR = "leaves hold one value: linear_tree is not supported"
 FORCED = "splits cannot be forced"
 FEATURE_WEIGHTS = "feature_contri (weights of the features' gains) is not supported"
 PENALTY = "monotone_penalty is not supported"
@@ -48,11 +47,4 @@ FAILURES = {
     "test_dataset_update_params": (
         "it expects that bins are fixed; here they are found in each training"
     ),
-    "test_linear_trees_num_threads": LINEAR,
-    "test_linear_trees": LINEAR,
-    "test_save_and_load_linear": LINEAR,
-    "test_linear_single_leaf": LINEAR,
-    "test_linear_raises_informative_errors_on_unsupported_params": LINEAR,
-    "test_dump_model_stump True": LINEAR,
-    "test_dump_model_linear": LINEAR,
 }

@@ -541,6 +541,8 @@ class Booster(HistogramBooster):
         objective = self.estimator._saved_objective()  # noqa: SLF001 - its own part
         if self.estimator.objective in NONE:
             raise LightGBMError("Cannot refit due to null objective function.")
+        if self.estimator.ensemble_.linear is not None:
+            raise LightGBMError("refit is not supported for linear trees (linear_tree=True)")
         part = self._as_written().estimator
         made = type(self)({**self.params, "objective": objective}, train_set)
         return made.take_refitted(part, decay_rate)

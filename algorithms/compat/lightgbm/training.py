@@ -13,7 +13,6 @@ from algorithms.estimator.sample_weight import drop_unweighted
 from algorithms.gbdt.base import make_trainer
 from algorithms.gbdt.early_stopping import EvalResult, EvaluationTable, TrainingModel, list_metrics
 from algorithms.gbdt.init_score import Start
-from algorithms.gbdt.model import GrownTree
 from algorithms.gbdt.query_groups import read_group
 from algorithms.gbdt.ranking_metrics import read_levels
 from algorithms.histogram_ranking import LEVELS
@@ -123,7 +122,7 @@ class Training:
         last = None if n_rounds is None else max(0, n_rounds - self.start.n_rounds)
         rounds = self.booster.rounds[:last]
         if self.core.boosting_type == "rf":  # the trees are divided by their number
-            rounds = [[GrownTree(one.nodes.copy(), one.sets) for one in trees] for trees in rounds]
+            rounds = [[one.copy() for one in trees] for trees in rounds]
         core = copy(self.core)
         no_view = SimpleNamespace(attributes=dict)
         loop = SimpleNamespace(best_round=0, best_score={}, history={}, model=no_view)

@@ -1,0 +1,162 @@
+"""Linear leaves (``linear_tree``): ridge regressions on the features of each leaf's path.
+
+Shi, Li, Li: Gradient boosting with piece-wise linear regression trees. IJCAI 2019. The rules are
+those of LightGBM: the trees are grown as without linear leaves; the first tree of each score keeps
+its constant leaves; `linear_lambda` penalises the slopes; a row with a missing value in a feature
+of its leaf gets the leaf's constant value. See `kernels.linear_leaves`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from algorithms.gbdt.kernels.linear_leaves import (
+    BLOCK,
+    TILE,
+    LinearOutputs,
+    LinearRules,
+    LinearWork,
+    add_linear_leaves,
+    count_path_terms,
+    fit_leaves,
+    list_path_terms,
+)
+
+
+class GrownLeaves(NamedTuple):
+    """Leaves of a grown tree, and the rows that it was grown on."""
+
+    nodes: np.ndarray  # int64 (n_leaves,), node of each leaf
+    rows: np.ndarray  # uint32, rows by leaf
+    spans: np.ndarray  # int64 (n_leaves, 2), start and end of each leaf in ``rows``
+
+
+class LinearLeafFitter:
+    """Fits the linear models of the leaves of one tree after another.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) array or sparse matrix, NaN where missing
+    is_categorical : bool (n_features,)
+    linear_lambda : float
+    like_lightgbm : bool
+        Whether values, sums and equations are rounded as in LightGBM.
+    """
+
+    def __init__(self, X, is_categorical, linear_lambda, *, like_lightgbm=False):
+        values = X.toarray() if sparse.issparse(X) else X
+        if like_lightgbm:  # it stores the values in single precision
+            with np.errstate(over="ignore"):
+                values = values.astype(np.float32)
+        self.values = np.ascontiguousarray(values, np.float64)
+        self.is_categorical = np.asarray(is_categorical, bool)
+        self.linear_lambda, self.like_lightgbm = float(linear_lambda), like_lightgbm
+        self.has_missing = np.isnan(self.values).any(axis=0) if like_lightgbm else None
+
+    def fit(self, nodes, leaves, g, h, share):
+        """Return the `harness.LinearLeaves` of a tree; leaves without a model keep their values.
+
+        Parameters
+        ----------
+        nodes : structured array with left, right, feature and value
+        leaves : GrownLeaves
+        g, h : float32 (n_rows,); an empty h stands for ones
+        share : callable (task, count), runs task(first, last) over parts of so many leaves
+        """
+        by_node = np.argsort(leaves.nodes)
+        leaf_nodes = np.ascontiguousarray(leaves.nodes[by_node], np.int64)
+        start, feature = self._list_terms(nodes, leaf_nodes)
+        counts_values = self.like_lightgbm and bool(self.has_missing[feature].any())
+        rules = LinearRules(self.linear_lambda, self.like_lightgbm, counts_values)
+        coefficient, constant = np.empty(len(feature)), np.empty(len(leaf_nodes))
+        spans = np.ascontiguousarray(leaves.spans[by_node], np.int64)
+        given = self.values, g, h, leaves.rows, spans, start, feature, rules
+        most = int(np.diff(start).max()) + 1
+
+        def fit(first, last):
+            fit_leaves(*given, make_work(most), coefficient, constant, first, last)
+
+        share(fit, len(leaf_nodes))
+        return self._join(nodes, leaf_nodes, constant, start, feature, coefficient)
+
+    def _list_terms(self, nodes, leaf_nodes):
+        """Return the start of each leaf's terms, and the features of all terms."""
+        inner = np.flatnonzero(nodes["left"] >= 0)
+        parent = np.full(len(nodes), -1, np.int64)
+        parent[nodes["left"][inner]] = parent[nodes["right"][inner]] = inner
+        feature = np.full(len(nodes), -1, np.int64)
+        split = nodes["feature"][inner]
+        feature[inner] = np.where(self.is_categorical[split], -1, split)
+        start = np.empty(len(leaf_nodes) + 1, np.int64)
+        seen = np.zeros(len(self.is_categorical), np.int64)
+        count_path_terms(parent, feature, leaf_nodes, seen, start)
+        terms = np.empty(start[-1], np.int32)
+        list_path_terms(parent, feature, leaf_nodes, start, terms)
+        return start, terms
+
+    @staticmethod
+    def _join(nodes, leaf_nodes, constant, start, feature, coefficient):
+        """Return the leaves by node, without the terms that are 0."""
+        from harness import LinearLeaves
+
+        kept = coefficient != 0.0
+        starts = np.concatenate([[0], np.cumsum(kept)])[start]
+        sizes = np.zeros(len(nodes), np.int64)
+        sizes[leaf_nodes] = np.diff(starts)
+        constants = nodes["value"].copy()
+        constants[leaf_nodes] = np.where(np.isnan(constant), constants[leaf_nodes], constant)
+        by_node = np.concatenate([[0], np.cumsum(sizes)])
+        return LinearLeaves(constants, by_node, feature[kept], coefficient[kept])
+
+    def add_to(self, score, leaf_of, tree, leaf_nodes, share):
+        """Add the outputs of a tree to the score of every row.
+
+        Parameters
+        ----------
+        score : float64 (n_rows,)
+        leaf_of : (n_rows,) uint16 or uint32
+        tree : object with ``nodes`` and the `harness.LinearLeaves` ``linear``
+        leaf_nodes : int64 (n_leaves,), node of each leaf
+        share : callable (task, count), runs task(first, last) over parts of so many rows
+        """
+        linear = tree.linear
+        fallback = np.ascontiguousarray(tree.nodes["value"][leaf_nodes])
+        ends = linear.start[leaf_nodes], linear.start[leaf_nodes + 1]
+        outputs = LinearOutputs(linear.constant[leaf_nodes], fallback, *ends)
+        terms = linear.feature, linear.coefficient
+        values = self.values
+        share(
+            lambda first, last: add_linear_leaves(
+                score, leaf_of, values, outputs, *terms, first, last
+            ),
+            len(score),
+        )
+
+
+def make_work(n_unknowns):
+    """Return the scratch space of one thread, for leaves of at most so many unknowns."""
+    width = -(-n_unknowns // TILE) * TILE
+    return LinearWork(
+        products=np.empty(width * width),
+        moments=np.empty(width),
+        block=np.empty(BLOCK * width),
+        g=np.empty(BLOCK),
+        h=np.empty(BLOCK),
+        origin=np.empty(width),
+        scale=np.empty(width),
+        order=np.empty(width, np.int64),
+    )
+
+
+def fitter_of(params, X, is_categorical):
+    """Return the `LinearLeafFitter` of an estimator, or None without ``linear_tree``.
+
+    Parameters
+    ----------
+    params : the estimator, with parameters divided by the unit of the weights
+    X : (n_rows, n_features), the training rows
+    """
+    if not params.linear_tree:
+        return None
+    return LinearLeafFitter(X, is_categorical, params.linear_lambda)

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from algorithms.gbdt.kernels.linear_leaves import (
     BLOCK,
-    TILE,
     LinearOutputs,
     LinearRules,
     LinearWork,
@@ -52,7 +51,7 @@ class LinearLeafFitter:
         self.values = np.ascontiguousarray(values, np.float64)
         self.is_categorical = np.asarray(is_categorical, bool)
         self.linear_lambda, self.like_lightgbm = float(linear_lambda), like_lightgbm
-        self.has_missing = np.isnan(self.values).any(axis=0) if like_lightgbm else None
+        self.has_missing = np.isnan(self.values).any(axis=0)
 
     def fit(self, nodes, leaves, g, h, share):
         """Return the `harness.LinearLeaves` of a tree; leaves without a model keep their values.
@@ -67,15 +66,17 @@ class LinearLeafFitter:
         by_node = np.argsort(leaves.nodes)
         leaf_nodes = np.ascontiguousarray(leaves.nodes[by_node], np.int64)
         start, feature = self._list_terms(nodes, leaf_nodes)
-        counts_values = self.like_lightgbm and bool(self.has_missing[feature].any())
-        rules = LinearRules(self.linear_lambda, self.like_lightgbm, counts_values)
+        has_missing = bool(self.has_missing[feature].any())
+        rules = LinearRules(self.linear_lambda, self.like_lightgbm, has_missing)
         coefficient, constant = np.empty(len(feature)), np.empty(len(leaf_nodes))
         spans = np.ascontiguousarray(leaves.spans[by_node], np.int64)
         given = self.values, g, h, leaves.rows, spans, start, feature, rules
-        most = int(np.diff(start).max()) + 1
+        n_unknowns = int(np.diff(start).max()) + 1
+        n_rows = int((spans[:, 1] - spans[:, 0]).max()) if has_missing else 0
 
         def fit(first, last):
-            fit_leaves(*given, make_work(most), coefficient, constant, first, last)
+            work = make_work(n_unknowns, n_rows)
+            fit_leaves(*given, work, coefficient, constant, first, last)
 
         share(fit, len(leaf_nodes))
         return self._join(nodes, leaf_nodes, constant, start, feature, coefficient)
@@ -134,18 +135,19 @@ class LinearLeafFitter:
         )
 
 
-def make_work(n_unknowns):
-    """Return the scratch space of one thread, for leaves of at most so many unknowns."""
-    width = -(-n_unknowns // TILE) * TILE
+def make_work(n_unknowns, n_rows):
+    """Return the scratch space of one thread, for leaves of at most this size."""
     return LinearWork(
-        products=np.empty(width * width),
-        moments=np.empty(width),
-        block=np.empty(BLOCK * width),
+        products=np.empty(n_unknowns * n_unknowns),
+        moments=np.empty(n_unknowns),
+        block=np.empty(BLOCK * n_unknowns),
         g=np.empty(BLOCK),
         h=np.empty(BLOCK),
-        origin=np.empty(width),
-        scale=np.empty(width),
-        order=np.empty(width, np.int64),
+        weighted=np.empty(BLOCK),
+        origin=np.empty(n_unknowns),
+        scale=np.empty(n_unknowns),
+        order=np.empty(n_unknowns, np.int64),
+        rows=np.empty(n_rows, np.uint32),
     )
 
 

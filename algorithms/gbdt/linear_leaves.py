@@ -31,6 +31,18 @@ class GrownLeaves(NamedTuple):
     spans: np.ndarray  # int64 (n_leaves, 2), start and end of each leaf in ``rows``
 
 
+class LeafModels(NamedTuple):
+    """Linear models of the leaves of a tree, with the fields of `harness.LinearLeaves`.
+
+    Those are checked when they are made, which takes too long for each tree of a training.
+    """
+
+    constant: np.ndarray
+    start: np.ndarray
+    feature: np.ndarray
+    coefficient: np.ndarray
+
+
 class LinearLeafFitter:
     """Fits the linear models of the leaves of one tree after another.
 
@@ -54,7 +66,7 @@ class LinearLeafFitter:
         self.has_missing = np.isnan(self.values).any(axis=0)
 
     def fit(self, nodes, leaves, g, h, share):
-        """Return the `harness.LinearLeaves` of a tree; leaves without a model keep their values.
+        """Return the `LeafModels` of a tree; leaves without a model keep their values.
 
         Parameters
         ----------
@@ -99,16 +111,17 @@ class LinearLeafFitter:
     @staticmethod
     def _join(nodes, leaf_nodes, constant, start, feature, coefficient):
         """Return the leaves by node, without the terms that are 0."""
-        from harness import LinearLeaves
-
         kept = coefficient != 0.0
-        starts = np.concatenate([[0], np.cumsum(kept)])[start]
-        sizes = np.zeros(len(nodes), np.int64)
-        sizes[leaf_nodes] = np.diff(starts)
+        if not kept.all():
+            start = np.concatenate([[0], np.cumsum(kept)])[start]
+            feature, coefficient = feature[kept], coefficient[kept]
+        by_node = np.zeros(len(nodes) + 1, np.int64)
+        by_node[leaf_nodes + 1] = start[1:] - start[:-1]
+        np.cumsum(by_node, out=by_node)
         constants = nodes["value"].copy()
-        constants[leaf_nodes] = np.where(np.isnan(constant), constants[leaf_nodes], constant)
-        by_node = np.concatenate([[0], np.cumsum(sizes)])
-        return LinearLeaves(constants, by_node, feature[kept], coefficient[kept])
+        is_known = constant == constant  # noqa: PLR0124 - not NaN
+        constants[leaf_nodes[is_known]] = constant[is_known]
+        return LeafModels(constants, by_node, feature, coefficient)
 
     def add_to(self, score, leaf_of, tree, leaf_nodes, share):
         """Add the outputs of a tree to the score of every row.
@@ -117,7 +130,7 @@ class LinearLeafFitter:
         ----------
         score : float64 (n_rows,)
         leaf_of : (n_rows,) uint16 or uint32
-        tree : object with ``nodes`` and the `harness.LinearLeaves` ``linear``
+        tree : object with ``nodes`` and the `LeafModels` ``linear``
         leaf_nodes : int64 (n_leaves,), node of each leaf
         share : callable (task, count), runs task(first, last) over parts of so many rows
         """

@@ -187,7 +187,7 @@ class Booster:
         if tree.linear is None:
             grower.add_to(self.score[k], tree)
         else:
-            self.linear.add_to(self.score[k], grower.leaf_of, tree, leaves.nodes, grower.share_rows)
+            self.linear.add_to(self.score[k], grower.leaf_of, tree, leaves, grower)
         return tree
 
     def has_linear_leaves(self, number, tree):

@@ -16,11 +16,13 @@ from algorithms.gbdt.kernels.linear_leaves import (
     LinearOutputs,
     LinearRules,
     LinearWork,
+    add_leaf_by_leaf,
     add_linear_leaves,
     count_path_terms,
     fit_leaves,
     list_path_terms,
 )
+from algorithms.gbdt.phase_timer import SCORES, timed_phase
 
 
 class GrownLeaves(NamedTuple):
@@ -123,7 +125,8 @@ class LinearLeafFitter:
         constants[leaf_nodes[is_known]] = constant[is_known]
         return LeafModels(constants, by_node, feature, coefficient)
 
-    def add_to(self, score, leaf_of, tree, leaf_nodes, share):
+    @timed_phase(SCORES)
+    def add_to(self, score, leaf_of, tree, leaves, grower):
         """Add the outputs of a tree to the score of every row.
 
         Parameters
@@ -131,21 +134,27 @@ class LinearLeafFitter:
         score : float64 (n_rows,)
         leaf_of : (n_rows,) uint16 or uint32
         tree : object with ``nodes`` and the `LeafModels` ``linear``
-        leaf_nodes : int64 (n_leaves,), node of each leaf
-        share : callable (task, count), runs task(first, last) over parts of so many rows
+        leaves : GrownLeaves
+        grower : object with ``share_leaves`` and ``share_rows``, as of `Grower`
         """
-        linear = tree.linear
-        fallback = np.ascontiguousarray(tree.nodes["value"][leaf_nodes])
-        ends = linear.start[leaf_nodes], linear.start[leaf_nodes + 1]
-        outputs = LinearOutputs(linear.constant[leaf_nodes], fallback, *ends)
-        terms = linear.feature, linear.coefficient
-        values = self.values
-        share(
-            lambda first, last: add_linear_leaves(
-                score, leaf_of, values, outputs, *terms, first, last
-            ),
-            len(score),
-        )
+        linear, nodes = tree.linear, leaves.nodes
+        fallback = np.ascontiguousarray(tree.nodes["value"][nodes])
+        ends = linear.start[nodes], linear.start[nodes + 1]
+        outputs = LinearOutputs(linear.constant[nodes], fallback, *ends)
+        given = self.values, outputs, linear.feature, linear.coefficient
+        if len(leaves.rows) < len(score):
+
+            def add_rows(first, last):
+                add_linear_leaves(score, leaf_of, *given, first, last)
+
+            grower.share_rows(add_rows, len(score))
+            return
+
+        def add_leaves(first, last):
+            total = np.empty(BLOCK)
+            add_leaf_by_leaf(score, leaves.rows, leaves.spans, *given, total, first, last)
+
+        grower.share_leaves(add_leaves, len(nodes))
 
 
 def make_work(n_unknowns, n_rows):

@@ -133,13 +133,16 @@ def add_products(values, g, h, own, terms, rules, work):
         copy_block(values, g, h, own[first : first + n], terms, work)
         for j in range(m):
             x = block[j * BLOCK : (j + 1) * BLOCK]
-            for i in range(np.uint64(BLOCK)):
-                work.weighted[i] = x[i] * work.h[i]
+            weighted = x
+            if len(h):
+                weighted = work.weighted
+                for i in range(np.uint64(BLOCK)):
+                    weighted[i] = x[i] * work.h[i]
             work.moments[j] = add_dot(work.moments[j], x, work.g, n, rules.like_lightgbm)
             for k in range(j, m):
                 y, at = block[k * BLOCK : (k + 1) * BLOCK], j * m + k
                 total = work.products[at]
-                work.products[at] = add_dot(total, work.weighted, y, n, rules.like_lightgbm)
+                work.products[at] = add_dot(total, weighted, y, n, rules.like_lightgbm)
 
 
 @inner_kernel
@@ -155,8 +158,9 @@ def copy_block(values, g, h, own, terms, work):
     for i in range(n):
         work.g[i] = np.float64(g[np.uint64(own[i])])
         ones[i] = 1.0
-    for i in range(n):
-        work.h[i] = np.float64(h[np.uint64(own[i])]) if len(h) else 1.0
+    if len(h):
+        for i in range(n):
+            work.h[i] = np.float64(h[np.uint64(own[i])])
     for i in range(len(own), BLOCK):
         work.g[i], work.h[i] = 0.0, 0.0
         for j in range(len(terms) + 1):
@@ -345,3 +349,31 @@ def add_linear_leaves(score, leaf_of, values, leaves, feature, coefficient, firs
         for k in range(np.uint64(leaves.start[leaf]), np.uint64(leaves.end[leaf])):
             total += coefficient[k] * values[i, np.uint64(feature[k])]
         score[i] += leaves.fallback[leaf] if np.isnan(total) else total
+
+
+@kernel
+def add_leaf_by_leaf(score, rows, spans, values, leaves, feature, coefficient, total, first, last):
+    """Add the outputs of the leaves ``first`` to ``last`` − 1 to the scores of their rows.
+
+    This is faster than `add_linear_leaves`, with the same bits, if the leaves have all rows.
+
+    Parameters
+    ----------
+    rows : uint32, rows by leaf
+    spans : int64 (n_leaves, 2), start and end of each leaf's rows
+    total : float64 (BLOCK,), scratch space
+    score, values, leaves, feature, coefficient : as of `add_linear_leaves`
+    """
+    for leaf in range(first, last):
+        constant, fallback = leaves.constant[leaf], leaves.fallback[leaf]
+        for begin in range(spans[leaf, 0], spans[leaf, 1], BLOCK):
+            own = rows[begin : min(begin + BLOCK, spans[leaf, 1])]
+            n = np.uint64(len(own))
+            for i in range(n):
+                total[i] = constant
+            for k in range(leaves.start[leaf], leaves.end[leaf]):
+                f, slope = np.uint64(feature[k]), coefficient[k]
+                for i in range(n):
+                    total[i] += slope * values[np.uint64(own[i]), f]
+            for i in range(n):
+                score[np.uint64(own[i])] += fallback if np.isnan(total[i]) else total[i]

@@ -64,6 +64,16 @@ def random_case(seed, n_rows=400):
     return X, is_categorical, g, h, nodes, GrownLeaves(leaf_nodes, rows, spans)
 
 
+class Alone:
+    """Stands for a grower with one thread."""
+
+    @staticmethod
+    def share_rows(task, count):
+        task(0, count)
+
+    share_leaves = share_rows
+
+
 def fit_all(fitter, nodes, leaves, g, h):
     """Return the fitted leaves of a tree, in one thread."""
     return LinearLeaves(*fitter.fit(nodes, leaves, g, h, lambda task, count: task(0, count)))
@@ -131,15 +141,17 @@ def test_any_number_of_threads_gives_the_same_bits():
         assert np.array_equal(one, other)
 
 
-def test_outputs_are_added_to_the_scores_of_all_rows():
-    X, is_categorical, g, h, nodes, leaves = random_case(12)
+@pytest.mark.parametrize("n_left_out", [0, 100])
+def test_outputs_are_added_to_the_scores_of_all_rows(n_left_out):
+    X, is_categorical, g, h, nodes, leaves = random_case(12, n_rows=900)
+    spans = np.minimum(leaves.spans, 900 - n_left_out)
     fitter = LinearLeafFitter(X, is_categorical, 0.1)
-    linear = fit_all(fitter, nodes, leaves, g, h)
+    linear = fit_all(fitter, nodes, leaves._replace(spans=spans), g, h)
     leaf_of = np.empty(len(X), np.uint16)
     for number, (start, end) in enumerate(leaves.spans):
         leaf_of[leaves.rows[start:end]] = number
+    grown = GrownLeaves(leaves.nodes, leaves.rows[: 900 - n_left_out], spans)
     score = np.ones(len(X))
-    tree = GrownTree(nodes, {}, linear)
-    fitter.add_to(score, leaf_of, tree, leaves.nodes, lambda task, count: task(0, count))
+    fitter.add_to(score, leaf_of, GrownTree(nodes, {}, linear), grown, Alone)
     expected = linear.outputs(nodes["value"], leaves.nodes[leaf_of], X)
     assert np.array_equal(score, 1.0 + expected)

@@ -203,8 +203,10 @@ class Boosting:
 
     def fit_linear_leaves(self, k, nodes):
         """Return the `harness.LinearLeaves` of the last tree, times the learning rate."""
+        from harness import LinearLeaves
+
         given = self.grower.grown_leaves(), self.g[k], self.h[k], call_once
-        linear = self.linear.fit(nodes, *given)
+        linear = LinearLeaves(*self.linear.fit(nodes, *given))
         for outputs in (linear.constant, linear.coefficient):
             outputs[:] = round_to_zero(outputs * self.rate)
         return linear

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from algorithms.gbdt.forced_splits import find_forced_bins
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
     differentiate_by_lightgbm,
@@ -65,7 +66,10 @@ def train(params, X, y, weight):
     ]
     targets = objective.targets(y).astype(np.float32)
     weight = None if weight is None else weight.astype(np.float32)
-    boosting = Boosting(params, objective, Grower(bins, X, make_rules(params)), targets, weight)
+    splits = params._read_forced_splits()  # noqa: SLF001 - its own part
+    forced = find_forced_bins(splits, lambda f, value: int(bins[f].number(np.array([value]))[0]))
+    grower = Grower(bins, X, make_rules(params), forced)
+    boosting = Boosting(params, objective, grower, targets, weight)
     rounds = []
     for number in range(params.n_estimators):
         trees, grown = boosting.boost(first=number == 0)

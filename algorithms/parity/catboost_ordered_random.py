@@ -8,6 +8,7 @@ too.
 
 import numpy as np
 
+from algorithms.parity.catboost_leaves import CatBoostLeafEstimator
 from algorithms.parity.catboost_ordered import CatBoostOrderedBooster, CatBoostOrderedGrower
 from algorithms.parity.catboost_random import (
     WORDS,
@@ -70,6 +71,8 @@ class SampledCatBoostOrderedBooster(CatBoostOrderedBooster):
 
     Without ``has_time`` the rows must be in the order of `shuffled_rows`.
     """
+
+    leaf_estimator = CatBoostLeafEstimator
 
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         self.random = grower.random = RandomNumbers(seed)

@@ -206,13 +206,11 @@ class SampledLevels:
         for level in range(self.depth):
             self.workers.check()
             masks = self._draw_masks()
-            seed, usable = self.random.numbers(1)[0], masks > 0
-            if not usable.any():
+            seeds, usable = self._draw_seeds(masks), np.flatnonzero(masks)
+            if not len(usable):
                 break
-            seeds = np.zeros(len(masks), np.uint64)
-            seeds[usable] = seed + np.arange(np.count_nonzero(usable), dtype=np.uint64)
             self._scan_candidates(groups, masks, seeds)
-            f, b = self._best(np.flatnonzero(usable), noise, None)
+            f, b = self._best(usable, noise, None)
             splits.append((f, b))
             column = self._column(f)
             groups.split(column, b)
@@ -233,6 +231,13 @@ class SampledLevels:
             first = n_several + number * PACK
             masks[n_several + number] = pack_bits(kept[first : first + len(pack), None])[0]
         return masks
+
+    def _draw_seeds(self, masks):
+        """Return the seeds of the candidates, uint64 (n_candidates,); consecutive where used."""
+        seed, usable = self.random.numbers(1)[0], masks > 0
+        seeds = np.zeros(len(masks), np.uint64)
+        seeds[usable] = seed + np.arange(np.count_nonzero(usable), dtype=np.uint64)
+        return seeds
 
     def _best(self, usable, noise, _seed):
         """Return the column and the bin of the best split; candidates have noise of their own."""

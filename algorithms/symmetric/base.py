@@ -314,13 +314,15 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         """Return the class of the grower of CatBoost's trees on numeric columns."""
         from algorithms.parity.catboost_grower import CatBoostGrower
         from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
+        from algorithms.parity.catboost_leafwise_random import SampledCatBoostLeafwiseGrower
         from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
         from algorithms.parity.catboost_ordered_random import SampledCatBoostOrderedGrower
         from algorithms.parity.catboost_random import SampledCatBoostGrower
 
+        is_drawn = draws_random_numbers(params)
         if params.grow_policy != "SymmetricTree":
-            return CatBoostLeafwiseGrower
-        if draws_random_numbers(params):
+            return SampledCatBoostLeafwiseGrower if is_drawn else CatBoostLeafwiseGrower
+        if is_drawn:
             return SampledCatBoostOrderedGrower if is_ordered else SampledCatBoostGrower
         return CatBoostOrderedGrower if is_ordered else CatBoostGrower
 

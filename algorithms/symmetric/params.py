@@ -202,8 +202,6 @@ def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
     wanted = {}
     is_ordered = params.boosting_type == "Ordered"
-    if params.grow_policy != "SymmetricTree":
-        wanted |= WITHOUT_RANDOM_NUMBERS
     if params.leaf_estimation_iterations > 1 and (
         is_ordered or objective.kind in (QUANTILE, SOFTMAX)
     ):
@@ -227,7 +225,7 @@ def check_wanted(params, wanted, where):
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
             f"parity='catboost' needs {needed} with {where}: it follows CatBoost's random numbers "
-            "only for symmetric trees on numeric columns, and it does not follow backtracking in "
-            "ordered boosting and for MAE, Quantile and MultiClass, or CatBoost's subtraction of "
-            "histograms that belong to another leaf"
+            "only on numeric columns, and it does not follow backtracking in ordered boosting and "
+            "for MAE, Quantile and MultiClass, or CatBoost's subtraction of histograms that belong "
+            "to another leaf"
         )

@@ -23,11 +23,6 @@ from algorithms.symmetric.kernels.segment_scores import LeafRows, SegmentRows
 from algorithms.symmetric.segments import LEARNING_FOLDS, find_block
 
 
-def shuffled_rows(n_rows, seed):
-    """Return the order in which CatBoost stores the rows of a table, uint32 (n_rows,)."""
-    return RandomNumbers(seed).shuffled(n_rows).astype(np.uint32)
-
-
 class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
     """Grower of CatBoost's ordered trees with sampled rows and columns and with noise."""
 
@@ -69,7 +64,7 @@ class SampledCatBoostOrderedGrower(SampledLevels, CatBoostOrderedGrower):
 class SampledCatBoostOrderedBooster(CatBoostOrderedBooster):
     """Ordered boosting that builds CatBoost's trees with CatBoost's random numbers.
 
-    Without ``has_time`` the rows must be in the order of `shuffled_rows`.
+    Without ``has_time`` the rows must be in the order of the generator's first shuffle.
     """
 
     leaf_estimator = CatBoostLeafEstimator

@@ -198,8 +198,10 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
         params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
-        if needs_shuffled_rows(params) and categories is None:
-            X, y, weight = self._shuffle_rows(params, X, y, weight)
+        if needs_shuffled_rows(params, has_categories=categories is not None):
+            order = self._draw_order(params, len(y))
+            X, y, weight = X[order], y[order], weight[order] if len(weight) else weight
+            codes = codes if codes is None else np.ascontiguousarray(codes[:, order])
         with Workers(self._threads()) as workers:
             table = bin_rows(X, params, workers)
             if categories is not None:
@@ -210,12 +212,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         self._keep(stopping, params, uses_best=uses_best)
         return self
 
-    def _shuffle_rows(self, params, X, y, weight):
-        """Return X, y and weight in the order in which CatBoost stores the rows."""
-        from algorithms.parity.catboost_ordered_random import shuffled_rows
+    def _draw_order(self, params, n_rows):
+        """Return the order in which CatBoost stores the rows, uint32 (n_rows,)."""
+        from algorithms.parity.catboost_random import RandomNumbers
 
-        order = shuffled_rows(len(y), params.random_seed)
-        return X[order], y[order], weight[order] if len(weight) else weight
+        return RandomNumbers(params.random_seed).shuffled(n_rows).astype(np.uint32)
 
     def _keep_rows(self, kept):
         """Keep the queries of some rows of the table; only a ranker has queries."""

@@ -192,10 +192,10 @@ def draws_random_numbers(params):
     return is_sampled or params.random_strength > 0.0 or needs_shuffled_rows(params)
 
 
-def needs_shuffled_rows(params):
-    """Return whether rows are shuffled first, as CatBoost does on numeric columns."""
-    is_ordered = params.boosting_type == "Ordered"
-    return params.parity is not None and is_ordered and not params.has_time
+def needs_shuffled_rows(params, *, has_categories=False):
+    """Return whether CatBoost shuffles the rows first, and ``parity`` follows it."""
+    is_shuffled = has_categories or params.boosting_type == "Ordered"
+    return params.parity is not None and is_shuffled and not params.has_time
 
 
 def check_parity(params, objective):

@@ -148,10 +148,9 @@ def test_an_estimator_with_only_parity_is_catboost_with_its_defaults(classifies,
 @pytest.mark.parametrize(
     "params",
     [
-        {"bootstrap_type": "MVS", "grow_policy": "Lossguide"},
-        {"random_strength": 1, "grow_policy": "Depthwise"},
-        {"rsm": 0.5, "grow_policy": "Lossguide"},
-        {"bootstrap_type": "Bernoulli", "cat_features": [0]},
+        {"bootstrap_type": "MVS", "cat_features": [0]},
+        {"random_strength": 1, "cat_features": [0]},
+        {"rsm": 0.5, "cat_features": [0], "boosting_type": "Ordered", "has_time": True},
         {
             "leaf_estimation_backtracking": "AnyImprovement",
             "leaf_estimation_iterations": 3,

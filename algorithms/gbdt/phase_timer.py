@@ -26,12 +26,16 @@ BINNING = "binning"
 BUNDLING = "bundling"
 GRADIENTS = "gradients"
 PACKING = "packed gradients"
+CATEGORIES = "bins of high-cardinality columns"
 GROWTH = "histograms, split search, partition"
 SCORES = "leaf values and scores"
 ROUNDS = "rounds added by one kernel"
 MODEL = "joining the trees"
 REST = "Python between kernels"
-PHASES = (INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, GROWTH, SCORES, ROUNDS, MODEL, REST)
+PHASES = (
+    INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, CATEGORIES, GROWTH, SCORES, ROUNDS, MODEL,
+    REST,
+)  # fmt: skip
 
 
 class PhaseTimer:

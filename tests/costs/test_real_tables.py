@@ -111,6 +111,7 @@ def test_categories_become_codes_or_text():
     assert names == ["b"]
     assert texts["b"].tolist() == ["x", "nan"]
     assert texts["b"].dtype == object
+    assert real_tables.as_array(texts) is texts
     assert real_tables.as_array(frame) is frame
     assert isinstance(real_tables.as_array(frame[["a"]]), np.ndarray)
     rows = sparse.csr_matrix(np.eye(2))

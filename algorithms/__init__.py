@@ -5,6 +5,8 @@ from algorithms import DecisionTreeClassifier
 
 import importlib
 
+from algorithms.estimator.deferred_imports import import_sklearn
+
 _HOME = {
     "AdaBoostClassifier": "adaboost",
     "AdaBoostRegressor": "adaboost",
@@ -51,6 +53,7 @@ __all__ = list(_HOME)
 def __getattr__(name):
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_sklearn()
     return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

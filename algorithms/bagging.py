@@ -23,7 +23,6 @@ from warnings import warn
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -142,6 +141,8 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
 
     def _score_out_of_bag(self, X, codes):
         """Store the mean over the models that did not draw a row, and its accuracy."""
+        from sklearn.metrics import accuracy_score
+
         total = np.zeros((len(codes), self.n_classes_))
         for rows, votes in self._out_of_bag(X):
             total[rows] += votes
@@ -186,6 +187,8 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
 
     def _score_out_of_bag(self, X, y):
         """Store the mean over the models that did not draw a row, and its R²."""
+        from sklearn.metrics import r2_score
+
         total = np.zeros((len(y), count_outputs(y)))
         count = np.zeros((len(y), 1))
         for rows, values in self._out_of_bag(X):

@@ -26,7 +26,6 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -233,6 +232,8 @@ class RandomForestClassifier(ClassifierMixin, BaseForest):
 
     def _score_out_of_bag(self, X, codes):
         """Store the out-of-bag class shares and their score."""
+        from sklearn.metrics import accuracy_score
+
         check_oob_target(codes)
         shares = self._predict_out_of_bag(X)
         if self.n_outputs_ > 1:  # as in scikit-learn: (n_rows, n_classes, n_outputs)
@@ -327,6 +328,8 @@ class RandomForestRegressor(RegressorMixin, BaseForest):
 
     def _score_out_of_bag(self, X, y):
         """Store the out-of-bag predictions and their score."""
+        from sklearn.metrics import r2_score
+
         predicted = self._predict_out_of_bag(X)
         self.oob_prediction_ = predicted[:, 0] if self.n_outputs_ == 1 else predicted
         score = self.oob_score if callable(self.oob_score) else r2_score

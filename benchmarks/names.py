@@ -29,6 +29,7 @@ ALGORITHMS = [
     "sklearn.random_forest",
     "stacking",
     "symmetric_boosting",
+    "symmetric_ranking",
     "voting",
     "xgboost.approx",
     "xgboost.exact",

@@ -1,10 +1,11 @@
 """Fit every estimator at its defaults on several tables; say what was compiled for that.
 
-    python -m costs.first_fits [STEM...]           JSON: what was compiled, hashes of predictions
-    python -m costs.first_fits --table [STEM...]   the most expensive kernels as a Markdown table
+    python -m costs.first_fits [NAME...]           JSON: what was compiled, hashes of predictions
+    python -m costs.first_fits --table [NAME...]   the most expensive kernels as a Markdown table
 
-``STEM`` is an estimator without its ending, such as ``HistogramBoosting``. To compile all kernels,
-set ``HARNESS_PACKAGED_KERNELS=0``, and ``HARNESS_KERNEL_CACHE`` to an empty folder.
+``NAME`` is an estimator without its ending, such as ``HistogramBoosting``, or the form of a table,
+such as ``csr``; by default all are fitted. Voting and Stacking have no kernels. To compile all
+kernels, set ``HARNESS_PACKAGED_KERNELS=0``, and ``HARNESS_KERNEL_CACHE`` to an empty folder.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import json
 import sys
 import time
 from collections import defaultdict
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,9 @@ FORMS = {
     "Bagging": ("float64", "float32", "missing", "frame"),
     "AdaBoost": ("float64", "float32", "frame", "csr"),
     "GradientBoosting": ("float64", "float32", "frame", "csr"),
+    "SymmetricBoosting": ("float64", "float32", "missing", "frame", "categorical", "csr"),
+    "HistGradientBoosting": ("float64", "float32", "missing", "frame", "categorical"),
+    "Boosting": ("float64", "float32", "missing", "frame", "categorical", "csr"),
 }
 MORE = {
     ("HistogramBoosting", "categorical"): {},
@@ -36,6 +41,9 @@ MORE = {
     ("DecisionTree", "categorical"): {"categorical_features": "from_dtype"},
 }
 TASKS = ("binary", "multiclass", "regression")
+FEW_ROUNDS = {"SymmetricBoosting": {"iterations": 20}}  # the default, 1000, takes seconds
+ROWS_OF_QUERY = 20
+QUERIES = {"HistogramBoosting": "group", "NewtonBoosting": "qid", "SymmetricBoosting": "group_id"}
 
 
 class CompileTimes(event.Listener):
@@ -80,16 +88,28 @@ def table(form, rng):
     return X.astype(np.float32) if form == "float32" else X
 
 
+def make_estimator(stem, form, task):
+    """Return an estimator with its default parameters, but for few rounds and a seed."""
+    kind = {"regression": "Regressor", "ranking": "Ranker"}.get(task, "Classifier")
+    given = MORE.get((stem, form), {}) | FEW_ROUNDS.get(stem, {})
+    estimator = getattr(algorithms, stem + kind)(**given)
+    seeded = {"random_state": 0} if "random_state" in estimator.get_params() else {}
+    return estimator.set_params(**seeded)
+
+
 def fit_and_predict(stem, form, task):
     """Return the hash of the predictions of one estimator that was fitted to one table."""
     rng = np.random.default_rng(0)
     X = table(form, rng)
     values = rng.normal(size=ROWS)
     y = {"binary": values > 0, "multiclass": np.digitize(values, (-0.5, 0.5))}.get(task, values)
-    kind = "Regressor" if task == "regression" else "Classifier"
-    estimator = getattr(algorithms, stem + kind)(**MORE.get((stem, form), {}))
-    seeded = {"random_state": 0} if "random_state" in estimator.get_params() else {}
-    model = estimator.set_params(**seeded).fit(X, y)
+    estimator = make_estimator(stem, form, task)
+    more = {}
+    if task == "ranking":
+        y = np.digitize(values, (-0.5, 0.5))
+        queries = np.repeat(np.arange(ROWS // ROWS_OF_QUERY), ROWS_OF_QUERY)
+        more = {QUERIES[stem]: np.bincount(queries) if QUERIES[stem] == "group" else queries}
+    model = estimator.fit(X, y, **more)
     predictions = [model.predict(X), getattr(model, "predict_proba", model.predict)(X)]
     contents = b"".join(np.ascontiguousarray(each).tobytes() for each in predictions)
     return hashlib.sha256(contents).hexdigest()
@@ -114,14 +134,17 @@ def as_table(times, shown=25):
 
 def main(arguments):
     """Fit all, and print what was found."""
-    stems = [stem for stem in arguments if stem != "--table"] or list(FORMS)
+    stems = [stem for stem in FORMS if stem in arguments] or list(FORMS)
+    all_forms = dict.fromkeys(chain.from_iterable(FORMS.values()))
+    forms = [form for form in all_forms if form in arguments] or list(all_forms)
     times = CompileTimes()
     event.register("numba:compile", times)
     hashes = {
         f"{stem} {form} {task}": fit_and_predict(stem, form, task)
         for stem in stems
         for form in FORMS[stem]
-        for task in TASKS
+        if form in forms
+        for task in (*TASKS, *(["ranking"] if stem in QUERIES else []))
     }
     if "--table" in arguments:
         sys.stdout.write("\n".join([*as_table(times), ""]))

@@ -7,7 +7,6 @@ from warnings import warn
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
@@ -282,6 +281,8 @@ class BaseGradientBoosting(BoostedModel):
         """Return the training rows, and the validation rows or None."""
         if self.n_iter_no_change is None:
             return X, y, weight, None
+        from sklearn.model_selection import train_test_split
+
         X, X_out, y, y_out, weight, weight_out = train_test_split(
             X,
             y,

@@ -4,7 +4,6 @@
 """
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
@@ -96,6 +95,8 @@ class VotedClasses:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield the accuracy after each round."""
+        from sklearn.metrics import accuracy_score
+
         for predictions in self.staged_predict(X):
             yield accuracy_score(y, predictions, sample_weight=sample_weight)
 
@@ -158,6 +159,8 @@ class MedianOfValues:
 
     def staged_score(self, X, y, sample_weight=None):
         """Yield R² after each round."""
+        from sklearn.metrics import r2_score
+
         for predictions in self.staged_predict(X):
             yield r2_score(y, predictions, sample_weight=sample_weight)
 

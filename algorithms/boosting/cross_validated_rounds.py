@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 
 
@@ -28,6 +27,8 @@ def choose_rounds(model, X, y, *, cv=5, sample_weight=None):
         ``n_estimators``, the first one with the smallest mean loss, and ``losses``, float64
         (n_folds, n_rounds), on the scale of `train_score_`.
     """
+    from sklearn.model_selection import check_cv
+
     X, y = np.asarray(X), np.asarray(y)
     folds = check_cv(cv, y, classifier=is_classifier(model))
     losses = []

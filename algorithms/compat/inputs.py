@@ -1,8 +1,9 @@
 """Conversion of Arrow, polars and sparse pandas inputs to supported types."""
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
+
+from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
 
 
 def as_rows(X):
@@ -10,9 +11,9 @@ def as_rows(X):
 
     Sparse columns of a pandas frame become dense.
     """
-    if isinstance(X, pd.DataFrame) and any(isinstance(k, pd.SparseDtype) for k in X.dtypes):
+    if is_frame(X) and any(isinstance(k, pd.SparseDtype) for k in X.dtypes):
         return X.apply(as_dense_column)
-    if isinstance(X, (np.ndarray, list, pd.DataFrame)) or sparse.issparse(X):
+    if is_frame(X) or isinstance(X, (np.ndarray, list)) or sparse.issparse(X):
         return X
     kind = type(X).__module__.partition(".")[0]
     if kind == "pyarrow" and hasattr(X, "to_pandas"):
@@ -32,9 +33,9 @@ def as_dense_column(column):
 
 def as_vector(y):
     """Return labels or weights; Arrow arrays and polars series and frames become numpy arrays."""
-    if isinstance(y, pd.Series):
+    if is_of_pandas(y, "Series"):
         return as_dense_column(y)
-    if isinstance(y, pd.DataFrame):
+    if is_frame(y):
         return y.apply(as_dense_column)
     kind = type(y).__module__.partition(".")[0]
     if kind in ("pyarrow", "polars"):

@@ -7,10 +7,10 @@ as ten trees on a few hundred rows.
 """
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from algorithms.estimator.deferred_imports import is_frame, is_of_pandas, pd
 from algorithms.estimator.frame_to_array import as_they_are, lay_out, with_gaps
 from algorithms.estimator.validation import with_sound_indices
 from algorithms.runtime.value_checks import GAPS, INFINITE, find_odd
@@ -25,7 +25,7 @@ def plain_table(estimator, X, dtype=None):
     """Return `plain_sparse_rows`, `plain_frame` or `plain_rows` of X, depending on its type."""
     if sparse.issparse(X):
         return plain_sparse_rows(estimator, with_sound_indices(X), dtype)
-    plain = plain_frame if isinstance(X, pd.DataFrame) else plain_rows
+    plain = plain_frame if is_frame(X) else plain_rows
     return plain(estimator, X, dtype)
 
 
@@ -50,13 +50,13 @@ def plain_training_rows(estimator, X, y, *, is_owned):
         least one entry and at most MOST_VALUES, and their values are finite (X may have NaN).
     """
     y = plain_targets(y)
-    is_frame = type(X) is pd.DataFrame
+    is_plain_frame = is_frame(X) and type(X) is pd.DataFrame
     is_array = type(X) is np.ndarray and X.dtype in FLOATS and X.ndim == 2
-    if y is None or not (is_frame or is_array):
+    if y is None or not (is_plain_frame or is_array):
         return None
     if not 0 < X.size <= MOST_VALUES or len(X) != len(y):
         return None
-    if is_frame:
+    if is_plain_frame:
         values = owned_values(X) if is_owned else numbers_of(X, None)
     else:
         values = np.ascontiguousarray(X)
@@ -78,7 +78,7 @@ def owned_values(X):
 
 def plain_targets(y):
     """Return targets as a one-dimensional array, or None if full validation is needed."""
-    if type(y) is pd.Series and isinstance(y.dtype, np.dtype):
+    if is_of_pandas(y, "Series") and type(y) is pd.Series and isinstance(y.dtype, np.dtype):
         y = y.to_numpy()
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
         return None
@@ -165,9 +165,9 @@ def plain_frame(estimator, X, dtype=None):
     ``dtype``).
     """
     names = getattr(estimator, "feature_names_in_", None)
-    if type(X) is not pd.DataFrame or names is None or not 0 < X.size <= MOST_VALUES:
+    if names is None or not is_frame(X) or not 0 < X.size <= MOST_VALUES:
         return None
-    if X.columns.tolist() != names.tolist():
+    if type(X) is not pd.DataFrame or X.columns.tolist() != names.tolist():
         return None
     known = estimator.categories_ or {}
     if isinstance(known, list):

@@ -8,10 +8,9 @@ import sys
 from contextlib import contextmanager
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import infer_dtype
 
 from algorithms.estimator import validation
+from algorithms.estimator.deferred_imports import is_frame, pd
 
 CATEGORIES = ("Categorical", "Enum")  # names of polars' types of categories
 NO_NUMBERS = ("could not convert", "setting an array element")  # beginnings of NumPy's errors
@@ -67,7 +66,7 @@ def plain_form(X, *, keeps_sparse=False):
     if isinstance(X, np.ndarray) and X.dtype == object:
         is_missing = pd.isna(X)
         return np.where(is_missing, np.nan, X) if is_missing.any() else X
-    if not isinstance(X, pd.DataFrame):
+    if not is_frame(X):
         return X
     kinds = list(X.dtypes)
     columns = [j for j, kind in enumerate(kinds) if is_sparse(kind) or is_object(kind)]
@@ -132,7 +131,7 @@ def columns_of_lists(X, n_lists):
     ValueError
         If neither number of columns equals the number of lists.
     """
-    kinds = [infer_dtype(X.iloc[:, j]) for j in range(X.shape[1])]
+    kinds = [pd.api.types.infer_dtype(X.iloc[:, j]) for j in range(X.shape[1])]
     places = [j for j, kind in enumerate(kinds) if kind == "categorical"]
     if len(places) != n_lists:
         places = [j for j, kind in enumerate(kinds) if kind in ("categorical", "string")]
@@ -189,9 +188,9 @@ def naming_columns(X, *, reset):
     try:
         yield
     except (TypeError, ValueError) as error:
-        is_frame = isinstance(X, pd.DataFrame) or is_polars(X)
+        is_table = is_frame(X) or is_polars(X)
         of_values = isinstance(error, TypeError) or str(error).startswith(NO_NUMBERS)
-        message = invalid_column_message(X, reset=reset) if is_frame and of_values else None
+        message = invalid_column_message(X, reset=reset) if is_table and of_values else None
         if message is None:
             raise
         raise ValueError(message) from error

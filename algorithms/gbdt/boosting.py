@@ -20,7 +20,14 @@ from algorithms.gbdt.kernels.gradient_packing import BLOCK, MEAN_BITS
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
 from algorithms.gbdt.objectives import CLASSES, to_values, weighted_quantile
 from algorithms.gbdt.params import make_rules
-from algorithms.gbdt.phase_timer import GRADIENTS, LINEAR_LEAVES, PACKING, SCORES, timed_phase
+from algorithms.gbdt.phase_timer import (
+    CATEGORIES,
+    GRADIENTS,
+    LINEAR_LEAVES,
+    PACKING,
+    SCORES,
+    timed_phase,
+)
 from algorithms.gbdt.position_bias import PositionBias
 from algorithms.gbdt.ranking_objectives import RankingGradients
 from algorithms.gbdt.sampling import (
@@ -213,16 +220,21 @@ class Booster:
         """Write the packed gradients of all rows; return their `Scale`."""
         return pack_rows(g, h, seed, workspace.records, workspace.workers, self.order)
 
+    @timed_phase(CATEGORIES)
     def choose_categories(self, workspace, scale):
         """Assign categories to bins for the next tree, in columns of more categories than bins."""
         grower, cat_smooth = workspace.grower, self.params.cat_smooth
         smooth = cat_smooth / (self.weight_unit * scale.h)
-        for column in self.high_cardinality:
-            sums = self.add_up(sum_by_category(column, workspace.records, workspace.workers))
+        columns, numbers = self.high_cardinality, []
+        if not columns:
+            return
+        sums_of_columns = sum_by_category(columns, workspace.records, workspace.workers)
+        for column, own in zip(columns, sums_of_columns, strict=True):
+            sums = self.add_up(own)
             frequent = find_frequent(sums, self.n_rows, cat_smooth)
-            numbers = assign_bins(sums[:-1], frequent, smooth, column.room)
-            write_bins(column, numbers, grower.bins, workspace.workers)
-            grower.codes[column.feature] = column.codes, numbers
+            numbers.append(assign_bins(sums[:-1], frequent, smooth, column.room))
+            grower.codes[column.feature] = column.codes, numbers[-1]
+        write_bins(columns, numbers, grower.bins, workspace.workers)
 
     def check_sizes(self, k, step):
         """Raise ValueError if predictions differ from targets, but float32 gradients underflow.

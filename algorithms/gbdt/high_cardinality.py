@@ -71,20 +71,21 @@ def places_of(values, codes):
     return bins_of_codes(values, codes.astype(np.int64), np.min_scalar_type(max(len(codes), 256)))
 
 
-def sum_by_category(column, records, workers):
-    """Return Σg and Σh of each category of a column, int64 (n_codes + 1, 2), in steps.
+def sum_by_category(columns, records, workers):
+    """Return Σg and Σh of each category, in steps: an int64 (n_codes + 1, 2) for each column.
 
-    The last row belongs to missing values.
+    The last row belongs to missing values. The threads divide the rows once for all columns.
     """
     parts = []
 
     def add(first, last):
-        sums = np.zeros((len(column.codes) + 1, 2), np.int64)
-        add_codes(column.places, records, sums, first, last)
+        sums = [np.zeros((len(column.codes) + 1, 2), np.int64) for column in columns]
+        for column, own in zip(columns, sums, strict=True):
+            add_codes(column.places, records, own, first, last)
         parts.append(sums)
 
-    workers.share(add, len(column.places))
-    return sum(parts)
+    workers.share(add, len(records))
+    return [sum(own) for own in zip(*parts, strict=True)]
 
 
 def assign_bins(sums, is_frequent, smooth, room):
@@ -120,22 +121,26 @@ def find_frequent(sums, n_rows, cat_smooth):
     return (h[:-1] * rows_per_h + 0.5 >= cat_smooth) & (h[:-1] > 0)
 
 
-def write_bins(column, numbers, bins, workers):
-    """Write the bins of a column's rows, and the number of categories in each bin.
+def write_bins(columns, numbers, bins, workers):
+    """Write the bins of the rows of some columns, and the number of categories in each bin.
 
     Parameters
     ----------
-    column : HighCardinalityColumn
-    numbers : uint8 (n_codes,), bin of each category; ``column.room`` is the missing bin
-    bins : booster_arrays.Bins, whose column is written
+    columns : list of HighCardinalityColumn, not empty
+    numbers : list of uint8 (n_codes,), bin of each category; ``room`` is the missing bin
+    bins : booster_arrays.Bins, whose columns are written
     workers : Workers
     """
-    counts = np.bincount(numbers, minlength=column.room)
-    bins.sizes[column.feature, : column.room] = counts[: column.room]
-    numbers = np.append(numbers, np.uint8(column.room))
-    at = bins.layout.column[column.feature]
+    given = []
+    for column, own in zip(columns, numbers, strict=True):
+        counts = np.bincount(own, minlength=column.room)
+        bins.sizes[column.feature, : column.room] = counts[: column.room]
+        at = bins.layout.column[column.feature]
+        bins_of = np.append(own, np.uint8(column.room))
+        given.append((column.places, bins_of, bins.columns[at], bins.rows, at))
 
     def write(first, last):
-        rebin(column.places, numbers, bins.columns[at], bins.rows, at, first, last)
+        for one in given:
+            rebin(*one, first, last)
 
-    workers.share(write, len(column.places))
+    workers.share(write, len(columns[0].places))

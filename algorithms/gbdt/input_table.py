@@ -6,9 +6,9 @@ Frames are pandas or polars. Sparse X stays sparse; its absent entries are zeros
 from numbers import Integral
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
+from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table, plain_training_rows
 from algorithms.estimator.frame_to_array import as_they_are, is_plain, lay_out, with_gaps
 from algorithms.estimator.frames import columns_of_lists, is_polars, validate_data, with_categories
@@ -42,7 +42,7 @@ def read_table(estimator, X, *, reset, y="no_validation", known=None, **options)
             return few
         X = with_known_names(estimator, X)
     X = given = with_categories(X, None if reset else estimator.categories_)
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         X = encode_frame(estimator, X, reset=reset, known=known)
     elif reset:
         estimator.categories_ = go_on_with(known, {})
@@ -78,7 +78,7 @@ def with_known_names(estimator, X):
     """
     trees, names = (getattr(estimator, n, None) for n in ("ensemble_", "feature_names_in_"))
     is_read = names is not None and getattr(trees, "library", "") == "lightgbm"
-    if not is_read or not isinstance(X, pd.DataFrame):
+    if not is_read or not is_frame(X):
         return X
     written, known = (
         [n.replace(" ", "_") if isinstance(n, str) else n for n in own]
@@ -244,7 +244,7 @@ def go_on_with(known, found):
 
 def are_ordered(X):
     """Return which columns of a frame are ordered categories, list of bool; empty for arrays."""
-    kinds = X.dtypes if isinstance(X, pd.DataFrame) or is_polars(X) else ()
+    kinds = X.dtypes if is_frame(X) or is_polars(X) else ()
     return [isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered) for kind in kinds]
 
 

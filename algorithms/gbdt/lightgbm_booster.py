@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from algorithms.compat.views import BoosterView, leaf_numbers, split_numbers
+from algorithms.estimator.deferred_imports import pd
 from harness import Missing
 
 MISSING = {Missing.NAN: "NaN", Missing.ZERO: "Zero"}

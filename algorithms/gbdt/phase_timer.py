@@ -26,6 +26,7 @@ BINNING = "binning"
 BUNDLING = "bundling"
 GRADIENTS = "gradients"
 PACKING = "packed gradients"
+CATEGORIES = "bins of high-cardinality columns"
 GROWTH = "histograms, split search, partition"
 LINEAR_LEAVES = "linear leaves"
 SCORES = "leaf values and scores"
@@ -33,8 +34,8 @@ ROUNDS = "rounds added by one kernel"
 MODEL = "joining the trees"
 REST = "Python between kernels"
 PHASES = (
-    *(INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, GROWTH, LINEAR_LEAVES, SCORES, ROUNDS),
-    *(MODEL, REST),
+    *(INPUT, EDGES, BINNING, BUNDLING, GRADIENTS, PACKING, CATEGORIES, GROWTH, LINEAR_LEAVES),
+    *(SCORES, ROUNDS, MODEL, REST),
 )
 
 

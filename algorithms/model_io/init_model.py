@@ -8,10 +8,10 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.estimator.deferred_imports import pd
 from algorithms.estimator.labels import code_classes
 from algorithms.model_io.model_files import read_file
 from algorithms.model_io.saved_model import SavedModel, categories_of, labels_of

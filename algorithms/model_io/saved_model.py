@@ -4,9 +4,9 @@ import json
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from algorithms.estimator.deferred_imports import pd
 from algorithms.estimator.fit_context import undo_on_failure
 from algorithms.model_io import catboost_writer, json_format, lightgbm_writer, xgboost_writer
 from algorithms.model_io.errors import ModelFileError

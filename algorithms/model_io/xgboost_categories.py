@@ -9,8 +9,8 @@ XGBoost's binary search.
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
+from algorithms.estimator.deferred_imports import pd
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import integers
 

@@ -82,10 +82,13 @@ class Categories:
         table : gbdt.kernels.booster_arrays.Bins, written
         workers : Workers
         """
-        for f in sorted(self.crowds.keys() & set(features)):
-            sums = sum_by_category(self.crowds[f], records, workers)[:-1]
-            self.bins[f] = group_codes(sums, scale, limits)
-            write_bins(self.crowds[f], self.bins[f], table, workers)
+        used = sorted(self.crowds.keys() & set(features))
+        if not used:
+            return
+        columns = [self.crowds[f] for f in used]
+        for f, sums in zip(used, sum_by_category(columns, records, workers), strict=True):
+            self.bins[f] = group_codes(sums[:-1], scale, limits)
+        write_bins(columns, [self.bins[f] for f in used], table, workers)
 
 
 def seen_codes(values):

@@ -1,10 +1,10 @@
 """Input of second-order boosting: X as float32 like in XGBoost, dense or CSR."""
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.fast_validation import plain_table
 from algorithms.estimator.frames import validate_data, with_categories
 from algorithms.gbdt.input_table import add_up, encode_frame, find_categorical, go_on_with
@@ -30,7 +30,7 @@ def read_rows(estimator, X, *, reset, y="no_validation", known=None, float64_ok=
     if not reset and (plain := plain_table(estimator, X, np.float32)) is not None:
         return drop_missing(plain, estimator)
     X = given = with_categories(X, None if reset else estimator.categories_)
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         no_known_categories = reset or estimator.categories_ == {}
         if no_known_categories and not estimator.enable_categorical:
             refuse_categories(X)

@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from algorithms.compat.views import BoosterView
+from algorithms.estimator.deferred_imports import pd
 from algorithms.newton.model import importances
 
 

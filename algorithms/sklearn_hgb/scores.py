@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import train_test_split
 from sklearn.utils import resample
 
 MAX_SCORED_ROWS = 10_000  # of the training rows, if `scoring` is a scorer
@@ -30,12 +28,21 @@ class Rows(NamedTuple):
 
 def split_validation(rows, fraction, stratify, seed):
     """Return training rows and validation rows, drawn as scikit-learn draws them."""
+    from sklearn.model_selection import train_test_split
+
     tables = [table for table in rows if table is not None]
     parts = train_test_split(
         *tables, test_size=fraction, stratify=rows.y if stratify else None, random_state=seed
     )
     train, validation = ([*parts[first::2], None][:3] for first in (0, 1))
     return Rows(*train), Rows(*validation)
+
+
+def make_scorer(params):
+    """Return the scorer that the parameter ``scoring`` names."""
+    from sklearn.metrics import check_scoring
+
+    return check_scoring(params, params.scoring)
 
 
 class RoundScores:
@@ -55,7 +62,7 @@ class RoundScores:
         self.train, self.validation, self.rows = train, validation, slice(None)
         self.train_scores, self.validation_scores = [], []
         self.raw_validation = None
-        self.scorer = None if params.scoring == "loss" else check_scoring(params, params.scoring)
+        self.scorer = None if params.scoring == "loss" else make_scorer(params)
         if self.scorer is not None and len(train.y) > MAX_SCORED_ROWS:
             self.rows = resample(
                 np.arange(len(train.y)),

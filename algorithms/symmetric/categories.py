@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import infer_dtype
 from scipy import sparse
 
+from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.frames import as_pandas, is_polars
 from algorithms.symmetric.city_hash import city_hash
 
@@ -92,7 +91,7 @@ def as_table(X):
         return as_pandas(X)
     if sparse.issparse(X):
         raise ValueError("a sparse matrix cannot hold categorical columns: give a frame")
-    if isinstance(X, (pd.DataFrame, np.ndarray)):
+    if is_frame(X) or isinstance(X, np.ndarray):
         return X
     return np.array(X, dtype=object)
 
@@ -105,8 +104,8 @@ def find_columns(X, cat_features):
     ValueError
         If an entry of ``cat_features`` is not a column, or if it lacks a column with text.
     """
-    is_frame = isinstance(X, pd.DataFrame)
-    textual = [j for j in range(X.shape[1]) if holds_text(X.iloc[:, j])] if is_frame else []
+    is_array = not is_frame(X)
+    textual = [] if is_array else [j for j in range(X.shape[1]) if holds_text(X.iloc[:, j])]
     if cat_features is None:
         return tuple(textual)
     if isinstance(cat_features, (str, Integral)):
@@ -117,7 +116,7 @@ def find_columns(X, cat_features):
     rest = [name_of(X, j) for j in textual if j not in columns]
     if rest:
         raise ValueError(f"columns {rest} hold categories or text, but cat_features lacks them")
-    if columns and not is_frame and X.dtype.kind == "f":
+    if columns and is_array and X.dtype.kind == "f":
         raise ValueError(
             "X is an array of real numbers, but cat_features names columns of it: give a frame, "
             "or an array of dtype object or int"
@@ -132,7 +131,7 @@ def find_column(X, one):
         if 0 <= one < n_columns:
             return int(one)
         raise ValueError(f"cat_features has {one}, but X has {n_columns} columns")
-    names = list(X.columns) if isinstance(X, pd.DataFrame) else []
+    names = list(X.columns) if is_frame(X) else []
     if one not in names:
         raise ValueError(f"cat_features has {one!r}, which is not a column of X")
     return names.index(one)
@@ -143,24 +142,24 @@ def holds_text(column):
     kind = column.dtype
     if isinstance(kind, (pd.CategoricalDtype, pd.StringDtype)):
         return True
-    return kind.kind == "O" and infer_dtype(column, skipna=True) in TEXT
+    return kind.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) in TEXT
 
 
 def column_of(X, j):
     """Return a column as a pandas series."""
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         return X.iloc[:, j]
     return pd.Series(np.ascontiguousarray(X[:, j]))
 
 
 def name_of(X, j):
     """Return the name of a column, or its position."""
-    return X.columns[j] if isinstance(X, pd.DataFrame) else j
+    return X.columns[j] if is_frame(X) else j
 
 
 def without_categories(X, columns):
     """Return a copy of X with zeros in the categorical columns."""
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         X = X.copy(deep=False)
         for j in columns:
             X.isetitem(j, np.zeros(len(X)))

@@ -1,8 +1,8 @@
 """Derived columns of a model with categories as JSON values, for this project's model files."""
 
 import numpy as np
-import pandas as pd
 
+from algorithms.estimator.deferred_imports import pd
 from algorithms.model_io.limits import MOST_OUTPUTS
 from algorithms.symmetric.categories import Categories
 from algorithms.symmetric.ctr_options import MOST_BORDERS, PRIORS, CtrOptions

@@ -8,8 +8,8 @@ so that codes fit into int32.
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
+from algorithms.estimator.deferred_imports import pd
 from algorithms.symmetric.categories import UNSEEN
 
 DENSE = 1 << 12  # number of keys up to which they are never renumbered

@@ -6,10 +6,10 @@ A missing value stays NaN. A category that did not occur in training becomes `UN
 from numbers import Integral
 
 import numpy as np
-import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
+from algorithms.estimator.deferred_imports import is_frame, pd
 from algorithms.estimator.frames import as_pandas, is_polars
 
 UNSEEN = -1.0  # the result of `Index.get_indexer`
@@ -58,7 +58,7 @@ def is_named(X):
 
 def as_frame(X):
     """Return X as a pandas frame; categorical columns of polars stay categorical."""
-    if isinstance(X, pd.DataFrame):
+    if is_frame(X):
         return X
     if is_polars(X):
         return as_pandas(X)

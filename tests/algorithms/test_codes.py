@@ -15,7 +15,7 @@ from algorithms.gbdt.input_table import place_among
 from algorithms.gbdt.split_table import split_columns
 from algorithms.runtime.threads import Workers
 
-LABELS = [np.int64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
+LABELS = [np.int64, np.uint64, np.int8, np.uint32, np.bool_, np.float64, "<U3"]
 
 
 @given(y=st.sampled_from(LABELS).flatmap(lambda dtype: hnp.arrays(dtype, st.integers(1, 50))))
@@ -23,6 +23,19 @@ def test_classes_equal_numpy_unique(y):
     labels, codes = code_classes(y)
     expected, places = np.unique(y, return_inverse=True)
     assert labels.dtype == expected.dtype
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_array_equal(codes, places)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_classes_at_the_ends_of_a_dtype_equal_numpy_unique(dtype, end):
+    limit = getattr(np.iinfo(dtype), end)
+    steps = np.array([0, 3, 3, 120, 0]) * (1 if end == "min" else -1)
+    y = np.array([limit + int(step) for step in steps], dtype)
+    labels, codes = code_classes(y)
+    expected, places = np.unique(y, return_inverse=True)
+    assert labels.dtype == dtype
     np.testing.assert_array_equal(labels, expected)
     np.testing.assert_array_equal(codes, places)
 

@@ -115,7 +115,7 @@ def test_sums_equal_those_of_the_rows_of_each_category(threads):
     places = rng.integers(0, 301, 5000).astype(np.uint16)
     column = HighCardinalityColumn(0, np.arange(300), places, 10)
     with Workers(threads) as workers:
-        sums = sum_by_category(column, (g << HALF) + h, workers)
+        (sums,) = sum_by_category([column], (g << HALF) + h, workers)
     for code in range(301):
         assert sums[code].tolist() == [g[places == code].sum(), h[places == code].sum()]
 

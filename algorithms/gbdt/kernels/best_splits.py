@@ -48,6 +48,7 @@ from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
 MANY_ROWS = 8192  # leaves with at least this many rows are divided by rows, not by columns
+ENTRY_COST = 8  # of scanning a histogram entry for two leaves; adding a row to an entry costs 1
 
 
 @inner_kernel
@@ -92,8 +93,10 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
     leaf = growth.leaves[small]
     n_columns = len(growth.columns)
     start, end = leaf["start"], leaf["end"]
-    first, last = share_of(team, rank, 0, n_columns)
     by_rows = shares_rows(team, leaf, bins, n_columns)
+    n_added = np.int64(0) if by_rows else end - start
+    first = first_column(team, rank, bins, growth.columns, n_added)
+    last = first_column(team, rank + 1, bins, growth.columns, n_added)
     begin, stop = share_of(team, rank, start, end) if by_rows else (start, end)
     if len(bins.sparse.cells) > 0:
         stride = growth.cells.shape[1] // len(bins.layout.length)
@@ -121,6 +124,33 @@ def build_and_scan(team, rank, bins, records, growth, scratch, rules, scale, sma
             if by_rows:
                 barrier_wait(team)
         scan_tile(team, rank, bins, growth, scratch, rules, scale, small, large, low, high, by_rows)
+
+
+@inner_kernel
+def first_column(team, rank, bins, columns, n_added):
+    """Return the position of a thread's first column; the threads have about the same work.
+
+    Parameters
+    ----------
+    rank : of the thread, or the number of threads for the end of the last one's columns
+    columns : int64, the columns to build and scan
+    n_added : number of rows that the thread adds to each of its columns
+    """
+    if rank == 0:
+        return np.int64(0)
+    if rank == team.size:
+        return np.int64(len(columns))
+    total = np.int64(0)
+    for j in range(len(columns)):
+        total += n_added + ENTRY_COST * bins.layout.length[columns[j]]
+    before, place = np.int64(0), np.int64(0)
+    while place < len(columns):
+        work = n_added + ENTRY_COST * bins.layout.length[columns[place]]
+        if (2 * before + work) * team.size > 2 * total * rank:  # its middle lies behind the border
+            break
+        before += work
+        place += 1
+    return place
 
 
 @inner_kernel

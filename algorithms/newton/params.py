@@ -52,6 +52,7 @@ CONSTRAINTS = {
     "rearrange_quantiles": ["boolean"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "num_parallel_tree": [COUNT, None],
+    "multi_strategy": [StrOptions({"one_output_per_tree", "multi_output_tree"}), None],
     "booster": [StrOptions({"gbtree", "dart", "gblinear"}), None],
     "feature_weights": ["array-like", None],
     "rate_drop": [PROBABILITY],

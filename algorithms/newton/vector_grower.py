@@ -2,8 +2,9 @@
 
     gain = Σ_k gain_k        the sum of the gains of all outputs k
 
-Bins are those of `newton.histogram_grower`. Sums are float64, not quantised: trees for the squared
-error equal XGBoost's where the bins agree. See `newton.kernels.vector_trees`.
+Bins are those of `newton.histogram_grower`. Derivatives are rounded to 31 bits less those that the
+number of rows takes, so trees of small tables equal XGBoost's where the bins agree. See
+`newton.kernels.vector_trees`.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from algorithms.gbdt.binning import bin_table, find_bins
 from algorithms.gbdt.bundles import Layout
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
+from algorithms.gbdt.sampling import seed_of
 from algorithms.gbdt.split_table import split_columns
 from algorithms.newton.binned_exact_grower import floats_above
 from algorithms.newton.exact_grower import Grown
@@ -27,9 +29,10 @@ from algorithms.newton.kernels.vector_trees import (
     VectorRules,
     find_nodes,
     grow_vector_tree,
-    lay_derivatives,
     mark_nodes,
+    round_derivatives,
 )
+from algorithms.newton.kernels.vector_trees import BLOCK as COPIED
 from algorithms.newton.kernels.vector_trees import NODE as GROWN_NODE
 from algorithms.newton.sampling import read_feature_weights
 from algorithms.newton.tree import NODE, rounded_gain
@@ -41,7 +44,8 @@ MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their r
 SMALL = 1 << 18  # values of the table below which one thread is faster
 BLOCK = 1 << 12  # rows
 LINE = 64  # bytes of a cache line
-EVERY = np.empty(0, np.uint32)  # stands for all rows
+MOST_UNITS = (1 << 31) - 1  # largest sum of sizes
+ROUNDING = 9  # salt of the seed
 
 
 class VectorGrower:
@@ -77,7 +81,7 @@ class VectorGrower:
         self.at = np.zeros(len(bins.rows), np.uint32)
         self.weights = read_feature_weights(params.feature_weights, n_features)
         self.useful = (bins.layout.column >= 0) & (bins.count > 1)
-        self.n_lanes = 0
+        self.shares_h = None
 
     def grow(self, g, h, used, draws):
         """Return the `Grown` tree for derivatives g and h of all outputs.
@@ -89,11 +93,11 @@ class VectorGrower:
         draws : newton.sampling.Columns
         """
         shares_h = bool((h[1:] == h[0]).all())
-        self.allocate(self.n_outputs + (1 if shares_h else self.n_outputs))
-        self.lay(g, h, 1 if shares_h else self.n_outputs)
+        self.allocate(shares_h)
+        self.lay(g, h, draws.seed)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
         growth = self.begin(rows, draws)
-        rules = self.make_rules(shares_h, draws)
+        rules = self.make_rules(draws)
 
         def run(rank, _):
             grow_vector_tree(self.team, rank, self.bins, self.pairs, growth, rules)
@@ -101,23 +105,26 @@ class VectorGrower:
         self.workers.share(run, self.size, self.team)
         check_interrupt(self.team.flag)
         n_nodes = int(growth.state[N_NODES])
-        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes]
+        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes] * growth.units
         self.mark(nodes, growth, used)
-        return Grown(*self.finish(nodes, sums, shares_h))
+        return Grown(*self.finish(nodes, sums))
 
-    def allocate(self, n_sums):
-        """Allocate the arrays of growth, unless those of the last tree have as many lanes."""
-        lanes = -(-n_sums // WIDTH) * WIDTH
-        if lanes == self.n_lanes:
+    def allocate(self, shares_h):
+        """Allocate the arrays of growth, unless those of the last tree can be used again."""
+        if shares_h is self.shares_h:
             return
-        bins, self.n_lanes = self.bins, lanes
+        n, self.shares_h = self.n_outputs, shares_h
+        self.first_h = n if shares_h else -(-n // WIDTH) * WIDTH
+        lanes = -(-(n + 1) // WIDTH) * WIDTH if shares_h else 2 * self.first_h
+        bins = self.bins
         n_rows, n_features = len(bins.rows), len(bins.count)
         n_words = bins.groups.shape[1]
         offsets = np.concatenate([[0], np.cumsum(bins.layout.length)])
         leaves = self.count_leaves()
         n_nodes, entries = 2 * leaves - 1, int(offsets[-1]) * lanes
-        n_slots = 2 + max(1, min(self.count_slots(leaves), MOST_BYTES // (8 * entries)))
-        self.pairs = aligned((n_rows, lanes), np.float32)
+        n_slots = 2 + max(1, min(self.count_slots(leaves), MOST_BYTES // (4 * entries)))
+        self.pairs = aligned((n_rows, lanes), np.int32)
+        self.pairs[:] = 0
         self.growth = VectorGrowth(
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
@@ -125,18 +132,23 @@ class VectorGrower:
             allowed=np.zeros(n_features, np.uint8),
             weights=np.empty(0) if self.weights is None else self.weights,
             offsets=offsets[:-1].astype(np.int64),
-            cells=aligned((n_slots, entries), np.float64),
+            cells=aligned((n_slots, entries), np.int32),
             free=np.empty(n_slots, np.int64),
             open=np.empty(leaves, np.int64),
             nodes=np.empty(n_nodes, GROWN_NODE),
-            sums=np.empty((n_nodes, lanes)),
+            sums=np.empty((n_nodes, lanes), np.int32),
             groups=np.empty((n_nodes, n_words), np.uint64),
             goes_left=np.empty((n_nodes, MAX_BINS), np.uint8),
             found=np.zeros((2, n_features, 3)),
             drawn=np.zeros((2, n_features), np.uint8),
             keys=np.empty(n_features),
-            prefix=np.empty((self.size, lanes + 3, MAX_BINS)),
-            missing=np.empty((self.size, lanes)),
+            units=np.zeros(lanes),
+            g_units=np.zeros(lanes),
+            singles=np.zeros(lanes, np.float32),
+            scales=np.empty(2),
+            bins=np.empty((self.size, MAX_BINS * lanes), np.int32),
+            side=aligned((self.size, lanes), np.int32),
+            work=aligned((self.size, COPIED * lanes), np.int32),
             state=np.zeros(STATES, np.int64),
         )
 
@@ -154,12 +166,21 @@ class VectorGrower:
         """
         return leaves if self.params.max_leaves else min(leaves, leaves.bit_length() + 2)
 
-    def lay(self, g, h, n_h):
-        """Write the derivatives row by row."""
-        n_rows = g.shape[1]
+    def lay(self, g, h, seed):
+        """Write the derivatives row by row, rounded to units, and the units."""
+        n_rows, h = g.shape[1], h[:1] if self.shares_h else h
+        growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
+        per_unit[: len(g)] = counts = count_units(g)
+        per_unit[first_h : first_h + len(h)] = h_counts = count_units(h)
+        growth.units[:] = 1.0 / per_unit
+        growth.g_units[: len(g)] = growth.units[: len(g)]
+        growth.scales[:] = counts.min() / (1 << 31), h_counts.min() / (1 << 31)
+        is_h = (np.arange(len(per_unit)) >= first_h).astype(np.int64)
+        growth.singles[:] = growth.units * growth.scales[is_h]
+        given = g, h, per_unit, first_h, np.uint32(seed_of(seed, ROUNDING))
 
         def lay(first, last):
-            lay_derivatives(g, h, n_h, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
+            round_derivatives(*given, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
 
         self.workers.share(lay, -(-n_rows // BLOCK))
 
@@ -179,7 +200,7 @@ class VectorGrower:
         columns = np.unique(layout.column[allowed])
         return growth._replace(columns=columns.astype(np.int64))
 
-    def make_rules(self, shares_h, draws):
+    def make_rules(self, draws):
         """Return the `VectorRules` of a tree."""
         params, limits = self.params, self.limits
         n_level = count_drawn(len(draws.of_tree), params.colsample_bylevel)
@@ -187,7 +208,8 @@ class VectorGrower:
         order = BEST_FIRST if params.grow_policy == "lossguide" else LEVEL_ORDER
         return VectorRules(
             n_outputs=self.n_outputs,
-            shared_h=int(shares_h),
+            shared_h=int(self.shares_h),
+            first_h=self.first_h,
             max_depth=limits.max_depth,
             max_leaves=len(self.growth.open),
             order=order if params.max_leaves else LIFO,
@@ -214,10 +236,10 @@ class VectorGrower:
 
         self.workers.share(find, len(others))
 
-    def finish(self, grown, sums, shares_h):
+    def finish(self, grown, sums):
         """Return the nodes, the leaf of each row, no category sets, no renumbering, and values."""
         n, limits = self.n_outputs, self.limits
-        g, h = sums[:, :n], sums[:, n : n + 1] if shares_h else sums[:, n : 2 * n]
+        g, h = sums[:, :n], sums[:, self.first_h :][:, : 1 if self.shares_h else n]
         values = limits.weigh(g, h)
         values = np.where(h >= max(limits.min_child_weight, LEAST_H), values, 0.0)
         inner = grown["left"] >= 0
@@ -230,8 +252,25 @@ class VectorGrower:
         )
         nodes["missing_left"] = np.where(inner, grown["missing_left"], 0)
         nodes["gain"] = rounded_gain(np.where(inner, grown["gain"], 0.0))
-        nodes["cover"] = h.sum(axis=1) * (n if shares_h else 1)
+        nodes["cover"] = h.sum(axis=1) * (n if self.shares_h else 1)
         return nodes, self.at, {}, None, values.astype(np.float32)
+
+
+def count_units(values):
+    """Return how many units are 1: powers of two, so that int32 holds the sum of all sizes.
+
+    Parameters
+    ----------
+    values : (n_lanes, n_rows) float32, finite
+
+    Returns
+    -------
+    float64 (n_lanes,)
+    """
+    total = np.abs(values).sum(axis=1, dtype=np.float64)
+    most = MOST_UNITS - values.shape[1]  # rounding adds less than one unit to each row
+    total[total == 0.0] = most
+    return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
 
 
 def count_drawn(n_columns, share):

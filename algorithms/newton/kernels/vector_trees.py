@@ -3,10 +3,12 @@
     gain = Σ_k score(G_kL, H_kL) + score(G_kR, H_kR) − score(G_k, H_k)     over the outputs k
     score(G, H) = T(G)² / (H + λ)     0 if H < `min_child_weight`, as in XGBoost 3.2
 
-A histogram entry is a vector of `lanes` sums: G of all outputs, then H of all outputs, or one H if
-it is the same for all. A row is read once for all outputs. The sums are float64. Each thread builds
-and scans the histograms of its own columns, so the order of all sums, and hence the tree, does not
-depend on the number of threads.
+A histogram entry is a vector of `lanes` sums: G of all outputs, padded to a multiple of `WIDTH`,
+then H in the same way; or G and one H if it is the same for all outputs. A row is read once for all
+outputs. Derivatives are rounded at random to integer multiples of a unit, a power of two, that is
+as small as int32 sums allow. So sums are exact: they do not depend on the order of the rows, and
+the tree does not depend on the number of threads. Each thread builds and scans the histograms of
+its own columns.
 """
 
 from typing import NamedTuple
@@ -15,16 +17,26 @@ import numpy as np
 
 from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
 from algorithms.gbdt.kernels.interaction_groups import may_use
+from algorithms.newton.kernels.vector_lanes import (
+    WIDTH,
+    add_eight,
+    copy_eight,
+    is_zero,
+    score_eight,
+    sum_squares,
+)
 from algorithms.runtime.interrupts import is_interrupted
+from algorithms.runtime.intrinsics import prefetch
 from algorithms.runtime.jit import inner_kernel, kernel, linked_kernel
 from algorithms.runtime.math_functions import uniform
 from algorithms.runtime.thread_team import barrier_wait, share_of
 
-WIDTH = 8  # lanes are a multiple of this number
-TILE = 8  # columns whose histograms are built together
+BLOCK = 1 << 10  # rows whose derivatives are copied at a time
+NEARLY = 1.0 - 1e-5  # factor of a score, more than the rounding errors of float32
+STEP = 0.6180339887498949  # between the random numbers of a row: the golden ratio
+AHEAD = np.uint64(8)  # rows
 NO_SPLIT = -1
 TIE = 2.0**-24  # relative difference of gains that counts as a tie: XGBoost compares float32
-LEAST_SHARE = 1e-12  # of the hessians of a node; a side with less is empty
 LEAST_H = 1e-16
 HALF_STEP = 2.0**-25  # half of the distance of two values of `uniform`
 LEVEL_SEED, NODE_SEED = np.uint32(0x9E3779B9), np.uint32(0x85EBCA6B)
@@ -51,7 +63,8 @@ class VectorRules(NamedTuple):
     """Limits on a tree, and the regularisation of its values."""
 
     n_outputs: int
-    shared_h: int  # 1: all outputs have the same H, in the lane after those of G
+    shared_h: int  # 1: all outputs have the same H
+    first_h: int  # lane of the first H
     max_depth: int  # 0: no limit
     max_leaves: int
     order: int  # of splits: LIFO, LEVEL_ORDER or BEST_FIRST
@@ -74,110 +87,102 @@ class VectorGrowth(NamedTuple):
     allowed: np.ndarray  # uint8 (n_features,)
     weights: np.ndarray  # float64 (n_features,), chances of the draws; (0,): equal
     offsets: np.ndarray  # int64 (n_columns,), first entry of each column in a histogram
-    cells: np.ndarray  # float64 (n_slots, entries × lanes); the last two slots are temporary
+    cells: np.ndarray  # int32 (n_slots, entries × lanes); the last two slots are temporary
     free: np.ndarray  # int64 (n_slots,), stack of free slots
     open: np.ndarray  # int64 (max_leaves,), leaves that may be split
     nodes: np.ndarray  # NODE (2 max_leaves − 1,)
-    sums: np.ndarray  # float64 (n_nodes, lanes)
+    sums: np.ndarray  # int32 (n_nodes, lanes)
     groups: np.ndarray  # uint64 (n_nodes, n_words)
     goes_left: np.ndarray  # uint8 (n_nodes, MAX_BINS), by code of the column
     found: np.ndarray  # float64 (2, n_features, 3): gain, bin and missing_left of each feature
     drawn: np.ndarray  # uint8 (2, n_features)
     keys: np.ndarray  # float64 (n_features,)
-    prefix: np.ndarray  # float64 (n_threads, lanes + 3, MAX_BINS)
-    missing: np.ndarray  # float64 (n_threads, lanes)
+    units: np.ndarray  # float64 (lanes,), unit of each lane; 0 in lanes that are not used
+    g_units: np.ndarray  # float64 (lanes,), 0 also in the lanes of H
+    singles: np.ndarray  # float32 (lanes,), units times `scales`
+    scales: np.ndarray  # float64 (2,), factors of G and of H that keep scores in float32's range
+    bins: np.ndarray  # int32 (n_threads, MAX_BINS × lanes)
+    side: np.ndarray  # int32 (n_threads, lanes)
+    work: np.ndarray  # int32 (n_threads, BLOCK × lanes)
     state: np.ndarray  # int64 (STATES,)
 
 
+class ScanScratch(NamedTuple):
+    """Scratch space of a thread that scans histograms."""
+
+    units: np.ndarray  # as in `VectorGrowth`
+    g_units: np.ndarray
+    singles: np.ndarray
+    scales: np.ndarray
+    bins: np.ndarray  # int32 (MAX_BINS × lanes,), sums of the bins of a bundled feature
+    side: np.ndarray  # int32 (lanes,), sums of one side of a threshold
+
+
 @kernel
-def lay_derivatives(g, h, n_h, first, last, pairs):
-    """Write the derivatives of rows first … last − 1 as vectors.
+def round_derivatives(g, h, per_unit, first_h, seed, first, last, pairs):
+    """Write the derivatives of rows first … last − 1 in units, rounded at random.
+
+    Each row has one random number. Those of its lanes are at equal distances from it, modulo 1.
 
     Parameters
     ----------
-    g, h : float32 (n_outputs, n_rows)
-    n_h : number of lanes of h: n_outputs or 1
-    pairs : float32 (n_rows, lanes), written; other lanes are 0
+    g : float32 (n_outputs, n_rows)
+    h : float32 (n_outputs or 1, n_rows)
+    per_unit : float64 (lanes,), units per 1
+    first_h : lane of the first h
+    seed : uint32, of the rounding
+    pairs : int32 (n_rows, lanes), written; other lanes remain
     """
-    n_outputs = len(g)
-    for i in range(first, last):
-        for k in range(n_outputs):
-            pairs[i, k] = g[k, i]
-        for k in range(n_h):
-            pairs[i, n_outputs + k] = h[k, i]
-        for k in range(n_outputs + n_h, pairs.shape[1]):
-            pairs[i, k] = 0.0
-
-
-@inner_kernel
-def add_vector(cells, at, p0, p1, p2, p3, p4, p5, p6, p7):
-    """Add eight numbers to cells[at], cells[at + 1] and so on; all are read before one is written.
-
-    So the compiler needs no check whether the arrays overlap.
-    """
-    one = np.uint64(1)
-    a1 = at + one
-    a2 = a1 + one
-    a3 = a2 + one
-    a4 = a3 + one
-    a5 = a4 + one
-    a6 = a5 + one
-    a7 = a6 + one
-    c0 = cells[at] + p0
-    c1 = cells[a1] + p1
-    c2 = cells[a2] + p2
-    c3 = cells[a3] + p3
-    c4 = cells[a4] + p4
-    c5 = cells[a5] + p5
-    c6 = cells[a6] + p6
-    c7 = cells[a7] + p7
-    cells[at] = c0
-    cells[a1] = c1
-    cells[a2] = c2
-    cells[a3] = c3
-    cells[a4] = c4
-    cells[a5] = c5
-    cells[a6] = c6
-    cells[a7] = c7
+    for i in range(np.uint64(first), np.uint64(last)):
+        shift = uniform(np.uint32(seed), np.uint32(i))
+        for k in range(len(g)):
+            pairs[i, k] = np.int32(np.floor(np.float64(g[k, i]) * per_unit[k] + shift))
+            shift += STEP - (1.0 if shift + STEP >= 1.0 else 0.0)
+        for k in range(len(h)):
+            lane = first_h + k
+            pairs[i, lane] = np.int32(np.floor(np.float64(h[k, i]) * per_unit[lane] + shift))
+            shift += STEP - (1.0 if shift + STEP >= 1.0 else 0.0)
 
 
 @linked_kernel
-def build_histogram(bins, pairs, rows, first, last, columns, low, high, offsets, cells):
+def build_histogram(bins, pairs, rows, first, last, columns, low, high, offsets, work, cells):
     """Write the histograms of columns[low : high] over rows[first : last].
+
+    The derivatives of a block of rows are copied to scratch space, where they are contiguous. Then
+    one column after another reads them, so the histogram of a column stays in the first cache.
 
     Parameters
     ----------
     bins : uint8 (n_rows, n_columns)
-    pairs : float32 (n_rows, lanes)
-    cells : float64 (entries × lanes,), zeros in these columns
+    pairs : int32 (n_rows, lanes)
+    work : int32 (BLOCK × lanes,), scratch space
+    cells : int32 (entries × lanes,), zeros in these columns
     """
-    lanes = np.uint64(pairs.shape[1])
-    width = np.uint64(WIDTH)
-    for begin in range(low, high, TILE):
-        begin_at, end_at = np.uint64(begin), np.uint64(min(begin + TILE, high))
-        for i in range(np.uint64(first), np.uint64(last)):
-            row = np.uint64(rows[i])
-            for lane in range(np.uint64(0), lanes, width):
-                one = np.uint64(1)
-                l1 = lane + one
-                l2 = l1 + one
-                l3 = l2 + one
-                l4 = l3 + one
-                l5 = l4 + one
-                l6 = l5 + one
-                l7 = l6 + one
-                p0 = np.float64(pairs[row, lane])
-                p1 = np.float64(pairs[row, l1])
-                p2 = np.float64(pairs[row, l2])
-                p3 = np.float64(pairs[row, l3])
-                p4 = np.float64(pairs[row, l4])
-                p5 = np.float64(pairs[row, l5])
-                p6 = np.float64(pairs[row, l6])
-                p7 = np.float64(pairs[row, l7])
-                for j in range(begin_at, end_at):
-                    c = np.uint64(columns[j])
-                    entry = np.uint64(offsets[c]) + np.uint64(bins[row, c])
-                    add_vector(cells, entry * lanes + lane, p0, p1, p2, p3, p4, p5, p6, p7)
+    lanes, width, zero = np.uint64(pairs.shape[1]), np.uint64(WIDTH), np.uint64(0)
+    n_columns, end = np.uint64(bins.shape[1]), np.uint64(last)
+    for begin in range(np.uint64(first), end, np.uint64(BLOCK)):
+        count = min(np.uint64(BLOCK), end - begin)
+        for i in range(count):
+            row = np.uint64(rows[begin + i])
+            later = np.uint64(rows[min(begin + i + AHEAD, end - np.uint64(1))])
+            prefetch(pairs, later * lanes)
+            prefetch(bins, later * n_columns)
+            for lane in range(zero, lanes, width):
+                copy_eight(work, i * lanes + lane, pairs, row * lanes + lane)
+        for j in range(low, high):
+            c = np.uint64(columns[j])
+            offset = np.uint64(offsets[c])
+            if lanes == np.uint64(2 * WIDTH):
+                for i in range(count):
+                    entry = offset + np.uint64(bins[np.uint64(rows[begin + i]), c])
+                    at, start = entry * np.uint64(2 * WIDTH), i * np.uint64(2 * WIDTH)
+                    add_eight(cells, at, work, start)
+                    add_eight(cells, at + width, work, start + width)
+            else:
+                for i in range(count):
+                    entry = offset + np.uint64(bins[np.uint64(rows[begin + i]), c])
+                    for lane in range(zero, lanes, width):
+                        add_eight(cells, entry * lanes + lane, work, i * lanes + lane)
 
 
 @inner_kernel
@@ -185,8 +190,7 @@ def clear_columns(columns, low, high, offsets, lengths, lanes, cells):
     """Set the entries of columns[low : high] to 0."""
     for j in range(low, high):
         c = columns[j]
-        for at in range(offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes):
-            cells[np.uint64(at)] = 0.0
+        cells[offsets[c] * lanes : (offsets[c] + lengths[c]) * lanes] = 0
 
 
 @inner_kernel
@@ -194,8 +198,10 @@ def subtract_columns(columns, low, high, offsets, lengths, lanes, cells, other):
     """Subtract another histogram in columns[low : high]."""
     for j in range(low, high):
         c = columns[j]
-        for at in range(offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes):
-            cells[np.uint64(at)] -= other[np.uint64(at)]
+        first, last = offsets[c] * lanes, (offsets[c] + lengths[c]) * lanes
+        own, subtracted = cells[first:last], other[first:last]
+        for at in range(len(own)):  # two slices: LLVM vectorises this loop
+            own[at] -= subtracted[at]
 
 
 @inner_kernel
@@ -213,180 +219,196 @@ def score_sums(g, h, rules):
 @inner_kernel
 def h_lane(k, rules):
     """Return the lane of the hessian of output k."""
-    return rules.n_outputs if rules.shared_h else rules.n_outputs + k
+    return rules.first_h if rules.shared_h else rules.first_h + k
 
 
 @inner_kernel
-def score_node(sums, rules):
+def score_node(sums, units, rules):
     """Return the score of a node, summed over the outputs."""
     total = 0.0
     for k in range(rules.n_outputs):
-        total += score_sums(sums[k], sums[h_lane(k, rules)], rules)
+        at = h_lane(k, rules)
+        total += score_sums(sums[k] * units[k], sums[at] * units[at], rules)
     return total
 
 
 @inner_kernel
-def total_h(sums, rules):
+def total_h(sums, units, rules):
     """Return the sum of the hessians of all outputs; H itself if they share it."""
     total = 0.0
-    for k in range(rules.n_outputs, rules.n_outputs + (1 if rules.shared_h else rules.n_outputs)):
-        total += sums[k]
+    for k in range(1 if rules.shared_h else rules.n_outputs):
+        at = rules.first_h + k
+        total += sums[at] * units[at]
     return total
 
 
 @inner_kernel
-def gather_bins(cells, first_entry, n_numeric, missing_bin, default, sums, lanes, prefix, missing):
-    """Write the inclusive prefix sums of a feature's numeric bins, and the sums of missing values.
+def gather_bins(cells, entry, n_bins, default, sums, lanes, out):
+    """Write the sums of all bins of a bundled feature.
 
     Parameters
     ----------
-    cells : float64, the histogram of the node
-    first_entry : index of the entry of the feature's first bin that has one
-    default : the bin without an entry, or −1
+    cells : int32, the histogram of the node
+    entry : index of the entry of the feature's first bin that has one
+    default : the bin without an entry
     sums : (lanes,), of the node
-    prefix : (lanes, MAX_BINS), written
-    missing : (lanes,), written
+    out : int32 (n_bins × lanes,), written
     """
     for lane in range(lanes):
         rest = sums[lane]
-        if default >= 0:
-            n_bins = n_numeric + (1 if missing_bin >= 0 else 0)
-            for b in range(n_bins - 1):
-                rest -= cells[np.uint64((first_entry + b) * lanes + lane)]
-        total = 0.0
-        for b in range(n_numeric):
-            if b == default:
-                total += rest
-            else:
-                shift = 1 if 0 <= default < b else 0
-                total += cells[np.uint64((first_entry + b - shift) * lanes + lane)]
-            prefix[lane, b] = total
-        missing[lane] = 0.0
-        if missing_bin >= 0:
-            if missing_bin == default:
-                missing[lane] = rest
-            else:
-                shift = 1 if default >= 0 else 0
-                missing[lane] = cells[np.uint64((first_entry + missing_bin - shift) * lanes + lane)]
+        for b in range(n_bins):
+            if b != default:
+                own = cells[np.uint64((entry + b - (1 if b > default else 0)) * lanes + lane)]
+                out[np.uint64(b * lanes + lane)] = own
+                rest -= own
+        out[np.uint64(default * lanes + lane)] = rest
 
 
 @inner_kernel
-def score_thresholds(prefix, missing, share, sums, last, rules):
-    """Write the score of both sides of each threshold, and Σh of the left side.
+def score_own(side, totals, units, limits, rules):
+    """Return the score of a threshold if each output has its own H, in the dtype of ``units``.
 
     Parameters
     ----------
-    prefix : (lanes + 3, MAX_BINS); its last rows are written: scores, Σh, work
-    missing : (lanes,), sums of missing values
-    share : 1.0 if missing values go left, 0.0 if they go right
-    last : number of thresholds
+    side, totals : (lanes,), sums of one side and of the node
+    units : (lanes,)
+    limits : minimum H of a side that has a value, λ and α
     """
-    lanes, n = len(missing), rules.n_outputs
-    for row in range(lanes, lanes + 3):
-        for b in range(last):
-            prefix[row, b] = 0.0
-    if rules.shared_h and rules.max_delta_step == 0.0:
-        score_shared(prefix, missing, share, sums, last, rules)
-    elif rules.max_delta_step == 0.0:
-        for k in range(n):
-            score_output(prefix, missing, share, sums, k, last, rules)
-    else:
-        for k in range(n):
-            score_bounded(prefix, missing, share, sums, k, last, rules)
+    first_h, total = np.uint64(rules.first_h), 0.0
+    for at in range(np.uint64(0), first_h, np.uint64(WIDTH)):
+        total += score_eight(side, totals, units, at, at + first_h, limits)
+    return total
+
+
+@inner_kernel
+def single_limits(limits, scratch):
+    """Return the limits in the scaled units of float32, and the scale of scores."""
+    least, reg_lambda, reg_alpha = limits
+    scale_g, scale_h = scratch.scales[0], scratch.scales[1]
+    scaled = (
+        np.float32(least * scale_h),
+        np.float32(reg_lambda * scale_h),
+        np.float32(reg_alpha * scale_g),
+    )
+    return scaled, scale_g * scale_g / scale_h
+
+
+@inner_kernel
+def is_empty(own, at, lanes):
+    """Return whether all sums of a bin are 0."""
+    empty = True
+    for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+        empty &= is_zero(own, at + lane)
+    return empty
+
+
+@inner_kernel
+def score_shared(side, totals, scratch, limits, rules):
+    """Return the score of a threshold if all outputs have the same H; see `score_own`."""
+    first, other, first_h = 0.0, 0.0, np.uint64(rules.first_h)
+    for at in range(np.uint64(0), np.uint64(len(side)), np.uint64(WIDTH)):
+        one, two = sum_squares(side, totals, scratch.g_units, at, limits)
+        first += one
+        other += two
+    h, other_h = side[first_h], totals[first_h] - side[first_h]
+    unit, (least, reg_lambda, _) = scratch.units[first_h], limits
+    size = h * unit + reg_lambda if h * unit >= least else np.inf
+    other_size = other_h * unit + reg_lambda if other_h * unit >= least else np.inf
+    return first / size + other / other_size
+
+
+@inner_kernel
+def score_bounded(side, totals, scratch, rules):
+    """Return the score of a threshold if the values of the leaves are bounded."""
+    total, units = 0.0, scratch.units
+    for k in range(rules.n_outputs):
+        at = h_lane(k, rules)
+        g, h = side[k] * units[k], side[at] * units[at]
+        other_g, other_h = (totals[k] - side[k]) * units[k], (totals[at] - side[at]) * units[at]
+        total += score_sums(g, h, rules) + score_sums(other_g, other_h, rules)
+    return total
+
+
+@inner_kernel
+def score_threshold(side, totals, scratch, limits, rules):
+    """Return the score of a threshold in float64; the parameters are as in `score_own`."""
+    if rules.max_delta_step > 0.0:
+        return score_bounded(side, totals, scratch, rules)
     if rules.shared_h:
-        for b in range(last):
-            prefix[lanes + 1, b] = prefix[n, b] + missing[n] * share
+        return score_shared(side, totals, scratch, limits, rules)
+    return score_own(side, totals, scratch.units, limits, rules)
 
 
 @inner_kernel
-def score_shared(prefix, missing, share, sums, last, rules):
-    """Write the scores of outputs with one H; see `score_thresholds`."""
-    lanes, n, alpha, reg_lambda = len(missing), rules.n_outputs, rules.reg_alpha, rules.reg_lambda
+def scan_bins(own, entry, last, missing_left, sums, score, h_total, scratch, rules, found):
+    """Keep the best of the thresholds after bins 0 … last − 1, from the other end if missing_left.
+
+    Scores are computed in float32 first; in float64 only if they may be the best. The threshold
+    after an empty bin is that before it.
+
+    Parameters
+    ----------
+    own, entry : sums of bins, and the number of the first one
+    last : number of thresholds
+    missing_left : 0, or 1: the summed side is the right one
+    """
+    side, lanes = scratch.side, np.uint64(len(sums))
     least = max(rules.min_child_weight, LEAST_H)
-    gain, work = prefix[lanes], prefix[lanes + 2]
-    for k in range(n):
-        g, g_missing, g_total = prefix[k], missing[k] * share, sums[k]
-        for b in range(last):
-            left = g[b] + g_missing
-            right = max(abs(g_total - left) - alpha, 0.0)
-            left = max(abs(left) - alpha, 0.0)
-            gain[b] += left * left
-            work[b] += right * right
-    h, h_missing, h_total = prefix[n], missing[n] * share, sums[n]
-    for b in range(last):
-        left = h[b] + h_missing
-        right = h_total - left
-        left_size = left + reg_lambda if left >= least else np.inf
-        right_size = right + reg_lambda if right >= least else np.inf
-        gain[b] = gain[b] / left_size + work[b] / right_size
-
-
-@inner_kernel
-def score_output(prefix, missing, share, sums, k, last, rules):
-    """Add the scores of an output, and its H; see `score_thresholds`."""
-    lanes, at, alpha, reg_lambda = len(missing), h_lane(k, rules), rules.reg_alpha, rules.reg_lambda
-    least = max(rules.min_child_weight, LEAST_H)
-    gain, left_h = prefix[lanes], prefix[lanes + 1]
-    g, g_missing, g_total = prefix[k], missing[k] * share, sums[k]
-    h, h_missing, h_total = prefix[at], missing[at] * share, sums[at]
-    for b in range(last):
-        left = g[b] + g_missing
-        right = max(abs(g_total - left) - alpha, 0.0)
-        left = max(abs(left) - alpha, 0.0)
-        h_left = h[b] + h_missing
-        h_right = h_total - h_left
-        left_h[b] += h_left
-        left_size = h_left + reg_lambda if h_left >= least else np.inf
-        right_size = h_right + reg_lambda if h_right >= least else np.inf
-        gain[b] += left * left / left_size + right * right / right_size
-
-
-@inner_kernel
-def score_bounded(prefix, missing, share, sums, k, last, rules):
-    """Add the scores of an output whose values are bounded; see `score_thresholds`."""
-    lanes, at = len(missing), h_lane(k, rules)
-    g_total, h_total = sums[k], sums[at]
-    for b in range(last):
-        g_left, h_left = prefix[k, b] + missing[k] * share, prefix[at, b] + missing[at] * share
-        prefix[lanes + 1, b] += h_left
-        prefix[lanes, b] += score_sums(g_left, h_left, rules)
-        prefix[lanes, b] += score_sums(g_total - g_left, h_total - h_left, rules)
+    limits = least, rules.reg_lambda, rules.reg_alpha
+    singles, scale = single_limits(limits, scratch)
+    in_singles = rules.max_delta_step == 0.0 and not rules.shared_h
+    for lane in range(len(sums)):
+        side[lane] = 0
+    for step in range(last):
+        number = last - step if missing_left else step
+        at = np.uint64(entry + number) * lanes
+        if is_empty(own, at, lanes):
+            continue
+        for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+            add_eight(side, lane, own, at + lane)
+        if in_singles:
+            near = score_own(side, sums, scratch.singles, singles, rules)
+            if near < (found[0] + score) * scale * NEARLY:
+                continue
+        better = score_threshold(side, sums, scratch, limits, rules) - score
+        if better > found[0] + TIE * found[0]:
+            h_side = total_h(side, scratch.units, rules)
+            if h_side > LEAST_H and h_total - h_side > LEAST_H:
+                found[0], found[2] = better, missing_left
+                found[1] = number - 1 if missing_left else number
 
 
 @linked_kernel
-def scan_feature(bins, f, cells, offsets, sums, score, h_total, prefix, missing, rules, found):
+def scan_feature(bins, f, cells, offsets, sums, score, h_total, scratch, rules, found):
     """Write the best split of a feature: gain, bin and missing_left; a gain of 0 means none.
 
     Thresholds are tried in ascending order with missing values on the right side, then in
-    descending order with missing values on the left side, as in XGBoost.
+    descending order with missing values on the left side, as in XGBoost. One side is summed bin by
+    bin; the other one is the rest of the node.
 
     Parameters
     ----------
-    cells : float64, the histogram of the node
+    cells : int32, the histogram of the node
     sums, score, h_total : sums of the node (lanes,), its score and its Σh
-    prefix, missing : scratch space of the thread
+    scratch : ScanScratch of the thread
     found : float64 (3,), written
     """
     found[0], found[1], found[2] = 0.0, 0.0, 0.0
-    layout, lanes = bins.layout, len(missing)
-    missing_bin, default = bins.missing[f], layout.default[f]
-    n_numeric = bins.count[f] - (1 if missing_bin >= 0 else 0)
-    entry = offsets[layout.column[f]] + layout.first[f]
-    gather_bins(cells, entry, n_numeric, missing_bin, default, sums, lanes, prefix, missing)
+    layout, lanes = bins.layout, len(sums)
+    missing_bin, default, n_bins = bins.missing[f], layout.default[f], bins.count[f]
+    n_numeric = n_bins - (1 if missing_bin >= 0 else 0)
+    entry, own = offsets[layout.column[f]] + layout.first[f], cells
+    if default >= 0:
+        gather_bins(cells, entry, n_bins, default, sums, lanes, scratch.bins)
+        entry, own = 0, scratch.bins
     has_missing = False
-    for lane in range(lanes):
-        has_missing |= missing[lane] != 0.0
-    least_h = max(LEAST_SHARE * h_total, LEAST_H)
-    gain, left_h = prefix[lanes], prefix[lanes + 1]
-    for direction in range(2 if has_missing else 1):
-        last = n_numeric if has_missing and direction == 0 else n_numeric - 1
-        score_thresholds(prefix, missing, np.float64(direction), sums, last, rules)
-        for step in range(last):
-            b = step if direction == 0 else last - 1 - step
-            better, h_left = gain[b] - score, left_h[b]
-            is_valid = h_left > least_h and h_total - h_left > least_h
-            if is_valid and better > found[0] + TIE * found[0]:
-                found[0], found[1], found[2] = better, b, direction
+    if missing_bin >= 0:
+        for lane in range(lanes):
+            has_missing |= own[np.uint64((entry + missing_bin) * lanes + lane)] != 0
+    last = n_numeric if has_missing else n_numeric - 1
+    scan_bins(own, entry, last, 0, sums, score, h_total, scratch, rules, found)
+    if has_missing:
+        scan_bins(own, entry, n_numeric - 1, 1, sums, score, h_total, scratch, rules, found)
 
 
 @inner_kernel
@@ -468,13 +490,13 @@ def release_slot(node, growth):
 @inner_kernel
 def sum_rows(pairs, growth, at):
     """Write the sums of a node."""
-    node, sums = growth.nodes[at], growth.sums[at]
-    for lane in range(pairs.shape[1]):
-        sums[lane] = 0.0
+    node, sums, lanes = growth.nodes[at], growth.sums[at], np.uint64(pairs.shape[1])
+    for lane in range(lanes):
+        sums[lane] = 0
     for i in range(np.uint64(node["start"]), np.uint64(node["end"])):
         row = np.uint64(growth.rows[i])
-        for lane in range(np.uint64(pairs.shape[1])):
-            sums[lane] += np.float64(pairs[row, lane])
+        for lane in range(np.uint64(0), lanes, np.uint64(WIDTH)):
+            add_eight(sums, lane, pairs, row * lanes + lane)
 
 
 @inner_kernel
@@ -633,7 +655,7 @@ def assign_slots(at, small, large, growth, rules):
 
 
 @inner_kernel
-def build_children(low, high, bins, pairs, growth):
+def build_children(rank, low, high, bins, pairs, growth):
     """Build the histograms of the two chosen nodes in growth.columns[low : high]."""
     small, large = growth.state[SMALL], growth.state[LARGE]
     lanes, lengths, columns = pairs.shape[1], bins.layout.length, growth.columns
@@ -649,19 +671,21 @@ def build_children(low, high, bins, pairs, growth):
                 clear_columns(columns, low, high, growth.offsets, lengths, lanes, own)
                 first, last = node["start"], node["end"]
                 given = bins.rows, pairs, growth.rows, first, last, columns
-                build_histogram(*given, low, high, growth.offsets, own)
+                build_histogram(*given, low, high, growth.offsets, growth.work[rank], own)
 
 
 @inner_kernel
 def scan_children(rank, low, high, bins, growth, rules):
     """Find the best split of each feature of growth.columns[low : high] in the chosen nodes."""
     layout = bins.layout
+    units = growth.units, growth.g_units, growth.singles, growth.scales
+    scratch = ScanScratch(*units, growth.bins[rank], growth.side[rank])
     for number in range(2):
         at = growth.state[LARGE] if number else growth.state[SMALL]
         if at < 0 or not may_split(growth.nodes[at], growth, rules):
             continue
         sums, cells = growth.sums[at], growth.cells[growth.nodes[at]["slot"]]
-        score, h_total = score_node(sums, rules), total_h(sums, rules)
+        score, h_total = score_node(sums, growth.units, rules), total_h(sums, growth.units, rules)
         for j in range(low, high):
             c = growth.columns[j]
             for k in range(layout.start[c], layout.start[c + 1]):
@@ -669,9 +693,8 @@ def scan_children(rank, low, high, bins, growth, rules):
                 found = growth.found[number, f]
                 found[0] = 0.0
                 if growth.drawn[number, f] and may_use(growth.groups[at], bins.groups[f]):
-                    work = growth.prefix[rank], growth.missing[rank]
                     given = bins, f, cells, growth.offsets, sums, score, h_total
-                    scan_feature(*given, *work, rules, found)
+                    scan_feature(*given, scratch, rules, found)
 
 
 @inner_kernel
@@ -704,7 +727,7 @@ def grow_vector_tree(team, rank, bins, pairs, growth, rules):
     team : ThreadTeam
     rank : rank of the calling thread, 0 … size − 1
     bins : Bins, without sparse columns
-    pairs : float32 (n_rows, lanes), from `lay_derivatives`
+    pairs : int32 (n_rows, lanes), from `round_derivatives`
     growth : VectorGrowth; its nodes, sums and rows are written
     rules : VectorRules
     """
@@ -714,7 +737,7 @@ def grow_vector_tree(team, rank, bins, pairs, growth, rules):
         return
     low, high = share_of(team, rank, 0, len(growth.columns))
     while True:
-        build_children(low, high, bins, pairs, growth)
+        build_children(rank, low, high, bins, pairs, growth)
         scan_children(rank, low, high, bins, growth, rules)
         barrier_wait(team)
         if rank == 0:

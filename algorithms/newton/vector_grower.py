@@ -44,8 +44,10 @@ MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their r
 SMALL = 1 << 18  # values of the table below which one thread is faster
 BLOCK = 1 << 12  # rows
 LINE = 64  # bytes of a cache line
+FEW, EVERY = slice(64), slice(None)  # rows
 MOST_UNITS = (1 << 31) - 1  # largest sum of sizes
 ROUNDING = 9  # salt of the seed
+GOLDEN = 0.6180339887498949  # distance of the random numbers of two lanes, modulo 1
 
 
 class VectorGrower:
@@ -92,7 +94,7 @@ class VectorGrower:
         used : (n_rows,) bool, rows to grow on, or None for all
         draws : newton.sampling.Columns
         """
-        shares_h = bool((h[1:] == h[0]).all())
+        shares_h = all(bool((h[1:, own] == h[0, own]).all()) for own in (FEW, EVERY))
         self.allocate(shares_h)
         self.lay(g, h, draws.seed)
         rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
@@ -177,7 +179,8 @@ class VectorGrower:
         growth.scales[:] = counts.min() / (1 << 31), h_counts.min() / (1 << 31)
         is_h = (np.arange(len(per_unit)) >= first_h).astype(np.int64)
         growth.singles[:] = growth.units * growth.scales[is_h]
-        given = g, h, per_unit, first_h, np.uint32(seed_of(seed, ROUNDING))
+        shifts = np.arange(len(per_unit)) * GOLDEN % 1.0
+        given = g, h, per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING))
 
         def lay(first, last):
             round_derivatives(*given, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)

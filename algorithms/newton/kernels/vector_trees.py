@@ -33,7 +33,6 @@ from algorithms.runtime.thread_team import barrier_wait, share_of
 
 BLOCK = 1 << 10  # rows whose derivatives are copied at a time
 NEARLY = 1.0 - 1e-5  # factor of a score, more than the rounding errors of float32
-STEP = 0.6180339887498949  # between the random numbers of a row: the golden ratio
 AHEAD = np.uint64(8)  # rows
 NO_SPLIT = -1
 TIE = 2.0**-24  # relative difference of gains that counts as a tie: XGBoost compares float32
@@ -118,30 +117,33 @@ class ScanScratch(NamedTuple):
     side: np.ndarray  # int32 (lanes,), sums of one side of a threshold
 
 
-@kernel
-def round_derivatives(g, h, per_unit, first_h, seed, first, last, pairs):
-    """Write the derivatives of rows first … last − 1 in units, rounded at random.
+@inner_kernel
+def round_up(value, number):
+    """Return ⌊value + u⌋, int32, where u is a number from 0 to 2 modulo 1."""
+    return np.int32(np.floor(value + (number - (1.0 if number >= 1.0 else 0.0))))
 
-    Each row has one random number. Those of its lanes are at equal distances from it, modulo 1.
+
+@kernel
+def round_derivatives(g, h, per_unit, shifts, first_h, seed, first, last, pairs):
+    """Write the derivatives of rows first … last − 1 in units, rounded at random.
 
     Parameters
     ----------
     g : float32 (n_outputs, n_rows)
     h : float32 (n_outputs or 1, n_rows)
     per_unit : float64 (lanes,), units per 1
+    shifts : float64 (lanes,), added to the random number of a row, modulo 1
     first_h : lane of the first h
     seed : uint32, of the rounding
     pairs : int32 (n_rows, lanes), written; other lanes remain
     """
     for i in range(np.uint64(first), np.uint64(last)):
-        shift = uniform(np.uint32(seed), np.uint32(i))
+        number = uniform(np.uint32(seed), np.uint32(i))
         for k in range(len(g)):
-            pairs[i, k] = np.int32(np.floor(np.float64(g[k, i]) * per_unit[k] + shift))
-            shift += STEP - (1.0 if shift + STEP >= 1.0 else 0.0)
+            pairs[i, k] = round_up(g[k, i] * per_unit[k], number + shifts[k])
         for k in range(len(h)):
             lane = first_h + k
-            pairs[i, lane] = np.int32(np.floor(np.float64(h[k, i]) * per_unit[lane] + shift))
-            shift += STEP - (1.0 if shift + STEP >= 1.0 else 0.0)
+            pairs[i, lane] = round_up(h[k, i] * per_unit[lane], number + shifts[lane])
 
 
 @linked_kernel

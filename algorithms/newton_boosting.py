@@ -132,7 +132,11 @@ class NewtonBoostingClassifier(ClassifierMixin, XGBoostInterface, BaseNewtonBoos
         have an effect; α and λ are multiplied by the sum of the weights, as in XGBoost.
     feature_weights : array-like (n_features,), optional
         Weights with which columns are drawn, if a parameter ``colsample_…`` is below 1.
-    device, feature_types, multi_strategy : optional
+    multi_strategy : {"one_output_per_tree", "multi_output_tree"}, optional
+        "multi_output_tree" grows one tree a round for all targets, quantiles or classes; its leaves
+        hold a value for each. Not with categorical columns, monotone constraints, `parity`, other
+        boosters than "gbtree" and other tree methods than "hist". By default each has its own tree.
+    device, feature_types : optional
         XGBoost's parameters; an unsupported value raises ValueError.
     num_parallel_tree : int, optional
         Number of trees that each round grows for each score. They draw rows and columns

@@ -31,7 +31,6 @@ lambdarank_score_normalization lambdarank_unbiased lambdarank_bias_norm ndcg_exp
 """
 REFUSED = [  # name, harmless values, reason
     ("device", ("cpu", None), "there is no GPU code here"),
-    ("multi_strategy", ("one_output_per_tree", None), "leaves hold one value"),
     ("sampling_method", ("uniform", None), "rows are drawn with equal chances"),
     ("feature_types", (None,), "types are those of a frame's columns"),
     ("process_type", ("default", None), "trees are not updated"),
@@ -46,7 +45,7 @@ base_score missing monotone_constraints interaction_constraints importance_type 
 max_cat_threshold eval_metric early_stopping_rounds huber_slope quantile_alpha
 tweedie_variance_power num_parallel_tree callbacks enable_categorical validate_parameters verbosity
 booster feature_weights sample_type normalize_type rate_drop one_drop skip_drop
-aft_loss_distribution aft_loss_distribution_scale expectile_alpha
+aft_loss_distribution aft_loss_distribution_scale expectile_alpha multi_strategy
 """
 
 

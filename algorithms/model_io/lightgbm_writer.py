@@ -218,10 +218,10 @@ def tree_text(plain, t, place):
         "decision_type": decision,
         "left_child": number[plain.left[inner] - nodes[0]],
         "right_child": number[plain.right[inner] - nodes[0]],
-        "leaf_value": plain.value[leaves],
+        "leaf_value": plain.value[leaves, 0],
         "leaf_weight": cover[leaves],
         "leaf_count": np.round(cover[leaves]).astype(np.int64),
-        "internal_value": np.nan_to_num(plain.value[inner]),
+        "internal_value": np.nan_to_num(plain.value[inner, 0]),
         "internal_weight": cover[inner],
         "internal_count": np.round(cover[inner]).astype(np.int64),
     }

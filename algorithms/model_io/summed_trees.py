@@ -12,7 +12,7 @@ from harness import Tree, TreeEnsemble
 
 @dataclass(frozen=True)
 class PlainSum:
-    """Trees with one value per leaf, in rounds of one tree per score.
+    """Trees with one value per leaf, in rounds of one tree per score; or trees of all scores.
 
     A categorical split sends the codes of its set to the side of ``members_left`` in `plain_sum`,
     all other codes to the other side, and NaN according to ``nan_left``; the children were swapped
@@ -20,8 +20,8 @@ class PlainSum:
     """
 
     ensemble: TreeEnsemble
-    rounds: np.ndarray  # int64 (n_rounds, n_outputs), tree indices
-    value: np.ndarray  # float64 (n_nodes,), times the weight of the tree
+    rounds: np.ndarray  # int64 (n_rounds, n_outputs or 1), tree indices
+    value: np.ndarray  # float64 (n_nodes, n_values), times the weight of the tree
     ends: np.ndarray  # float64 (n_nodes,), x <= end goes left
     nan_left: np.ndarray  # bool (n_nodes,)
     left: np.ndarray  # int32 (n_nodes,), of the whole ensemble
@@ -29,11 +29,15 @@ class PlainSum:
     linear: object  # harness.LinearLeaves, times the weight of the tree; None: constant leaves
 
 
-def require_sum(e, *, may_be_linear=False):
-    """Raise ModelFileError if an ensemble is not a sum, or its leaves have several values."""
+def require_sum(e, *, may_be_linear=False, vectors=False):
+    """Raise ModelFileError if an ensemble is not a sum, or its leaves have several values.
+
+    With ``vectors`` each leaf may have one value for each output.
+    """
     if not may_be_linear:
         refuse_linear(e)
-    if e.combination != "sum" or e.value.shape[1] != 1:
+    allowed = {1, e.n_outputs} if vectors else {1}
+    if e.combination != "sum" or e.value.shape[1] not in allowed:
         raise ModelFileError(
             "the file format stores sums of trees with one value per leaf; this model is the "
             f"{e.combination} of trees with {e.value.shape[1]}"
@@ -74,7 +78,7 @@ def plain_sum(ensemble, *, members_left):
     return PlainSum(
         e,
         rounds_of(e),
-        value_of(e),
+        values_of(e),
         ends,
         nan_left ^ swapped,
         np.where(swapped, e.right, e.left),
@@ -84,7 +88,12 @@ def plain_sum(ensemble, *, members_left):
 
 
 def rounds_of(e):
-    """Return the tree indices, one row per round and one column per score."""
+    """Return the tree indices, one row per round and one column per score.
+
+    If leaves are vectors, each tree is a row.
+    """
+    if e.value.shape[1] > 1:
+        return np.arange(e.n_trees)[:, None]
     counts = np.bincount(e.output, minlength=e.n_outputs)
     if (counts != counts[0]).any():
         raise ModelFileError(
@@ -109,8 +118,13 @@ def first_rounds(e, count):
 
 def value_of(e):
     """Return each node's value times the weight of its tree, rounded to the sum's dtype."""
-    weight = np.repeat(e.weight, np.diff(e.offsets))
-    return (weight * e.value[:, 0]).astype(e.sum_dtype).astype(np.float64)
+    return values_of(e)[:, 0]
+
+
+def values_of(e):
+    """Return `value_of` of vector leaves, float64 (n_nodes, n_values)."""
+    weight = np.repeat(e.weight, np.diff(e.offsets))[:, None]
+    return (weight * e.value).astype(e.sum_dtype).astype(np.float64)
 
 
 def weighted_linear(e):
@@ -132,6 +146,7 @@ def base_in_trees(e):
     A base score that starts the sum is added to the first tree of each score; one that ends the
     sum becomes a last round of single-leaf trees.
     """
+    require_sum(e)
     none = np.zeros(e.n_outputs)
     if not e.base.any():
         return replace(e, base=none, base_first=True)

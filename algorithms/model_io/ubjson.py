@@ -20,6 +20,7 @@ NUMBERS = {  # marker → dtype
 CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 ARRAYS = {  # type of the arrays that XGBoost reads with one type
     **dict.fromkeys(("base_weights", "loss_changes", "split_conditions", "sum_hessian"), b"d"),
+    "leaf_weights": b"d",
     **dict.fromkeys(("default_left", "split_type"), b"U"),
     **dict.fromkeys(("categories_segments", "categories_sizes"), b"L"),
     **dict.fromkeys(("left_children", "right_children", "parents", "split_indices"), b"l"),

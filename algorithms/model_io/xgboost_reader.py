@@ -17,8 +17,7 @@ from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
 from harness import Missing, Tree, TreeEnsemble
 
 PER_NODE = {  # our name → XGBoost's name and dtype
-    "condition": ("split_conditions", np.float32),  # at leaves the leaf value
-    "value": ("base_weights", np.float64),
+    "condition": ("split_conditions", np.float32),  # at leaves the leaf value, if it is one
     "gain": ("loss_changes", np.float64),
     "cover": ("sum_hessian", np.float64),
 }
@@ -42,8 +41,8 @@ def read(document):
     Raises
     ------
     ModelFileError
-        If the model is not supported: vector leaves, linear, an unknown objective. Malformed
-        data raises KeyError, TypeError, ValueError or IndexError.
+        If the model is not supported: linear, an unknown objective. Malformed data raises
+        KeyError, TypeError, ValueError or IndexError.
     """
     learner = document["learner"]
     objective, booster = objective_of(document), learner["gradient_booster"]
@@ -152,14 +151,16 @@ def logf(x):
 
 def one_tree(t):
     """Return one tree of the JSON model, without pruned nodes."""
-    if int(t["tree_param"]["size_leaf_vector"]) > 1:
-        raise ModelFileError("its leaves are vectors (multi_output_tree), which are not supported")
+    n_values = max(1, int(t["tree_param"]["size_leaf_vector"]))
     nodes = {name: np.array(t[key], dtype) for name, (key, dtype) in PER_NODE.items()}
     most = {"left": len(t["left_children"]) - 1, "feature": DELETED, "default_left": 1}
     most["right"] = most["left"]
     for name, key in WHOLE_PER_NODE.items():
         low = -1 if name in ("left", "right") else 0
         nodes[name] = integers(t[key], low, most[name], f"{key} of a tree")
+    nodes["value"] = read_values(t, n_values, nodes)
+    if n_values > 1:  # the right child of a leaf is the number of its vector
+        nodes["right"] = np.where(nodes["left"] < 0, -1, nodes["right"])
     if len({len(values) for values in nodes.values()}) > 1:
         raise ModelFileError("the lists of a tree have different lengths")
     kept = level_order(nodes["left"], nodes["right"])
@@ -175,13 +176,33 @@ def one_tree(t):
         threshold=np.where(leaf, 0.0, condition),
         left=number[nodes["left"]].astype(np.int32),
         right=number[nodes["right"]].astype(np.int32),
-        value=np.where(leaf, condition, nodes["value"])[:, None],
+        value=nodes["value"],
         default_left=nodes["default_left"].astype(bool),
         missing=np.full(len(kept), Missing.NAN, np.uint8),
         gain=nodes["gain"],
         cover=nodes["cover"],
         sets=category_sets(t, number),
     )
+
+
+def read_values(t, n_values, nodes):
+    """Return the values of all nodes of a tree, float64 (n_nodes, n_values).
+
+    Parameters
+    ----------
+    t : dict, a tree of the JSON model
+    n_values : number of values of a leaf
+    nodes : dict of the arrays of the nodes
+    """
+    values = np.array(t["base_weights"], np.float64)
+    if n_values == 1:
+        return np.where(nodes["left"] < 0, nodes["condition"].astype(np.float64), values)[:, None]
+    values = values.reshape(len(nodes["left"]), n_values)
+    leaves = np.flatnonzero(nodes["left"] < 0)
+    if "leaf_weights" in t:  # since XGBoost 3.2
+        vectors = np.array(t["leaf_weights"], np.float64).reshape(-1, n_values)
+        values[leaves] = vectors[nodes["right"][leaves]]
+    return values
 
 
 def category_sets(t, number):

@@ -58,7 +58,7 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
     ModelFileError
         If XGBoost's format cannot store the model.
     """
-    require_sum(ensemble)
+    require_sum(ensemble, vectors=True)
     if ensemble.temperature != 1.0:
         raise ModelFileError("XGBoost has no temperature, by which scores are divided")
     if (ensemble.missing == Missing.ZERO).any():
@@ -137,10 +137,12 @@ def model_of(ensemble, n_parallel=1):
     order = plain.rounds.reshape(rounds, n_parallel, outputs).transpose(0, 2, 1).ravel().tolist()
     threshold = first_right(plain.ends)
     threshold[ensemble.categories >= 0] = np.inf  # with an empty set all rows go left
-    value = np.where(ensemble.left < 0, plain.value, np.nan_to_num(plain.value))
+    is_leaf = ensemble.left < 0
+    value = np.where(is_leaf[:, None], plain.value, np.nan_to_num(plain.value))
+    leaf_condition = value[:, 0] if value.shape[1] == 1 else 0.0
     numbers = {
         "value": singles(value),
-        "condition": singles(np.where(ensemble.left < 0, value, threshold)),
+        "condition": singles(np.where(is_leaf, leaf_condition, threshold)),
         "gain": singles(np.nan_to_num(ensemble.gain)),
         "cover": singles(np.nan_to_num(ensemble.cover)),
     }
@@ -189,8 +191,8 @@ def tree_of(plain, numbers, t, place):
     is_categorical = (e.categories[at] >= 0) & (number_of_codes[e.categories[at]] > 0)
     sets = [codes_of(e, k).tolist() for k in e.categories[at[is_categorical]].tolist()]
     sizes = [len(codes) for codes in sets]
-    return {
-        "base_weights": numbers["value"][at].tolist(),
+    own = {
+        "base_weights": numbers["value"][at].ravel().tolist(),
         "categories": [code for codes in sets for code in codes],
         "categories_nodes": np.flatnonzero(is_categorical).tolist(),
         "categories_segments": np.cumsum([0, *sizes])[:-1].tolist(),
@@ -209,6 +211,27 @@ def tree_of(plain, numbers, t, place):
             "num_deleted": "0",
             "num_feature": str(e.n_features),
             "num_nodes": str(len(order)),
-            "size_leaf_vector": "1",
+            "size_leaf_vector": str(plain.value.shape[1]),
         },
+    }
+    return own | vector_fields(own, numbers["value"][at], inner)
+
+
+def vector_fields(tree, values, inner):
+    """Return the fields of a tree with vector leaves that differ from those of other trees.
+
+    The vectors of the leaves are a table, and the right child of a leaf is the number of its row.
+
+    Parameters
+    ----------
+    tree : dict, in XGBoost's format
+    values : (n_nodes, n_values)
+    inner : bool (n_nodes,)
+    """
+    if values.shape[1] == 1:
+        return {}
+    numbers = np.cumsum(~inner) - 1
+    return {
+        "leaf_weights": values[~inner].ravel().tolist(),
+        "right_children": np.where(inner, tree["right_children"], numbers).tolist(),
     }

@@ -33,6 +33,8 @@ from algorithms.newton.several_targets import (
     find_metrics_of_targets,
     make_objective_of_targets,
 )
+from algorithms.newton.tree import have_vectors
+from algorithms.newton.vector_rounds import VectorRounds, check_vector_leaves, grows_vectors
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.runtime.threads import Workers
 
@@ -220,15 +222,25 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         if self._base is None:
             self._base = self._objective.first_scores(y, weight, self.base_score, workers)
         init.check(self)
+        if grows_vectors(params, len(self._base)):
+            check_vector_leaves(self, params, init.rounds)
+        elif have_vectors(init.rounds):
+            raise ValueError(
+                "the leaves of the model to continue from have several values: set "
+                "multi_strategy='multi_output_tree'"
+            )
         score = self._score_rows(X, init.rounds, margin)
         if is_linear(self):
             options = score, self._join([]), unit
             return LinearRounds(params, X, self._objective, y, weight, *options)
         seed = draw_seed(self.random_state)
         least = least_gain(self._objective, y, weight, self._base, margin)
-        grower = make_grower(self, params, X, given, least, workers)
+        n_outputs = len(self._base) if grows_vectors(params, len(self._base)) else 1
+        grower = make_grower(self, params, X, given, least, workers, n_outputs)
         options = X.shape[1], seed, workers, init.rounds, unit
         given = params, grower, self._objective, y, weight, score, *options
+        if n_outputs > 1:
+            return VectorRounds(*given)
         return DartRounds(*given, X=X, join=self._join_trees) if is_dart(self) else Rounds(*given)
 
     def _join_trees(self, trees, outputs):
@@ -340,7 +352,8 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
             return
         used = self._rounds[: self.best_iteration + 1] if self._stopped else self._rounds
         self.__dict__.pop("_n_parallel", None)
-        n_parallel = len(self._rounds[0]) // len(self._base) if self._rounds else 1
+        n_groups = 1 if have_vectors(self._rounds) else len(self._base)
+        n_parallel = len(self._rounds[0]) // n_groups if self._rounds else 1
         if n_parallel > 1:
             self._n_parallel = n_parallel
         self.n_iter_ = len(self._rounds)

@@ -31,6 +31,7 @@ class Grown:
     at: np.ndarray  # uint16 or uint32 (n_rows,): node of each row, or its index into ``where``
     sets: dict = field(default_factory=dict)
     where: np.ndarray | None = None  # int: nodes
+    values: np.ndarray | None = None  # float32 (n_nodes, n_outputs), if leaves are vectors
 
 
 class ExactGrower:

@@ -19,6 +19,7 @@ from algorithms.newton.input_table import missing_of, read_rows
 from algorithms.newton.linear_model import write_linear
 from algorithms.newton.model import importances, join_trees, rounds_from
 from algorithms.newton.objectives import BINARY, CLASSES, REGRESSION
+from algorithms.newton.tree import have_vectors
 from algorithms.prediction.predictor import FastPredictor
 from algorithms.prediction.shap_values import Contributions
 from algorithms.runtime.threads import AllThreads
@@ -40,6 +41,11 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     _n_parallel = 1  # number of trees of a score in each round
     _n_targets = 1  # number of columns of y
     _linear = None  # `LinearModel` of booster="gblinear", which has no trees
+
+    @property
+    def _trees_a_round(self):
+        """Number of trees of each round."""
+        return self._n_parallel * (1 if have_vectors(self._rounds) else len(self._base))
 
     def _join(self, rounds, *, first=True, outputs=None):
         """Return rounds as a `harness.TreeEnsemble`, with the base score or zeros.
@@ -147,7 +153,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
 
         As in XGBoost, 0 as the last round means all rounds up to the best one.
         """
-        k = len(self._base) * self._n_parallel
+        k = self._trees_a_round
         if iteration_range is None:
             return slice(None), False
         first, last = read_range(iteration_range, len(self._rounds))
@@ -166,8 +172,9 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
+        self._check_trees()
         X = self._read_rows(X)
-        k, threads = len(self._base) * self._n_parallel, self._threads(X.shape[0])
+        k, threads = self._trees_a_round, self._threads(X.shape[0])
         out = np.empty((X.shape[0], len(self._base)))
         out[:] = self._base
         for done in range(self.ensemble_.n_trees // k):

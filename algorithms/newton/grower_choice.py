@@ -9,13 +9,14 @@ from algorithms.newton.histogram_grower import HistGrower
 from algorithms.newton.levelwise_grower import LevelwiseGrower
 from algorithms.newton.levelwise_grower import fits as fits_levelwise
 from algorithms.newton.params import make_limits
+from algorithms.newton.vector_grower import VectorGrower
 from algorithms.runtime.threads import ALONE
 
 SMALL_EXACT = 3_000_000  # rows × columns² below which one thread is faster for exact trees
 SMALL_APPROX = 1 << 15  # rows below which one thread is faster for the approximate method
 
 
-def make_grower(model, params, X, weight, least_gain, workers):
+def make_grower(model, params, X, weight, least_gain, workers, n_outputs=1):
     """Return the grower of the trees.
 
     Parameters
@@ -26,6 +27,7 @@ def make_grower(model, params, X, weight, least_gain, workers):
     weight : (n_rows,), or None if all weights are equal
     least_gain : float, minimum gain of any split
     workers : Workers
+    n_outputs : int, number of values of each leaf
 
     Raises
     ------
@@ -34,6 +36,8 @@ def make_grower(model, params, X, weight, least_gain, workers):
     """
     names = list(getattr(model, "feature_names_in_", []))
     limits = make_limits(params, X.shape[1], names, least_gain)
+    if n_outputs > 1:
+        return VectorGrower(X, limits, params, workers, weight, n_outputs)
     categorical = find_categorical(model, "auto")
     name = type(model).__name__
     workers = workers if is_large(params, X) else ALONE

@@ -7,6 +7,7 @@ import numpy as np
 from algorithms.model_io.init_model import EarlierModel, load_init_model
 from algorithms.newton.input_table import missing_of
 from algorithms.newton.model import rounds_from
+from algorithms.newton.tree import have_vectors
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class InitModel:
                 f"the model to continue from predicts by {link!r}, this one by "
                 f"{objective.link!r}: their objectives are not compatible"
             )
-        n_here = (estimator.num_parallel_tree or 1) * len(self.base)
+        n_groups = 1 if have_vectors(self.rounds) else len(self.base)
+        n_here = (estimator.num_parallel_tree or 1) * n_groups
         if self.rounds and len(self.rounds[0]) != n_here:
             raise ValueError(
                 f"the model to continue from has {len(self.rounds[0])} trees a round, this one "

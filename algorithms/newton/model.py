@@ -4,8 +4,8 @@ import numpy as np
 
 from algorithms.gbdt.model import class_codes
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.summed_trees import require_sum, rounds_of, value_of
-from algorithms.newton.tree import NODE, NewtonTree, rounded_gain
+from algorithms.model_io.summed_trees import require_sum, rounds_of, values_of
+from algorithms.newton.tree import NODE, NewtonTree, have_vectors, rounded_gain
 
 LIBRARY = "tree-harness"
 
@@ -17,7 +17,8 @@ def join_trees(
 
     Parameters
     ----------
-    rounds : list of lists of NewtonTree, equally many consecutive ones per score
+    rounds : list of lists of NewtonTree, equally many consecutive ones per score; or trees for all
+        scores at once
     base : float32 (n_scores,)
     link : link function of the ensemble
     classes : (n_classes,) labels, or None for regression
@@ -47,7 +48,7 @@ def join_trees(
         default_left=inner & (nodes["missing_left"] == 1),
         missing=np.full(len(nodes), int(Missing.NAN)),
         categories=categories,
-        value=nodes["value"].astype(np.float64)[:, None],
+        value=join_values(trees, nodes).astype(np.float64),
         gain=np.where(inner, nodes["gain"], np.nan),
         cover=nodes["cover"].astype(np.float64),
         set_indptr=np.cumsum([0] + [len(codes) for codes in sets]),
@@ -71,7 +72,9 @@ def join_trees(
 
 
 def outputs_of(rounds, n_scores):
-    """Return the score of each tree of all rounds, int64 (n_trees,)."""
+    """Return the first score of each tree of all rounds, int64 (n_trees,)."""
+    if have_vectors(rounds):
+        return np.zeros(sum(map(len, rounds)), np.int64)
     scores = [np.repeat(np.arange(n_scores), len(round_) // n_scores) for round_ in rounds]
     return np.concatenate([np.empty(0, np.int64), *scores])
 
@@ -79,6 +82,13 @@ def outputs_of(rounds, n_scores):
 def join_nodes(trees):
     """Return the concatenated nodes of all trees."""
     return np.concatenate([tree.nodes for tree in trees]) if trees else np.empty(0, NODE)
+
+
+def join_values(trees, nodes):
+    """Return the values of all nodes of all trees, float32 (n_nodes, 1 or n_outputs)."""
+    if have_vectors([trees]):
+        return np.concatenate([tree.values for tree in trees])
+    return nodes["value"][:, None]
 
 
 def rounds_from(e, n_parallel=1):
@@ -99,22 +109,30 @@ def rounds_from(e, n_parallel=1):
         raise ModelFileError(
             "its trees do not follow XGBoost's rules: read_model and serve predict with them"
         )
-    require_sum(e)
+    is_vector = e.value.shape[1] > 1
+    require_sum(e, vectors=True)
     start = np.repeat(e.offsets[:-1], np.diff(e.offsets))
     inner = e.left >= 0
     nodes = np.zeros(e.n_nodes, NODE)
     nodes["feature"], nodes["missing_left"] = e.feature, e.default_left
     nodes["left"], nodes["right"] = (np.where(inner, c - start, -1) for c in (e.left, e.right))
     with np.errstate(over="ignore"):  # values in a file may exceed float32
-        nodes["threshold"], nodes["value"] = e.threshold, np.nan_to_num(value_of(e))
+        values = np.nan_to_num(values_of(e)).astype(np.float32)
+        nodes["threshold"] = e.threshold
+        if not is_vector:
+            nodes["value"] = values[:, 0]
         nodes["gain"], nodes["cover"] = gain_of(e), np.nan_to_num(e.cover)
     parts = zip(e.offsets[:-1].tolist(), e.offsets[1:].tolist(), strict=True)
-    trees = [NewtonTree(nodes[a:b].copy(), sets_of(e, a, b)) for a, b in parts]
-    numbers = rounds_of(e)
+    trees = [
+        NewtonTree(nodes[a:b].copy(), sets_of(e, a, b), values[a:b] if is_vector else None)
+        for a, b in parts
+    ]
+    n_scores = 1 if is_vector else e.n_outputs
+    numbers = np.arange(e.n_trees)[:, None] if is_vector else rounds_of(e)
     if n_parallel < 1 or len(numbers) % n_parallel:
         raise ModelFileError(f"{len(numbers)} trees of a score are no rounds of {n_parallel} trees")
-    numbers = numbers.reshape(-1, n_parallel, e.n_outputs).transpose(0, 2, 1)
-    numbers = numbers.reshape(len(numbers), n_parallel * e.n_outputs)
+    numbers = numbers.reshape(-1, n_parallel, n_scores).transpose(0, 2, 1)
+    numbers = numbers.reshape(len(numbers), n_parallel * n_scores)
     return [[trees[t] for t in round_] for round_ in numbers.tolist()]
 
 

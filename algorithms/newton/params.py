@@ -53,6 +53,7 @@ CONSTRAINTS = {
     "expectile_alpha": [PROBABILITY, "array-like"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "num_parallel_tree": [COUNT, None],
+    "multi_strategy": [StrOptions({"one_output_per_tree", "multi_output_tree"}), None],
     "booster": [StrOptions({"gbtree", "dart", "gblinear"}), None],
     "feature_weights": ["array-like", None],
     "rate_drop": [PROBABILITY],

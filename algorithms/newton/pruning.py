@@ -85,7 +85,8 @@ def keep_splits(grown, kept):
         new[name] = np.where(still_split, new[name], 0)
     sets = {int(number[node]): codes for node, codes in grown.sets.items() if kept[node]}
     where = number if grown.where is None else number[grown.where]
-    return Grown(new, grown.at, sets, where)
+    values = None if grown.values is None else grown.values[remaining]
+    return Grown(new, grown.at, sets, where, values)
 
 
 def prune(grown, params, *, by_gain):

@@ -67,11 +67,19 @@ class Rounds:
         self.objective.differentiate(self.score, self.y, self.weight, self.g, self.h, self.workers)
         self.check_derivatives()
         used = draw_rows(self.params, len(self.y), seed_of(self.seed, number))
-        trees = [tree for k in range(len(self.score)) for tree in self.grow_score(number, k, used)]
+        trees = [tree for k in self.scores_of_trees() for tree in self.grow_score(number, k, used)]
         if self.params._float32_scores:  # noqa: SLF001 - same package
             self.score[:] = self.score.astype(np.float32)
         self.done.append(trees)
         return trees
+
+    def scores_of_trees(self):
+        """Return the scores for which a round grows trees."""
+        return range(len(self.score))
+
+    def derivatives(self, k):
+        """Return g and h for the trees of a score, float32 (n_rows,)."""
+        return self.g[k], self.h[k]
 
     def grow_score(self, number, k, used):
         """Grow the trees of one score, add them to the scores and return them."""
@@ -93,7 +101,7 @@ class Rounds:
         """
         k = numbers[1]
         draws = Columns(self.params, self.n_features, seed_of(self.seed, *numbers))
-        grown = self.grower.grow(self.g[k], self.h[k], used, draws)
+        grown = self.grower.grow(*self.derivatives(k), used, draws)
         grown = prune(grown, self.params, by_gain=not prunes_before(self.params))
         if self.objective.renewed is not None:
             self.renew(grown, k, used)
@@ -110,10 +118,14 @@ class Rounds:
             add_leaves(self.score[k], grown.at, values, first, last)
 
         self.workers.share(add, len(self.y))
+        self.scale_statistics(nodes)
+        return NewtonTree(nodes, grown.sets)
+
+    def scale_statistics(self, nodes):
+        """Multiply the gains and the sums of hessians of a tree by the unit of the weights."""
         if self.weight_unit != 1.0:
             nodes["gain"] *= self.weight_unit
             nodes["cover"] *= np.float32(self.weight_unit)
-        return NewtonTree(nodes, grown.sets)
 
     def check_derivatives(self):
         """Raise ValueError with the likely cause if a derivative is not finite."""
@@ -137,12 +149,24 @@ class Rounds:
     def renew(self, grown, k, used):
         """Set each leaf value to the quantile of the residuals of its rows."""
         y = target_column(self.y, k)
-        node = grown.at if grown.where is None else grown.where[grown.at]
-        rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
-        rows = rows[np.argsort(node[rows], kind="stable")]
-        ends = np.flatnonzero(np.diff(node[rows])) + 1
-        for leaf_rows in np.split(rows, ends):
-            weight = None if self.weight is None else self.weight[leaf_rows]
-            residual = y[leaf_rows] - self.score[k, leaf_rows]
+        for node, rows in leaf_rows(grown, used):
+            weight = None if self.weight is None else self.weight[rows]
+            residual = y[rows] - self.score[k, rows]
             value = quantile_of(residual, weight, self.objective.renewed[k])
-            grown.nodes["value"][node[leaf_rows[0]]] = value
+            grown.nodes["value"][node] = value
+
+
+def leaf_rows(grown, used):
+    """Yield each leaf that has rows, as the number of its node and its rows, ascending.
+
+    Parameters
+    ----------
+    grown : Grown
+    used : (n_rows,) bool, the rows that the tree was grown on, or None for all
+    """
+    node = grown.at if grown.where is None else grown.where[grown.at]
+    rows = np.arange(len(node)) if used is None else np.flatnonzero(used)
+    rows = rows[np.argsort(node[rows], kind="stable")]
+    ends = np.flatnonzero(np.diff(node[rows])) + 1
+    for own in np.split(rows, ends):
+        yield node[own[0]], own

@@ -1,7 +1,8 @@
-"""Several targets in second-order boosting: each round grows one tree for each target.
+"""Several targets in second-order boosting: each round grows one tree for each target, or for all.
 
-The loss of a row is the sum of the losses of its targets. The targets share the sampled rows of a
-round and nothing else, as with XGBoost's ``multi_strategy="one_output_per_tree"``.
+The loss of a row is the sum of the losses of its targets. By default the targets share the sampled
+rows of a round and nothing else, as with XGBoost's ``multi_strategy="one_output_per_tree"``. With
+"multi_output_tree" they share the splits: see `newton.vector_grower`.
 """
 
 from dataclasses import dataclass, replace

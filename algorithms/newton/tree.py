@@ -31,13 +31,20 @@ class NewtonTree:
     """Nodes, root first, and the category sets of categorical splits.
 
     A node in ``sets`` sends the codes of its set to the right and all others to the left, as in
-    XGBoost's files; the direction of missing values is ``missing_left``.
+    XGBoost's files; the direction of missing values is ``missing_left``. A tree for all outputs at
+    once has vectors of values; then the field ``value`` of its nodes is not used.
     """
 
     nodes: np.ndarray  # NODE (n_nodes,)
     sets: dict[int, np.ndarray] = field(default_factory=dict)  # node → ascending int32 codes
+    values: np.ndarray | None = None  # float32 (n_nodes, n_outputs): one value for each output
 
     @property
     def n_leaves(self):
         """Number of leaves of the tree."""
         return (len(self.nodes) + 1) // 2
+
+
+def have_vectors(rounds):
+    """Return whether each tree of some rounds has values for all outputs."""
+    return any(tree.values is not None for round_ in rounds[:1] for tree in round_)

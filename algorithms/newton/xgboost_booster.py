@@ -132,8 +132,14 @@ class NewtonBooster(BoosterView):
         return found
 
     def _value(self, at):
-        """Return the value of a leaf."""
-        return float(self.estimator.ensemble_.value[at, 0])
+        """Return the value of a leaf; the list of its values if it has several."""
+        found = self.estimator.ensemble_.value[at].tolist()
+        return found[0] if len(found) == 1 else found
+
+    def _value_text(self, at):
+        """Return the value or the values of a leaf as text."""
+        found = [f"{value:.9g}" for value in np.ravel(self._value(at)).tolist()]
+        return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
 
     def _condition(self, at, names):
         """Return the condition of a split as text."""
@@ -152,7 +158,7 @@ class NewtonBooster(BoosterView):
         trees, indent = self.estimator.ensemble_, "\t" * depth
         if trees.left[at] < 0:
             stats = f",cover={trees.cover[at]:.9g}" if with_stats else ""
-            yield f"{indent}{at - first}:leaf={self._value(at):.9g}{stats}\n"
+            yield f"{indent}{at - first}:leaf={self._value_text(at)}{stats}\n"
             return
         left, right = trees.left[at], trees.right[at]
         missing = left if trees.default_left[at] else right
@@ -189,8 +195,16 @@ class NewtonBooster(BoosterView):
         return found
 
     def trees_to_dataframe(self, fmap=""):
-        """Return a frame with one row per node, like XGBoost's Booster."""
+        """Return a frame with one row per node, like XGBoost's Booster.
+
+        Raises
+        ------
+        ValueError
+            If leaves have several values.
+        """
         trees, names = self.estimator.ensemble_, self._names(fmap)
+        if trees.value.shape[1] > 1:
+            raise ValueError("trees_to_dataframe does not support leaves with several values")
         rows = []
         for t in range(trees.n_trees):
             first = trees.offsets[t]

@@ -24,7 +24,7 @@ def export(booster, n_classes=None):
     Raises
     ------
     HarnessError
-        If the model cannot be exported: vector leaves, linear booster, an unknown objective.
+        If the model cannot be exported: a linear booster, an unknown objective.
     """
     try:
         ensemble, _ = read(json.loads(booster.save_raw("json")))

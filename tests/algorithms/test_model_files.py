@@ -381,7 +381,7 @@ def test_incomplete_file_is_reported(make, tmp_path):
             '"left_children":[99999,',
             "left_children of a tree has the value 99999",
         ),
-        ('"size_leaf_vector":"1"', '"size_leaf_vector":"3"', "vectors"),
+        ('"size_leaf_vector":"1"', '"size_leaf_vector":"99999"', "cannot reshape"),
         ('"name":"gbtree"', '"name":"gblinear"', "'gblinear' has no trees"),
         ('"default_left":[', '"default_left":[0,', "different lengths"),
     ],

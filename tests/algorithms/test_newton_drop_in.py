@@ -297,7 +297,6 @@ def test_parameter_none_means_its_default(method):
     [
         ("device", "cuda"),
         ("feature_types", ["q"]),
-        ("multi_strategy", "multi_output_tree"),
         ("sampling_method", "gradient_based"),
     ],
 )

@@ -226,7 +226,6 @@ def test_trees_of_one_leaf(name):
 @pytest.mark.parametrize(
     ("name", "task", "params", "reason"),
     [
-        ("xgboost.hist", Task.MULTICLASS, {"multi_strategy": "multi_output_tree"}, "vectors"),
         (
             "lightgbm.gbdt",
             Task.REGRESSION,

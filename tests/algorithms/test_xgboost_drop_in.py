@@ -68,7 +68,6 @@ def test_output_parameters_do_not_change_the_model():
     "params",
     [
         {"device": "cuda"},
-        {"multi_strategy": "multi_output_tree"},
         {"updater": "refresh"},
     ],
 )

@@ -580,8 +580,9 @@ class Booster(ModelAttributes, NewtonBooster):
         found = trees.leaves(X) - trees.offsets[:-1].astype(np.int32)
         found = found.astype(np.float32)
         if strict_shape:
-            shape = len(found), model.n_iter_, len(model._base), model._n_parallel  # noqa: SLF001
-            return found.reshape(shape)
+            n_parallel = model._n_parallel  # noqa: SLF001 - its own part
+            n_groups = model._trees_a_round // n_parallel  # noqa: SLF001
+            return found.reshape(len(found), model.n_iter_, n_groups, n_parallel)
         return found[:, 0] if found.shape[1] == 1 else found
 
     # ------------------------------------------------------------------ files

@@ -161,7 +161,8 @@ def in_level_order(tree):
     number[order] = np.arange(len(order))
     nodes = tree.nodes[order]
     nodes["left"], nodes["right"] = number[nodes["left"]], number[nodes["right"]]
-    return NewtonTree(nodes, {int(number[at]): codes for at, codes in tree.sets.items()})
+    sets = {int(number[at]): codes for at, codes in tree.sets.items()}
+    return NewtonTree(nodes, sets, None if tree.values is None else tree.values[order])
 
 
 def len_of(X):

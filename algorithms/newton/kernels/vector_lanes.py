@@ -1,0 +1,189 @@
+"""Numba intrinsics for eight numbers at a time: sums and scores of vector leaves.
+
+Numba vectorises loops over many numbers, not the few lanes of a histogram entry. Each intrinsic
+compiles to the processor's vector instructions. The order of all operations, and so the result,
+does not depend on the processor.
+"""
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+ir = cgutils.ir  # llvmlite's, which numba brings
+WIDTH = 8  # lanes of a vector
+_DOUBLE = ir.DoubleType()
+_EIGHT = ir.VectorType(_DOUBLE, WIDTH)
+_INT = ir.IntType(32)
+_EIGHT_INTS = ir.VectorType(_INT, WIDTH)
+_EIGHT_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
+
+
+class _Builder:
+    """Instructions on vectors of eight numbers.
+
+    Parameters
+    ----------
+    context, builder : of numba
+    kind : vector of float64 or of float32
+    """
+
+    def __init__(self, context, builder, kind=_EIGHT):
+        self.context, self.builder, self.kind = context, builder, kind
+        self.zeros, self.ones = (ir.Constant(kind, [number] * WIDTH) for number in (0.0, 1.0))
+
+    def address(self, kind, array, index, vector):
+        """Return the address of an array's entries index … index + 7."""
+        data = self.context.make_array(kind)(self.context, self.builder, array).data
+        return self.builder.bitcast(self.builder.gep(data, [index]), vector.as_pointer())
+
+    def load(self, kind, array, index, vector=_EIGHT_INTS):
+        """Return an array's entries index … index + 7."""
+        return self.builder.load(self.address(kind, array, index, vector), align=4)
+
+    def scaled(self, whole, kind, units, index):
+        """Return integers times units[index : index + 8]."""
+        units = self.load(kind, units, index, self.kind)
+        return self.builder.fmul(self.builder.sitofp(whole, self.kind), units)
+
+    def splat(self, number):
+        """Return a vector of eight equal numbers."""
+        first = self.builder.insert_element(self.zeros, number, _INT(0))
+        same = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
+        return self.builder.shuffle_vector(first, self.zeros, same)
+
+    def shrunk_squares(self, g, alpha):
+        """Return T(g)² of vectors g and α."""
+        negative = self.builder.fsub(self.zeros, g)
+        is_positive = self.builder.fcmp_ordered(">", g, self.zeros)
+        size = self.builder.fsub(self.builder.select(is_positive, g, negative), alpha)
+        size = self.builder.select(
+            self.builder.fcmp_ordered(">", size, self.zeros), size, self.zeros
+        )
+        return self.builder.fmul(size, size)
+
+    def values_and_sizes(self, g, h, limits):
+        """Return T(g)² and h + λ; 0 and 1 where h is too small.
+
+        Parameters
+        ----------
+        g, h : vectors
+        limits : vectors of the minimum of h, of λ and of α
+        """
+        least, reg_lambda, reg_alpha = limits
+        has_value = self.builder.fcmp_ordered(">=", h, least)
+        squares = self.builder.select(has_value, self.shrunk_squares(g, reg_alpha), self.zeros)
+        return squares, self.builder.select(has_value, self.builder.fadd(h, reg_lambda), self.ones)
+
+    def total(self, vector):
+        """Return the sum of a vector's numbers, added in halves."""
+        count = WIDTH
+        while count > 1:
+            count //= 2
+            halves = [
+                self.builder.shuffle_vector(
+                    vector, vector, ir.Constant(ir.VectorType(_INT, count), list(lanes))
+                )
+                for lanes in (range(count), range(count, 2 * count))
+            ]
+            vector = self.builder.fadd(*halves)
+        return self.builder.extract_element(vector, _INT(0))
+
+
+@intrinsic
+def add_eight(_, target, at, source, start):
+    """Add source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        old = lanes.load(kinds[0], given[0], given[1])
+        new = builder.add(old, lanes.load(kinds[2], given[2], given[3]))
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at, source, start), build
+
+
+@intrinsic
+def copy_eight(_, target, at, source, start):
+    """Copy source[start : start + 8] to target[at : at + 8], int32; indices are not checked."""
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        new = lanes.load(kinds[2], given[2], given[3])
+        builder.store(new, lanes.address(kinds[0], given[0], given[1], _EIGHT_INTS), align=4)
+        return context.get_dummy_value()
+
+    return types.void(target, at, source, start), build
+
+
+@intrinsic
+def is_zero(_, values, at):
+    """Return whether values[at : at + 8], int32, are all 0."""
+
+    def build(context, builder, signature, given):
+        lanes = _Builder(context, builder)
+        own = lanes.load(signature.args[0], *given)
+        differs = builder.icmp_signed("!=", own, ir.Constant(_EIGHT_INTS, [0] * WIDTH))
+        flags = builder.bitcast(differs, ir.IntType(WIDTH))
+        return builder.icmp_signed("==", flags, ir.IntType(WIDTH)(0))
+
+    return types.boolean(values, at), build
+
+
+@intrinsic
+def score_eight(_, side, totals, units, at, h_at, limits):
+    """Return the sum of the scores of both sides of a threshold, for eight outputs.
+
+    It is computed in the dtype of ``units``.
+
+    Parameters
+    ----------
+    side, totals : int32, sums of one side and of the node
+    units : float64 or float32, unit of each lane
+    at, h_at : uint64, index of the first G and of the first H
+    limits : three numbers: the minimum H of a side that has a value, λ and α
+    """
+
+    def build(context, builder, signature, given):
+        kinds = signature.args
+        kind = _EIGHT if kinds[2].dtype == types.float64 else _EIGHT_SINGLES
+        lanes = _Builder(context, builder, kind)
+        side, totals, units, at, h_at, limits = given
+        limits = [lanes.splat(builder.extract_value(limits, k)) for k in range(3)]
+        sums = []
+        for index in (at, h_at):
+            own = lanes.load(kinds[0], side, index)
+            other = builder.sub(lanes.load(kinds[1], totals, index), own)
+            sums.append([lanes.scaled(one, kinds[2], units, index) for one in (own, other)])
+        sides = [lanes.values_and_sizes(*one, limits) for one in zip(*sums, strict=True)]
+        scores = [builder.fdiv(*one) for one in sides]
+        return lanes.total(builder.fadd(*scores))
+
+    return units.dtype(side, totals, units, at, h_at, limits), build
+
+
+@intrinsic
+def sum_squares(_, side, totals, units, at, limits):
+    """Return the sums of T(G)² of eight outputs on both sides of a threshold.
+
+    Parameters
+    ----------
+    side, totals, limits : as in `score_eight`
+    units : float64, unit of each lane; 0 in lanes that are not of G
+    at : uint64, index of the first G
+    """
+
+    def build(context, builder, signature, given):
+        lanes, kinds = _Builder(context, builder), signature.args
+        side, totals, units, at, limits = given
+        reg_alpha = lanes.splat(builder.extract_value(limits, 2))
+        own = lanes.load(kinds[0], side, at)
+        other = builder.sub(lanes.load(kinds[1], totals, at), own)
+        found = []
+        for one in (own, other):
+            g = lanes.scaled(one, kinds[2], units, at)
+            found.append(lanes.total(lanes.shrunk_squares(g, reg_alpha)))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    pair = types.UniTuple(types.float64, 2)
+    return pair(side, totals, units, at, limits), build

@@ -1,0 +1,289 @@
+"""Grower of trees whose leaves hold one value for each output (``multi_output_tree``).
+
+    gain = Σ_k gain_k        the sum of the gains of all outputs k
+
+Bins are those of `newton.histogram_grower`. Derivatives are rounded to 31 bits less those that the
+number of rows takes, so trees of small tables equal XGBoost's where the bins agree. See
+`newton.kernels.vector_trees`.
+"""
+
+import numpy as np
+
+from algorithms.gbdt.binning import bin_table, find_bins
+from algorithms.gbdt.bundles import Layout
+from algorithms.gbdt.kernels.booster_arrays import MAX_BINS
+from algorithms.gbdt.sampling import seed_of
+from algorithms.gbdt.split_table import split_columns
+from algorithms.newton.binned_exact_grower import floats_above
+from algorithms.newton.exact_grower import Grown
+from algorithms.newton.histogram_grower import SAMPLE
+from algorithms.newton.kernels.vector_trees import (
+    BEST_FIRST,
+    LEAST_H,
+    LEVEL_ORDER,
+    LIFO,
+    N_NODES,
+    STATES,
+    WIDTH,
+    VectorGrowth,
+    VectorRules,
+    find_nodes,
+    grow_vector_tree,
+    mark_nodes,
+    round_derivatives,
+)
+from algorithms.newton.kernels.vector_trees import BLOCK as COPIED
+from algorithms.newton.kernels.vector_trees import NODE as GROWN_NODE
+from algorithms.newton.sampling import read_feature_weights
+from algorithms.newton.tree import NODE, rounded_gain
+from algorithms.newton.weighted_bins import weigh_edges
+from algorithms.runtime.interrupt_flag import check_interrupt
+from algorithms.runtime.threads import ALONE, make_team
+
+MOST_BYTES = 1 << 30  # of histograms; leaves without one are built from their rows
+SMALL = 1 << 18  # values of the table below which one thread is faster
+BLOCK = 1 << 12  # rows
+LINE = 64  # bytes of a cache line
+FEW, EVERY = slice(64), slice(None)  # rows
+MOST_UNITS = (1 << 31) - 1  # largest sum of sizes
+ROUNDING = 9  # salt of the seed
+GOLDEN = 0.6180339887498949  # distance of the random numbers of two lanes, modulo 1
+
+
+class VectorGrower:
+    """Grower of trees with vector leaves on bins that are computed once.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) float32, or float64 with the same order, C-contiguous, NaN where
+        missing; or CSR, whose absent entries are missing
+    limits : newton.params.Limits
+    params : the estimator
+    workers : Workers
+    weight : (n_rows,) float64, above 0, or None if all weights are equal
+    n_outputs : int
+    """
+
+    def __init__(self, X, limits, params, workers, weight, n_outputs):
+        self.limits, self.params, self.n_outputs = limits, params, n_outputs
+        table = split_columns(X, workers, absent=np.nan, rounds=X.dtype == np.float64)
+        n_features = X.shape[1]
+        categorical = np.zeros(n_features, bool)
+        binner = find_bins(table, categorical, params.max_bin, SAMPLE, 1, workers)
+        if weight is not None:
+            name = type(params).__name__
+            binner = weigh_edges(binner, X, weight, params.max_bin, workers, name)
+        layout = Layout(lists=False)
+        bins = bin_table(table, binner, limits.monotone, limits.groups, workers, layout)
+        self.binner, self.bins = binner, bins
+        is_large = bins.rows.size >= SMALL
+        self.workers = workers if is_large else ALONE
+        self.size = min(self.workers.threads, len(bins.layout.length))
+        self.team = make_team(self.size)
+        self.at = np.zeros(len(bins.rows), np.uint32)
+        self.weights = read_feature_weights(params.feature_weights, n_features)
+        self.useful = (bins.layout.column >= 0) & (bins.count > 1)
+        self.shares_h = None
+
+    def grow(self, g, h, used, draws):
+        """Return the `Grown` tree for derivatives g and h of all outputs.
+
+        Parameters
+        ----------
+        g, h : (n_outputs, n_rows) float32
+        used : (n_rows,) bool, rows to grow on, or None for all
+        draws : newton.sampling.Columns
+        """
+        shares_h = all(bool((h[1:, own] == h[0, own]).all()) for own in (FEW, EVERY))
+        self.allocate(shares_h)
+        self.lay(g, h, draws.seed)
+        rows = None if used is None else np.flatnonzero(used).astype(np.uint32)
+        growth = self.begin(rows, draws)
+        rules = self.make_rules(draws)
+
+        def run(rank, _):
+            grow_vector_tree(self.team, rank, self.bins, self.pairs, growth, rules)
+
+        self.workers.share(run, self.size, self.team)
+        check_interrupt(self.team.flag)
+        n_nodes = int(growth.state[N_NODES])
+        nodes, sums = growth.nodes[:n_nodes], growth.sums[:n_nodes] * growth.units
+        self.mark(nodes, growth, used)
+        return Grown(*self.finish(nodes, sums))
+
+    def allocate(self, shares_h):
+        """Allocate the arrays of growth, unless those of the last tree can be used again."""
+        if shares_h is self.shares_h:
+            return
+        n, self.shares_h = self.n_outputs, shares_h
+        self.first_h = n if shares_h else -(-n // WIDTH) * WIDTH
+        lanes = -(-(n + 1) // WIDTH) * WIDTH if shares_h else 2 * self.first_h
+        bins = self.bins
+        n_rows, n_features = len(bins.rows), len(bins.count)
+        n_words = bins.groups.shape[1]
+        offsets = np.concatenate([[0], np.cumsum(bins.layout.length)])
+        leaves = self.count_leaves()
+        n_nodes, entries = 2 * leaves - 1, int(offsets[-1]) * lanes
+        n_slots = 2 + max(1, min(self.count_slots(leaves), MOST_BYTES // (4 * entries)))
+        self.pairs = aligned((n_rows, lanes), np.int32)
+        self.pairs[:] = 0
+        self.growth = VectorGrowth(
+            rows=np.empty(n_rows, np.uint32),
+            spare=np.empty(n_rows, np.uint32),
+            columns=np.arange(len(bins.layout.length)),
+            allowed=np.zeros(n_features, np.uint8),
+            weights=np.empty(0) if self.weights is None else self.weights,
+            offsets=offsets[:-1].astype(np.int64),
+            cells=aligned((n_slots, entries), np.int32),
+            free=np.empty(n_slots, np.int64),
+            open=np.empty(leaves, np.int64),
+            nodes=np.empty(n_nodes, GROWN_NODE),
+            sums=np.empty((n_nodes, lanes), np.int32),
+            groups=np.empty((n_nodes, n_words), np.uint64),
+            goes_left=np.empty((n_nodes, MAX_BINS), np.uint8),
+            found=np.zeros((2, n_features, 3)),
+            drawn=np.zeros((2, n_features), np.uint8),
+            keys=np.empty(n_features),
+            units=np.zeros(lanes),
+            g_units=np.zeros(lanes),
+            singles=np.zeros(lanes, np.float32),
+            scales=np.empty(2),
+            bins=np.empty((self.size, MAX_BINS * lanes), np.int32),
+            side=aligned((self.size, lanes), np.int32),
+            work=aligned((self.size, COPIED * lanes), np.int32),
+            state=np.zeros(STATES, np.int64),
+        )
+
+    def count_leaves(self):
+        """Return the largest possible number of leaves."""
+        depth, n_rows = self.limits.max_depth, len(self.bins.rows)
+        leaves = min(1 << min(depth, 40), n_rows) if depth else n_rows
+        return max(1, min(leaves, self.params.max_leaves or leaves))
+
+    def count_slots(self, leaves):
+        """Return the number of histograms that are needed at a time.
+
+        Without `max_leaves` the smaller child is split first, so at most one leaf waits for each
+        halving of the rows.
+        """
+        return leaves if self.params.max_leaves else min(leaves, leaves.bit_length() + 2)
+
+    def lay(self, g, h, seed):
+        """Write the derivatives row by row, rounded to units, and the units."""
+        n_rows, h = g.shape[1], h[:1] if self.shares_h else h
+        growth, first_h, per_unit = self.growth, self.first_h, np.ones(self.pairs.shape[1])
+        per_unit[: len(g)] = counts = count_units(g)
+        per_unit[first_h : first_h + len(h)] = h_counts = count_units(h)
+        growth.units[:] = 1.0 / per_unit
+        growth.g_units[: len(g)] = growth.units[: len(g)]
+        growth.scales[:] = counts.min() / (1 << 31), h_counts.min() / (1 << 31)
+        is_h = (np.arange(len(per_unit)) >= first_h).astype(np.int64)
+        growth.singles[:] = growth.units * growth.scales[is_h]
+        shifts = np.arange(len(per_unit)) * GOLDEN % 1.0
+        given = g, h, per_unit, shifts, first_h, np.uint32(seed_of(seed, ROUNDING))
+
+        def lay(first, last):
+            round_derivatives(*given, first * BLOCK, min(last * BLOCK, n_rows), self.pairs)
+
+        self.workers.share(lay, -(-n_rows // BLOCK))
+
+    def begin(self, rows, draws):
+        """Return the `VectorGrowth` of a tree on some rows, by default all, and drawn columns."""
+        growth, layout = self.growth, self.bins.layout
+        if rows is None:
+            growth.rows[:] = np.arange(len(growth.rows), dtype=np.uint32)
+        else:
+            growth = growth._replace(rows=growth.rows[: len(rows)])
+            growth.rows[:] = rows
+        allowed = np.zeros(len(growth.allowed), bool)
+        allowed[draws.of_tree] = True
+        allowed &= self.useful
+        growth.allowed[:] = allowed
+        growth.found[:] = 0.0
+        columns = np.unique(layout.column[allowed])
+        return growth._replace(columns=columns.astype(np.int64))
+
+    def make_rules(self, draws):
+        """Return the `VectorRules` of a tree."""
+        params, limits = self.params, self.limits
+        n_level = count_drawn(len(draws.of_tree), params.colsample_bylevel)
+        n_node = count_drawn(n_level or len(draws.of_tree), params.colsample_bynode)
+        order = BEST_FIRST if params.grow_policy == "lossguide" else LEVEL_ORDER
+        return VectorRules(
+            n_outputs=self.n_outputs,
+            shared_h=int(self.shares_h),
+            first_h=self.first_h,
+            max_depth=limits.max_depth,
+            max_leaves=len(self.growth.open),
+            order=order if params.max_leaves else LIFO,
+            min_child_weight=limits.min_child_weight,
+            reg_lambda=limits.reg_lambda,
+            reg_alpha=limits.reg_alpha,
+            max_delta_step=limits.max_delta_step,
+            least_gain=limits.least_gain,
+            level_columns=n_level,
+            node_columns=n_node,
+            seed=int(draws.seed),
+        )
+
+    def mark(self, nodes, growth, used):
+        """Write the leaf of every row."""
+        mark_nodes(nodes, growth.rows, self.at)
+        if used is None:
+            return
+        others = np.flatnonzero(~used).astype(np.uint32)
+        given = nodes, self.bins.layout.column, growth.goes_left, self.bins.columns, others
+
+        def find(first, last):
+            find_nodes(*given, first, last, self.at)
+
+        self.workers.share(find, len(others))
+
+    def finish(self, grown, sums):
+        """Return the nodes, the leaf of each row, no category sets, no renumbering, and values."""
+        n, limits = self.n_outputs, self.limits
+        g, h = sums[:, :n], sums[:, self.first_h :][:, : 1 if self.shares_h else n]
+        values = limits.weigh(g, h)
+        values = np.where(h >= max(limits.min_child_weight, LEAST_H), values, 0.0)
+        inner = grown["left"] >= 0
+        nodes = np.zeros(len(grown), NODE)
+        for name in ("left", "right"):
+            nodes[name] = grown[name]
+        nodes["feature"] = np.where(inner, grown["feature"], -1)
+        nodes["threshold"][inner] = floats_above(
+            self.binner.edges, grown["feature"][inner], grown["bin"][inner]
+        )
+        nodes["missing_left"] = np.where(inner, grown["missing_left"], 0)
+        nodes["gain"] = rounded_gain(np.where(inner, grown["gain"], 0.0))
+        nodes["cover"] = h.sum(axis=1) * (n if self.shares_h else 1)
+        return nodes, self.at, {}, None, values.astype(np.float32)
+
+
+def count_units(values):
+    """Return how many units are 1: powers of two, so that int32 holds the sum of all sizes.
+
+    Parameters
+    ----------
+    values : (n_lanes, n_rows) float32, finite
+
+    Returns
+    -------
+    float64 (n_lanes,)
+    """
+    total = np.abs(values).sum(axis=1, dtype=np.float64)
+    most = MOST_UNITS - values.shape[1]  # rounding adds less than one unit to each row
+    total[total == 0.0] = most
+    return np.ldexp(1.0, np.frexp(most / total)[1] - 1)
+
+
+def count_drawn(n_columns, share):
+    """Return how many columns are drawn; 0 means that all are used."""
+    return 0 if share == 1.0 else max(1, int(share * n_columns))
+
+
+def aligned(shape, dtype):
+    """Return an uninitialised array that begins at a cache line."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)

@@ -28,14 +28,14 @@ so a row's own target does not enter its statistic. Prediction counts all traini
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from algorithms.declarations import search_spaces, variants
+from algorithms.declarations import capacities, search_spaces, variants
 from algorithms.estimator.labels import codes_among
 from algorithms.estimator.validation_rows import WatchedAdapter, stops_early
 from algorithms.model_io.init_model import code_labels
 from algorithms.symmetric.base import BaseSymmetricBoosting, read_targets
 from algorithms.symmetric.class_weights import refuse_class_weights, weigh_classes
 from algorithms.symmetric.fitted_model import ValuePredictions
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, EstimatorAdapter, hookimpl
+from harness import ALL_TASKS, Accepts, Algorithm, EstimatorAdapter, hookimpl
 
 
 class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
@@ -72,7 +72,7 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Fraction of the columns drawn for each tree.
     grow_policy : {"SymmetricTree", "Depthwise", "Lossguide"}
         "Depthwise" and "Lossguide" choose a split for each node: of all leaves of a level, or of
-        the leaf with the largest gain. They are for numeric columns and plain boosting.
+        the leaf with the largest gain. They are for plain boosting, without combinations.
     max_leaves : int, optional
         Maximum number of leaves of "Lossguide"; the default is 31.
     min_data_in_leaf : int
@@ -304,18 +304,7 @@ def register_algorithms(register):
                 "algorithms.SymmetricBoostingClassifier",
                 "algorithms.SymmetricBoostingRegressor",
             ),
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument(
-                    "depth", "approximate", "every node of a level has the same split"
-                ),
-                "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
-                "bins": Argument("border_count", convert=lambda bins: bins - 1),
-                "min_samples": Argument("", "impossible", "not applied to symmetric trees"),
-                "min_hessian": Argument("", "impossible", "not applied to symmetric trees"),
-                "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
-            },
+            capacity=capacities.SYMMETRIC_BOOSTING,
             space=search_spaces.SYMMETRIC_BOOSTING,
             variants=variants.SYMMETRIC_BOOSTING,
             reference="catboost.plain",

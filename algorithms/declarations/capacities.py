@@ -22,3 +22,13 @@ NEWTON_BOOSTING = {
     "min_hessian": Argument("min_child_weight"),
     "l2": Argument("reg_lambda"),
 }
+SYMMETRIC_BOOSTING = {
+    "trees": Argument("n_estimators"),
+    "rate": Argument("learning_rate"),
+    "depth": Argument("depth", "approximate", "every node of a level has the same split"),
+    "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
+    "bins": Argument("border_count", convert=lambda bins: bins - 1),
+    "min_samples": Argument("", "impossible", "not applied to symmetric trees"),
+    "min_hessian": Argument("", "impossible", "not applied to symmetric trees"),
+    "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
+}

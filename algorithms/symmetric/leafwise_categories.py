@@ -18,6 +18,8 @@ class CategoricalNodes:
     A statistic counts as used when its split is made, not when it is found.
     """
 
+    splits = ()  # of a tree without usable columns
+
     def _split(self, leaf):
         """Split a leaf; return its children."""
         self._mark_used(self.splits[leaf.split[0]])

@@ -208,7 +208,7 @@ def factorize(column, name):
         keys = [MISSING if code < 0 else key_of(own[code], name) for code in distinct]
     elif column.dtype.kind in "iub":
         codes, distinct = pd.factorize(column, use_na_sentinel=False)
-        keys = [key_of(value, name) for value in distinct]
+        keys = [str(int(value)) for value in distinct]
     else:
         if column.dtype.kind == "f" and len(column):
             key_of(column.iloc[0], name, may_be_missing=False)

@@ -32,6 +32,8 @@ LINKS = {
     "Logloss": "sigmoid",
     "CrossEntropy": "sigmoid",
     "MultiClass": "softmax",
+    "YetiRank": "identity",
+    "PairLogit": "identity",
 }
 MAX_CODE = 1 << 20  # largest code that is tried; hashes of other values are not found
 

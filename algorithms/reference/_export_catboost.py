@@ -75,7 +75,7 @@ def read_other_trees(model, saved):
     except (ModelFileError, KeyError) as error:
         raise HarnessError(f"trees are not exportable: {error}") from error
     if derived is not None:
-        raise HarnessError("trees are not exportable: they read categorical columns")
+        raise HarnessError("trees are not exportable: it has categorical_features")
     return replace(ensemble, classes=codes_of_labels(model.classes_), version=catboost.__version__)
 
 

@@ -72,7 +72,7 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
         Fraction of the columns drawn for each tree.
     grow_policy : {"SymmetricTree", "Depthwise", "Lossguide"}
         "Depthwise" and "Lossguide" choose a split for each node: of all leaves of a level, or of
-        the leaf with the largest gain. They are for numeric columns and plain boosting.
+        the leaf with the largest gain. They are for plain boosting, without combinations.
     max_leaves : int, optional
         Maximum number of leaves of "Lossguide"; the default is 31.
     min_data_in_leaf : int

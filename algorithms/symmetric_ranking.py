@@ -33,8 +33,8 @@ from algorithms.symmetric.query_pairs import TrainingQueries, query_weights, rea
 from algorithms.symmetric.ranking_boosting import RankingBooster
 from algorithms.symmetric.ranking_metrics import QueryLabels, find_ranking_metric
 from algorithms.symmetric.ranking_objectives import NAMES, PAIRLOGIT, find_ranking_objective
-from algorithms.symmetric_boosting import NumericExport
-from harness import Accepts, Algorithm, EstimatorAdapter, Task, hookimpl
+from algorithms.symmetric_boosting import SymmetricAdapter
+from harness import Accepts, Algorithm, Task, hookimpl
 
 
 class SymmetricBoostingRanker(ValuePredictions, BaseSymmetricBoosting):
@@ -211,19 +211,25 @@ def read_eval_ids(given, n_tables):
     return [as_vector(ids) for ids in listed]
 
 
+class RankingAdapter(SymmetricAdapter):
+    """Adapter of the ranker: the harness has the number of rows of each query, not their ids."""
+
+    def fit(self, native):
+        """Build a new ranker and train it."""
+        self.model = self.build(self.spec)
+        ids = np.repeat(np.arange(len(native.group)), native.group)
+        self.model.fit(native.X, native.y, ids)
+
+
 def build(spec):
     """Return the ranker of a harness spec."""
     ranker = SymmetricBoostingRanker(random_seed=spec.seed, thread_count=spec.threads)
     return ranker.set_params(**spec.params)
 
 
-class RankingAdapter(NumericExport, EstimatorAdapter):
-    """Adapter of the ranker, which takes the id of each row's query."""
-
-    def fit(self, native):
-        """Train a new ranker."""
-        ids = np.repeat(np.arange(len(native.group)), native.group)
-        self.model = self.build(self.spec).fit(native.X, native.y, ids)
+def drive(spec):
+    """Return the adapter of a spec."""
+    return RankingAdapter(build, spec)
 
 
 @hookimpl
@@ -232,13 +238,14 @@ def register_algorithms(register):
     register(
         Algorithm(
             "symmetric_ranking",
-            partial(RankingAdapter, build),
+            drive,
             frozenset({Task.RANKING}),
             accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
             params={"n_estimators": 100},
             defaults={"n_estimators": 1000},
             estimators=("", "algorithms.SymmetricBoostingRanker"),
             capacity=capacities.SYMMETRIC_BOOSTING,
+            reference="catboost.ranking",
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://proceedings.mlr.press/v14/gulin11a.html",
             summary="boosting of symmetric trees for ranking: YetiRank",

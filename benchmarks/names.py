@@ -9,6 +9,7 @@ ALGORITHMS = [
     "adaboost",
     "bagging",
     "catboost.plain",
+    "catboost.ranking",
     "cross_fitted_boosting",
     "decision_tree",
     "gradient_boosting",

@@ -7,7 +7,6 @@ leaf has a value, or a list of values, and a weight.
 import numpy as np
 
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.limits import integers
 from harness import Missing, Tree
 
 
@@ -26,10 +25,7 @@ def read_tree(saved, features, n_scores, scale):
     splits = [
         {} if leaf else node["split"] for (node, _, _), leaf in zip(nodes, is_leaf, strict=True)
     ]
-    if any(split.get("split_type", "FloatFeature") != "FloatFeature" for split in splits):
-        raise ModelFileError("a split is not on a numeric column")
-    numbers = [split["split_index"] for split in splits if split]
-    numbers = integers(numbers, 0, len(features.borders) - 1, "split_index")
+    numbers = features.read_numbers([split for split in splits if split])
     feature, threshold = np.full(len(nodes), -1), np.zeros(len(nodes))
     default_left = np.zeros(len(nodes), bool)
     feature[~is_leaf] = features.columns[features.feature_of[numbers]]

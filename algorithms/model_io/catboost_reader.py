@@ -1,4 +1,4 @@
-"""Reader of CatBoost's JSON model format, for trees of numeric columns.
+"""Reader of CatBoost's JSON model format.
 
 X is rounded to float32; a value above a border answers yes. The first split of a tree is the lowest
 bit of the leaf's index. Leaves are float64 and summed in the order of the trees; the bias is added
@@ -8,6 +8,12 @@ reader.
 
 import numpy as np
 
+from algorithms.model_io.catboost_categories import (
+    FLOAT,
+    ONE_HOT,
+    STATISTIC,
+    CategoricalFeatures,
+)
 from algorithms.model_io.catboost_nodes import read_tree
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import MOST_FEATURES, MOST_OUTPUTS, check_features, integers
@@ -32,7 +38,7 @@ LINKS = {
     "MultiClass": "softmax",
 }
 LABEL_TYPES = {"Integer": (int, "<i8"), "Float": (float, "<f8"), "String": (str, "U")}
-OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
+OTHER_FEATURES = ("text_features", "embedding_features")
 
 
 def is_catboost(document):
@@ -41,22 +47,28 @@ def is_catboost(document):
 
 
 def read(document):
-    """Return the `harness.TreeEnsemble` of a model, and its column names or None.
+    """Return the trees of a model, its column names, and its derived columns.
 
     Parameters
     ----------
     document : dict
 
+    Returns
+    -------
+    ensemble : harness.TreeEnsemble
+    names : list of str, or None
+    derived : dict, the columns derived from categorical ones, as JSON values; or None
+
     Raises
     ------
     ModelFileError
-        If the model has other columns than numeric ones, or an unknown loss. Malformed data raises
+        If the model has text or embedding columns, or an unknown loss. Malformed data raises
         KeyError, TypeError, ValueError or IndexError.
     """
     info = document[FEATURES]
     for name in OTHER_FEATURES:
         if info.get(name):
-            raise ModelFileError(f"it has {name}; only numeric columns can be read")
+            raise ModelFileError(f"it has {name}; only numeric and categorical columns can be read")
     if TREES not in document and NODES not in document:
         raise ModelFileError("it has no trees")
     name = loss_of(document)
@@ -66,7 +78,7 @@ def read(document):
     bias = np.array(bias, np.float64, ndmin=1)
     if bias.ndim != 1 or not 1 <= len(bias) <= MOST_OUTPUTS:
         raise ModelFileError("its bias is not a list of numbers")
-    features = NumericFeatures(info.get("float_features") or [])
+    features, derived = read_features(document)
     read_one = one_tree if TREES in document else read_tree
     saved = document.get(TREES, document.get(NODES)) or []
     trees = [read_one(tree, features, len(bias), float(scale)) for tree in saved]
@@ -91,7 +103,22 @@ def read(document):
         version="",
         cover_kind="weight",
     )
-    return ensemble, features.names
+    return ensemble, features.names, derived
+
+
+def read_features(document):
+    """Return the `NumericFeatures` of a file, and its derived columns as JSON values or None."""
+    info = document[FEATURES]
+    features = NumericFeatures(info.get("float_features") or [])
+    saved = info.get("categorical_features") or []
+    if not saved:
+        if info.get("ctrs"):
+            raise ModelFileError("it has ctrs but no categorical_features")
+        return features, None
+    categorical = CategoricalFeatures(document, features)
+    features.add_categorical(categorical, [one.get("feature_id") for one in saved])
+    n_features = features.count - len(categorical.features)
+    return features, categorical.describe(n_features)
 
 
 def loss_of(document):
@@ -138,6 +165,7 @@ class NumericFeatures:
     def __init__(self, saved):
         columns = [one["flat_feature_index"] for one in saved]
         self.columns = integers(columns, 0, MOST_FEATURES - 1, "flat_feature_index")
+        self.indices = [one.get("feature_index") for one in saved]
         if len(set(columns)) < len(columns):
             raise ModelFileError("two features have the same flat_feature_index")
         self.count = check_features(int(self.columns.max(initial=-1)) + 1, None)
@@ -145,18 +173,63 @@ class NumericFeatures:
         if any(own.ndim != 1 or np.isnan(own).any() for own in borders):
             raise ModelFileError("the borders of a feature are not a list of numbers")
         self.borders = np.concatenate([np.empty(0, np.float32), *borders])
+        self.types = np.full(len(self.borders), FLOAT, dtype=object)
         self.feature_of = np.repeat(np.arange(len(saved)), [len(own) for own in borders])
         self.nan_right = np.array(
             [bool(one["has_nans"]) and one["nan_value_treatment"] == "AsTrue" for one in saved],
             bool,
         )
-        self.names = self._find_names([one.get("feature_id") for one in saved])
+        ids = [one.get("feature_id") for one in saved]
+        self.ids = dict(zip(self.columns.tolist(), ids, strict=True))
 
-    def _find_names(self, ids):
-        """Return the column names in order, or None if not all columns have one."""
-        if len(ids) < self.count or not all(isinstance(one, str) and one for one in ids):
+    @property
+    def names(self):
+        """Column names in order, list of str; None if not all columns have one."""
+        if len(self.ids) < self.count or not all(isinstance(one, str) for one in self.ids.values()):
             return None
-        return [ids[place] for place in np.argsort(self.columns).tolist()] or None
+        names = [self.ids[column] for column in range(self.count)]
+        return names if names and all(names) else None
+
+    def add_categorical(self, categorical, ids):
+        """Add the categorical columns and those derived from them.
+
+        Parameters
+        ----------
+        categorical : CategoricalFeatures
+        ids : list of str, names of the categorical columns in the order of the file
+        """
+        n_derived, n_known = len(categorical.features), len(self.columns)
+        first = max(self.count, categorical.columns[-1] + 1)
+        self.count = check_features(first + n_derived, None)
+        self.ids.update(zip(categorical.column_of.values(), ids, strict=True))
+        self.ids.update({first + i: f"derived {i}" for i in range(n_derived)})
+        borders = [np.array(own, np.float32) for own in categorical.borders]
+        if any(own.ndim != 1 or np.isnan(own).any() for own in borders):
+            raise ModelFileError("the borders of a statistic are not a list of numbers")
+        sizes = [len(own) for own in borders]
+        n_indicators = categorical.n_indicators
+        types = [ONE_HOT] * n_indicators + [STATISTIC] * sum(sizes[n_indicators:])
+        self.types = np.append(self.types, np.array(types, object))
+        self.columns = np.append(self.columns, np.arange(first, self.count))
+        self.borders = np.concatenate([self.borders, *borders])
+        self.feature_of = np.append(
+            self.feature_of, np.repeat(n_known + np.arange(n_derived), sizes)
+        )
+        self.nan_right = np.append(self.nan_right, np.zeros(n_derived, bool))
+
+    def read_numbers(self, splits):
+        """Return the numbers of splits of a tree, int64.
+
+        Parameters
+        ----------
+        splits : list of dict
+        """
+        numbers = [split["split_index"] for split in splits]
+        numbers = integers(numbers, 0, len(self.borders) - 1, "split_index")
+        types = [split.get("split_type", FLOAT) for split in splits]
+        if types != self.types[numbers].tolist():
+            raise ModelFileError("a split has another split_type than its split_index")
+        return numbers
 
 
 def one_tree(saved, features, n_scores, scale):
@@ -173,10 +246,7 @@ def one_tree(saved, features, n_scores, scale):
     depth = len(splits)
     if depth > MOST_DEPTH:
         raise ModelFileError(f"a tree has {depth} splits; at most {MOST_DEPTH} are possible")
-    if any(split.get("split_type", "FloatFeature") != "FloatFeature" for split in splits):
-        raise ModelFileError("a split is not on a numeric column")
-    numbers = [split["split_index"] for split in splits]
-    numbers = integers(numbers, 0, len(features.borders) - 1, "split_index")
+    numbers = features.read_numbers(splits)
     n_leaves = 1 << depth
     order = leaf_order(depth)
     values = np.array(saved["leaf_values"], np.float64)

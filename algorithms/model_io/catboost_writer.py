@@ -1,4 +1,4 @@
-"""Writer of CatBoost's JSON model format, for trees of numeric columns.
+"""Writer of CatBoost's JSON model format.
 
 CatBoost rounds X to float32 and compares ``x > border``; it adds the bias last. Its JSON reader
 (rapidjson without full precision) computes a number as digits · 10^exponent in float64. That misses
@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from algorithms.model_io.catboost_categories import FLOAT, CategoricalSplits
 from algorithms.model_io.catboost_reader import LINKS, MOST_DEPTH, NODES, TREES, leaf_order
 from algorithms.model_io.errors import ModelFileError, check_name
 from algorithms.model_io.summed_trees import refuse_linear
@@ -33,7 +34,7 @@ STEPS = sorted(range(1 - PARTS, PARTS), key=abs)
 NEEDS_PARAMETER = ("Quantile", "Huber", "Expectile", "Tweedie")
 
 
-def write(ensemble, *, objective=None, names=None, attributes=None, labels=None):
+def write(ensemble, *, objective=None, names=None, attributes=None, labels=None, derived=None):
     """Return the JSON text of a model.
 
     Parameters
@@ -47,6 +48,8 @@ def write(ensemble, *, objective=None, names=None, attributes=None, labels=None)
         Attributes that CatBoost stores with the model but does not use.
     labels : array (n_classes,), optional
         Class labels; 0, 1, … by default.
+    derived : dict, optional
+        JSON values of the columns derived from categorical ones, with hashes of the levels.
 
     Raises
     ------
@@ -63,21 +66,23 @@ def write(ensemble, *, objective=None, names=None, attributes=None, labels=None)
     if not is_symmetric:
         trees = [read_nodes(ensemble, t) for t in numbers_of_trees]
     describe = describe_tree if is_symmetric else describe_nodes
-    features, numbers = describe_features(ensemble, trees, names)
+    info, data, splits = describe_features(ensemble, trees, names, derived)
     params = {"loss_function": describe_loss(ensemble, objective)}
     params["flat_params"] = {"loss_function": params["loss_function"]["type"]}
     base = np.where(ensemble.base == 0.0, 0.0, ensemble.base)
-    info = {"params": params, "output_options": "{}", **(attributes or {})}
+    about = {"params": params, "output_options": "{}", **(attributes or {})}
     if ensemble.classes:
-        info["class_params"] = describe_classes(ensemble, labels)
+        about["class_params"] = describe_classes(ensemble, labels)
     if not all(np.isfinite(tree[3]).all() for tree in trees) or not np.isfinite(base).all():
         raise ModelFileError("CatBoost's format has no infinite or missing leaf values")
     parts = {
-        "features_info": to_text({"float_features": features}),
-        "model_info": to_text(info),
+        "features_info": to_text(info),
+        "model_info": to_text(about),
         "scale_and_bias": f"[1,{number_list(base)}]",
-        TREES if is_symmetric else NODES: f"[{','.join(describe(own, numbers) for own in trees)}]",
+        TREES if is_symmetric else NODES: f"[{','.join(describe(own, splits) for own in trees)}]",
     }
+    if data:
+        parts["ctr_data"] = to_text(data)
     return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
 
 
@@ -197,61 +202,127 @@ def read_nodes(e, t):
     )
 
 
-def describe_features(e, trees, names):
-    """Return `float_features`, and the number of each (feature, border)."""
-    borders = [set() for _ in range(e.n_features)]
-    nan_left = np.full(e.n_features, -1)
+def describe_features(e, trees, names, derived):
+    """Return what a file has about the columns, and the splits.
+
+    Returns
+    -------
+    info : dict, `features_info`
+    data : dict, `ctr_data`
+    splits : dict, (column, border) → split of the file
+    """
+    if derived is None:
+        index = {column: column for column in range(e.n_features)}
+        borders, sides = collect_borders(trees, index)
+        saved, splits = describe_columns(index, borders, sides, names)
+        return {"float_features": saved}, {}, splits
+    categorical = CategoricalSplits(derived, e.n_features)
+    borders, sides = collect_borders(trees, categorical.float_index)
+    for column, border, right in categorical.numeric_parts():
+        borders[column].add(border)
+        sides[column].add(not right)
+    for features, own, *_ in trees:
+        for column, border in zip(features.tolist(), own.tolist(), strict=True):
+            if column >= categorical.n_features:
+                categorical.add(column, border)
+    saved, splits = describe_columns(categorical.float_index, borders, sides, names)
+    info, data, others = categorical.describe(len(splits), names)
+    return {"float_features": saved, **info}, data, {**splits, **others}
+
+
+def collect_borders(trees, columns):
+    """Return the borders of numeric columns, and whether missing values are on the left.
+
+    Parameters
+    ----------
+    trees : list of tuples, as `read_levels` or `read_nodes` returns them
+    columns : iterable of int, the numeric columns
+
+    Returns
+    -------
+    borders : dict, column → set of float
+    sides : dict, column → set of bool, of all splits
+    """
+    borders, sides = ({column: set() for column in columns} for _ in range(2))
     for features, own, is_left, *_ in trees:
-        for feature, border, left in zip(features.tolist(), own.tolist(), is_left, strict=True):
-            if feature < 0:  # a leaf
-                continue
-            if nan_left[feature] not in (-1, left):
-                raise ModelFileError(
-                    "in CatBoost's format missing values of a column are on one side of all splits"
-                )
-            nan_left[feature] = left
-            borders[feature].add(border)
-    saved, numbers = [], {}
-    for feature, own in enumerate(borders):
-        for border in sorted(own):
-            numbers[feature, border] = len(numbers)
-        treatment = {-1: "AsIs", 0: "AsTrue", 1: "AsFalse"}[int(nan_left[feature])]
-        saved.append(
-            {
-                "borders": sorted(own),
-                "feature_id": str(names[feature]) if names else "",
-                "feature_index": feature,
-                "flat_feature_index": feature,
-                "has_nans": treatment != "AsIs",
-                "nan_value_treatment": treatment,
-            }
+        for column, border, left in zip(features.tolist(), own.tolist(), is_left, strict=True):
+            if column in borders:
+                borders[column].add(border)
+                sides[column].add(bool(left))
+    return borders, sides
+
+
+def describe_columns(index, borders, sides, names):
+    """Return the numeric columns of the file, and their splits.
+
+    Parameters
+    ----------
+    index : dict, column → number among the numeric columns
+    borders, sides : as `collect_borders` returns them
+    names : list of str, names of all columns; or None
+    """
+    if any(len(own) == 2 for own in sides.values()):
+        raise ModelFileError(
+            "in CatBoost's format missing values of a column are on one side of all splits"
         )
-    return saved, numbers
+    saved, splits = [], {}
+    for column, number in index.items():
+        for border in sorted(borders[column]):
+            splits[column, border] = {
+                "border": border,
+                "float_feature_index": number,
+                "split_index": len(splits),
+                "split_type": FLOAT,
+            }
+        saved.append(describe_column(borders[column], sides[column], (number, column), names))
+    return saved, splits
 
 
-def describe_tree(tree, numbers):
-    """Return a tree of the file as JSON."""
+def describe_column(borders, sides, places, names):
+    """Return a numeric column of the file.
+
+    Parameters
+    ----------
+    borders : set of float
+    sides : set of bool, whether missing values are on the left of a split
+    places : (int, int), number among the numeric columns and among all
+    names : list of str, names of all columns; or None
+    """
+    treatment = {(): "AsIs", (False,): "AsTrue", (True,): "AsFalse"}[tuple(sides)]
+    return {
+        "borders": sorted(borders),
+        "feature_id": str(names[places[1]]) if names else "",
+        "feature_index": places[0],
+        "flat_feature_index": places[1],
+        "has_nans": treatment != "AsIs",
+        "nan_value_treatment": treatment,
+    }
+
+
+def describe_tree(tree, splits):
+    """Return a tree of the file as JSON.
+
+    Parameters
+    ----------
+    tree : tuple, as `read_levels` returns it
+    splits : dict, (column, border) → split of the file
+    """
     features, borders, _, values, weights = tree
     pairs = zip(features.tolist(), borders.tolist(), strict=True)
-    splits = [describe_split(feature, border, numbers) for feature, border in pairs]
-    saved = {"splits": splits or None}
+    saved = {"splits": [splits[pair] for pair in pairs] or None}
     if np.isfinite(weights).all():
         saved["leaf_weights"] = weights.tolist()
     return f'{{"leaf_values":{number_list(values.ravel())},{to_text(saved)[1:]}'
 
 
-def describe_split(feature, border, numbers):
-    """Return a split of the file."""
-    return {
-        "border": border,
-        "float_feature_index": feature,
-        "split_index": numbers[feature, border],
-        "split_type": "FloatFeature",
-    }
+def describe_nodes(tree, splits):
+    """Return a tree of nested nodes as JSON.
 
-
-def describe_nodes(tree, numbers):
-    """Return a tree of nested nodes as JSON."""
+    Parameters
+    ----------
+    tree : tuple, as `read_nodes` returns it
+    splits : dict, (column, border) → split of the file
+    """
     features, borders, _, values, weights, left, right = tree
     has_weights = np.isfinite(weights).all()
     texts = [""] * len(features)
@@ -262,7 +333,7 @@ def describe_nodes(tree, numbers):
             weight = f',"weight":{float(weights[node])!r}' if has_weights else ""
             texts[node] = f'{{"value":{value}{weight}}}'
         else:
-            split = describe_split(int(features[node]), float(borders[node]), numbers)
+            split = splits[int(features[node]), float(borders[node])]
             sides = texts[left[node]], texts[right[node]]
             texts[node] = '{{"left":{},"right":{},"split":{}}}'.format(*sides, to_text(split))
     return texts[0]

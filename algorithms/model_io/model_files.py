@@ -17,6 +17,7 @@ from algorithms.model_io import (
     xgboost_reader,
     xgboost_writer,
 )
+from algorithms.model_io.catboost_categories import DERIVED
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.summed_trees import first_rounds
 from harness import HarnessError, TreeEnsemble
@@ -69,6 +70,7 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
         If the file cannot be read.
     """
     file = read_file(path, format)
+    check_columns(file, path)
     ensemble = file.ensemble
     if missing is not None:
         ensemble = replace(ensemble, missing_value=float(missing))
@@ -77,6 +79,15 @@ def read_model(path, *, format=None, missing=None):  # noqa: A002 - the name tha
     if not facts.get("_stopped") or not isinstance(best, int) or best < 0:
         return ensemble
     return first_rounds(ensemble, (best + 1) * facts.get("_n_parallel", 1))
+
+
+def check_columns(file, path):
+    """Raise ModelFileError if trees read columns that are derived from categorical ones."""
+    if file.estimator.get(DERIVED) is not None:
+        raise ModelFileError(
+            f"{path} has categorical columns with target statistics: load it with load_model of "
+            "SymmetricBoostingClassifier, -Regressor or -Ranker"
+        )
 
 
 def write_model(ensemble, path, *, format=None, objective=None, names=None):  # noqa: A002 - as above
@@ -227,12 +238,14 @@ def read_document(document, wanted):
 
 def read_catboost(document):
     """Return the `ModelFile` of CatBoost's JSON."""
-    ensemble, names = catboost_reader.read(document)
+    ensemble, names, derived = catboost_reader.read(document)
     attribute, labels = (
         catboost_reader.attribute_of(document, ATTRIBUTE),
         catboost_reader.labels_of(document),
     )
     about = json.loads(attribute) if attribute else {"labels": labels} if labels else {}
+    if derived is not None:
+        about = {**about, DERIVED: derived}
     own_data = with_estimator_data(ensemble, about)
     loss = catboost_reader.loss_of(document)
     return replace(own_data, names=names or own_data.names, objective=loss)

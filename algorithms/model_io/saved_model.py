@@ -14,6 +14,7 @@ from algorithms.model_io.lightgbm_reader import default_name
 from algorithms.model_io.model_files import (
     ATTRIBUTE,
     MALFORMED,
+    check_columns,
     format_of,
     missing_of_file,
     read_file,
@@ -45,6 +46,7 @@ class SavedModel:
     _json_format: ClassVar[str] = "harness"  # format for the suffix ".json" when saving
     _objective_names: ClassVar[frozenset] = frozenset()  # allowed values of ``objective``
     _saved_facts: ClassVar[tuple] = ()  # names of JSON-compatible attributes
+    _reads_derived = False  # whether it predicts with columns derived from categorical ones
 
     def save_model(self, path, *, format=None):  # noqa: A002 - the name that users look for
         """Write the fitted model to a file.
@@ -85,8 +87,8 @@ class SavedModel:
                 self.ensemble_,
                 objective=objective,
                 names=names,
-                attributes={ATTRIBUTE: json.dumps(self._describe(names))},
                 labels=getattr(self, "classes_", None),
+                **self._catboost_parts(names),
             )
         else:
             text = lightgbm_writer.write(
@@ -97,6 +99,10 @@ class SavedModel:
                 categories=listed_categories(self),
             )
         write_text(path, text)
+
+    def _catboost_parts(self, names):
+        """Return further arguments of `catboost_writer.write`, dict."""
+        return {"attributes": {ATTRIBUTE: json.dumps(self._describe(names))}}
 
     def _saved_objective(self):
         """Return the name of the objective for a library's file, or None for the usual one."""
@@ -129,6 +135,8 @@ class SavedModel:
             A ValueError with the reason, if the file is invalid or belongs to another task.
         """
         file = read_file(path, format)
+        if not self._reads_derived:
+            check_columns(file, path)
         self._check_task(path, file.ensemble)
         try:
             self._take_file(file)

@@ -71,14 +71,18 @@ class CatBoostCategoryGrower(CatBoostGrower):
 
     def _make_histograms(self):
         """Allocate the histograms of the static candidates."""
-        widths = [
+        self.stride = self._find_stride()
+        n_slots = 1 << max(self.depth - 1, 0)
+        shape = n_slots, self.n_outputs, 2, max(len(self.kinds), 1) * self.stride
+        self.planes = np.empty(shape)
+
+    def _find_stride(self):
+        """Return the number of entries of a static candidate in a histogram."""
+        widths = (
             1 << int(n) if kind == PACK else int(n) + (kind == FLOATS)
             for n, kind in zip(self.n_splits, self.kinds, strict=True)
-        ]
-        self.stride = max(widths, default=1)
-        n_slots = 1 << max(self.depth - 1, 0)
-        shape = n_slots, self.n_outputs, 2, max(len(widths), 1) * self.stride
-        self.planes = np.empty(shape)
+        )
+        return max(widths, default=1)
 
     def grow(self, g, weight, l2, noise, seed):
         """Return the `GrownCategoricalTree`; parameters are those of `SymmetricGrower.grow`."""
@@ -172,6 +176,7 @@ class CatBoostCategoryGrower(CatBoostGrower):
                     best_gain, best_score, chosen = score - self.before, score, (number, k)
         self.before = best_score
         split = self._static_split(chosen[0]) if chosen[1] is None else self._statistic(*chosen)
+        self._mark_used(split)
         self.splits.append(split)
         return len(self.splits) - 1, split.bin
 
@@ -199,9 +204,13 @@ class CatBoostCategoryGrower(CatBoostGrower):
     def _statistic(self, number, k):
         """Return the best split of a statistic."""
         own = self.level_bins[number]
-        self.used_groups.add(own.statistics[k].group)
         column = np.ascontiguousarray(own.rows[:, k])
         return TreeSplit(column, int(self.level_best[number][1][k]), own.statistics[k])
+
+    def _mark_used(self, split):
+        """Exempt the statistics of a split's group from `model_size_reg`."""
+        if split.is_statistic:
+            self.used_groups.add(split.feature.group)
 
     def _column(self, f):
         """Return the bins of a split's column, uint8 (n_rows,)."""

@@ -32,6 +32,8 @@ LINKS = {
     "Logloss": "sigmoid",
     "CrossEntropy": "sigmoid",
     "MultiClass": "softmax",
+    "YetiRank": "identity",
+    "PairLogit": "identity",
 }
 MAX_CODE = 1 << 20  # largest code that is tried; hashes of other values are not found
 
@@ -69,9 +71,11 @@ def export(model):
 def read_other_trees(model, saved):
     """Return the trees of a model with ``grow_policy`` Depthwise, Lossguide or Region."""
     try:
-        ensemble, _ = catboost_reader.read(saved)
+        ensemble, _, derived = catboost_reader.read(saved)
     except (ModelFileError, KeyError) as error:
         raise HarnessError(f"trees are not exportable: {error}") from error
+    if derived is not None:
+        raise HarnessError("trees are not exportable: it has categorical_features")
     return replace(ensemble, classes=codes_of_labels(model.classes_), version=catboost.__version__)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.declarations.search_spaces import SYMMETRIC_BOOSTING
+from algorithms.declarations import capacities, search_spaces
 from algorithms.estimator.validation_rows import Parts, split_rows, stops_early
-from harness import ALL_TASKS, Accepts, Algorithm, Argument, hookimpl, spread
+from harness import ALL_TASKS, Accepts, Algorithm, Task, hookimpl, spread
 
 QUANTISING = ("border_count", "feature_border_type", "nan_mode")
 
@@ -30,24 +30,29 @@ class CatBoostAdapter:
         }
         self.share = self.params.pop("validation_fraction", 0.0)
 
-    def prepare(self, X, y, weight):
+    def prepare(self, X, y, weight, group=None):
         """Build and quantise the Pool; with early stopping also a validation Pool."""
         if self.share:
             labelled = self.spec.task.is_classification
             parts = split_rows(X, y, weight, self.share, self.spec.seed, is_classification=labelled)
             return Parts(*(self._pool(*part) for part in parts))
-        pool = self._pool(X, y, weight)
+        ids = None
+        if self.spec.task is Task.RANKING:
+            group = np.array([len(y)] if group is None else group)
+            ids = np.repeat(np.arange(len(group)), group)
+        pool = self._pool(X, y, weight, ids)
         chosen = {name: self.params[name] for name in QUANTISING if name in self.params}
         pool.quantize(random_seed=self.spec.seed, **chosen)
         return pool
 
-    def _pool(self, X, y, weight):
+    def _pool(self, X, y, weight, group_id=None):
         import catboost
 
         return catboost.Pool(
             coded(X),
             label=y,
             weight=weight,
+            group_id=group_id,
             cat_features=list(self.spec.categorical),
             thread_count=self.spec.threads,
         )
@@ -56,8 +61,11 @@ class CatBoostAdapter:
         """Train a new model."""
         import catboost
 
-        classification = self.spec.task.is_classification
-        kind = catboost.CatBoostClassifier if classification else catboost.CatBoostRegressor
+        kind = catboost.CatBoostRegressor
+        if self.spec.task is Task.RANKING:
+            kind = catboost.CatBoostRanker  # its default loss is YetiRank
+        elif self.spec.task.is_classification:
+            kind = catboost.CatBoostClassifier
         self.model = kind(**self.params)
         if isinstance(native, Parts):
             self.model.fit(native.train, eval_set=native.valid)
@@ -104,7 +112,7 @@ def coded(X):
 
 @hookimpl
 def register_algorithms(register):
-    """Register CatBoost without ordered boosting."""
+    """Register CatBoost without ordered boosting, and its ranker."""
     register(
         Algorithm(
             "catboost.plain",
@@ -115,22 +123,27 @@ def register_algorithms(register):
             params={"n_estimators": 100},
             defaults={"n_estimators": 1000},
             early_stopping=stops_early,
-            capacity={
-                "trees": Argument("n_estimators"),
-                "rate": Argument("learning_rate"),
-                "depth": Argument(
-                    "depth", "approximate", "every node of a level has the same split"
-                ),
-                "leaves": Argument("", "impossible", "a symmetric tree of depth d has 2^d leaves"),
-                "bins": Argument("border_count", convert=lambda bins: bins - 1),
-                "min_samples": Argument("", "impossible", "not applied to symmetric trees"),
-                "min_hessian": Argument("", "impossible", "not applied to symmetric trees"),
-                "l2": Argument("l2_leaf_reg", "approximate", "scaled by the mean row weight"),
-            },
+            capacity=capacities.SYMMETRIC_BOOSTING,
             estimators=("catboost.CatBoostClassifier", "catboost.CatBoostRegressor"),
-            space=SYMMETRIC_BOOSTING,
+            space=search_spaces.SYMMETRIC_BOOSTING,
             libraries=("catboost",),
             paper="https://arxiv.org/abs/1706.09516",
             summary="CatBoost, plain boosting of symmetric trees",
+        )
+    )
+    register(
+        Algorithm(
+            "catboost.ranking",
+            CatBoostAdapter,
+            tasks=frozenset({Task.RANKING}),
+            origin="reference",
+            accepts=Accepts(missing=True, categorical=True, sparse=True, weights=False),
+            params={"n_estimators": 100},
+            defaults={"n_estimators": 1000},
+            estimators=("", "catboost.CatBoostRanker"),
+            capacity=capacities.SYMMETRIC_BOOSTING,
+            libraries=("catboost",),
+            paper="https://proceedings.mlr.press/v14/gulin11a.html",
+            summary="CatBoost's YetiRank",
         )
     )

@@ -27,6 +27,7 @@ from algorithms.symmetric.early_stopping import SymmetricEarlyStopping
 from algorithms.symmetric.fitted_model import SymmetricModel
 from algorithms.symmetric.grower import FEW_CELLS, SymmetricGrower
 from algorithms.symmetric.kernels.leaf_sums import SOFTMAX
+from algorithms.symmetric.leafwise_categories import LeafwiseCategoryGrower
 from algorithms.symmetric.leafwise_grower import LeafwiseGrower
 from algorithms.symmetric.metrics import find_metric
 from algorithms.symmetric.objectives import find_objective
@@ -343,14 +344,12 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
 
     def _make_category_grower(self, params, table, workers):
         """Return the grower of this mode for a `CategoricalTable`."""
-        if params.grow_policy != "SymmetricTree":
-            raise ValueError(
-                f"grow_policy={params.grow_policy!r} does not support categorical columns"
-            )
         given = params, table, self._objective.n_scores, workers
         is_ordered = params.boosting_type == "Ordered"
+        is_leafwise = params.grow_policy != "SymmetricTree"
         if self.parity is None:
-            return (OrderedCategoryGrower if is_ordered else CategoryGrower)(*given)
+            usual = LeafwiseCategoryGrower if is_leafwise else CategoryGrower
+            return (OrderedCategoryGrower if is_ordered else usual)(*given)
         has_time = {"has_time": True} if params.boosting_type == "Ordered" else {}
         check_wanted(params, WITHOUT_RANDOM_NUMBERS | has_time, "categorical columns")
         if table.counted and not params.has_time:
@@ -359,9 +358,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
                 "CatBoost's permutations"
             )
         from algorithms.parity.catboost_categories import CatBoostCategoryGrower
+        from algorithms.parity.catboost_leafwise_categories import CatBoostLeafwiseCategoryGrower
         from algorithms.parity.catboost_ordered import CatBoostOrderedCategoryGrower
 
-        return (CatBoostOrderedCategoryGrower if is_ordered else CatBoostCategoryGrower)(*given)
+        usual = CatBoostLeafwiseCategoryGrower if is_leafwise else CatBoostCategoryGrower
+        return (CatBoostOrderedCategoryGrower if is_ordered else usual)(*given)
 
     def _keep(self, stopping, params, *, uses_best):
         """Set the fitted attributes."""

@@ -8,11 +8,7 @@ import numpy as np
 from algorithms.symmetric.derived_columns import DerivedColumns
 from algorithms.symmetric.projections import Combiner, Projection, projection_parts
 from algorithms.symmetric.segments import learning_orders
-from algorithms.symmetric.target_statistics import (
-    StatisticTables,
-    ordered_bins,
-    statistics_of,
-)
+from algorithms.symmetric.target_statistics import count_levels, ordered_bins, statistics_of
 
 PERMUTATIONS = 4  # three to choose splits, one to assign rows to leaves
 KEPT = 50  # number of combinations whose statistics are cached, as in CatBoost
@@ -54,7 +50,7 @@ class CategoricalTable:
         self.sizes = sizes
         self.one_hot = [j for j in varied if sizes[j] <= params.one_hot_max_size]
         self.counted = [j for j in varied if sizes[j] > params.one_hot_max_size]
-        self.derived = DerivedColumns(categories, X.shape[1], self._tables)
+        self.derived = DerivedColumns(categories, X.shape[1], self._count)
         self._combiners, self._bins = OrderedDict(), OrderedDict()
         self.orders = [ASCENDING]
 
@@ -92,12 +88,14 @@ class CategoricalTable:
 
     def _make_combiner(self, projection):
         """Return the `Combiner` of a projection."""
-        return Combiner(projection, projection_parts(projection, self.codes_of, self.X))
+        parts = projection_parts(projection, self.codes_of, self.X)
+        return Combiner(projection, parts, self.sizes[projection.columns[0]])
 
-    def _tables(self, projection):
-        """Return the `Combiner` and the `StatisticTables` of a projection."""
-        combiner = self.combiner(projection)
-        return combiner, StatisticTables(combiner.codes, combiner.size, self.classes)
+    def _count(self, statistic):
+        """Return the `Combiner` and the `CountTable` of a `Statistic`."""
+        combiner = self.combiner(statistic.projection)
+        table = count_levels(combiner.codes, combiner.size, statistic.options, self.classes)
+        return combiner, table
 
     def ctrs(self, projection):
         """Return the `CtrOptions` of a projection, sequence."""

@@ -24,11 +24,10 @@ TEXT = ("string", "mixed", "mixed-integer", "bytes")  # kinds of object columns 
 
 
 @dataclass(frozen=True)
-class Categories:
-    """Positions of the categorical columns, and the levels of each in the order of their codes."""
+class CategoricalColumns:
+    """Positions of the categorical columns of a model."""
 
     columns: tuple  # int, ascending
-    levels: tuple  # pandas.Index of str, one a column
 
     def read(self, X):
         """Return numeric X and the codes of the categorical columns.
@@ -36,7 +35,7 @@ class Categories:
         Returns
         -------
         numeric : X with zeros in the categorical columns
-        codes : int32 (n_columns, n_rows), UNSEEN for levels that are absent from training
+        codes : int32 (n_columns, n_rows), as `codes_of` returns them
         """
         X = as_table(X)
         n_columns = X.shape[1] if X.ndim == 2 else 0
@@ -45,10 +44,35 @@ class Categories:
                 f"X has {n_columns} features, but column {self.columns[-1]} is categorical"
             )
         codes = np.empty((len(self.columns), len(X)), np.int32)
-        for out, j, levels in zip(codes, self.columns, self.levels, strict=True):
-            own, keys = factorize(column_of(X, j), name_of(X, j))
-            out[:] = levels.get_indexer(keys)[own]
+        for number, j in enumerate(self.columns):
+            own, texts = factorize(column_of(X, j), name_of(X, j))
+            codes[number] = self.codes_of(number, texts)[own]
         return without_categories(X, self.columns), codes
+
+
+@dataclass(frozen=True)
+class Categories(CategoricalColumns):
+    """Categorical columns, and the levels of each in the order of their codes."""
+
+    levels: tuple  # pandas.Index of str, one a column
+
+    def codes_of(self, number, texts):
+        """Return the code of each level of a column, UNSEEN if it is absent from training."""
+        return self.levels[number].get_indexer(texts)
+
+
+@dataclass(frozen=True)
+class HashedCategories(CategoricalColumns):
+    """Categorical columns whose levels are known by their hashes only, as in CatBoost's files."""
+
+    def codes_of(self, _number, texts):
+        """Return the hash of each level, int32."""
+        return level_hashes(texts)
+
+
+def level_hashes(texts):
+    """Return CatBoost's hashes of levels, int32: the low half of CityHash64."""
+    return np.array([city_hash(text) & HASH_BITS for text in texts], np.uint32).view(np.int32)
 
 
 def fit_categories(X, cat_features):
@@ -183,7 +207,7 @@ def factorize(column, name):
         keys = [MISSING if code < 0 else key_of(own[code], name) for code in distinct]
     elif column.dtype.kind in "iub":
         codes, distinct = pd.factorize(column, use_na_sentinel=False)
-        keys = [key_of(value, name) for value in distinct]
+        keys = [str(int(value)) for value in distinct]
     else:
         if column.dtype.kind == "f" and len(column):
             key_of(column.iloc[0], name, may_be_missing=False)

@@ -160,7 +160,8 @@ class CategoryGrower(SymmetricGrower):
             scores = scores + noise * NORMAL[drawn]
         factors = self._penalties([source for source, _, _ in candidates], levels)
         source, split_bin, f = candidates[int((scores * factors).argmax())]
-        self.splits.append(self._split(source, int(split_bin), int(f)))
+        self.splits.append(self._make_split(source, int(split_bin), int(f)))
+        self._mark_used(self.splits[-1])
         return len(self.splits) - 1, int(split_bin)
 
     def _penalties(self, sources, levels):
@@ -169,7 +170,12 @@ class CategoryGrower(SymmetricGrower):
         is_free = [isinstance(s, (int, Indicator)) or s.group in self.used_groups for s in sources]
         return np.where(is_free, 1.0, factors)
 
-    def _split(self, source, split_bin, f):
+    def _mark_used(self, split):
+        """Exempt the statistics of a split's group from `model_size_reg`."""
+        if split.is_statistic:
+            self.used_groups.add(split.feature.group)
+
+    def _make_split(self, source, split_bin, f):
         """Return the `TreeSplit` of a column in the permutation that chooses splits."""
         if isinstance(source, int):
             table = self.data.table
@@ -178,7 +184,6 @@ class CategoryGrower(SymmetricGrower):
             return TreeSplit(self.table.columns[f], split_bin, numeric=numeric)
         if isinstance(source, Indicator):
             return TreeSplit(self.table.columns[f], 0, source)
-        self.used_groups.add(source.group)
         if source.projection.is_single:
             return TreeSplit(self.table.columns[f], split_bin, source)
         own = self.combinations[source.projection].own

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.symmetric.projections import projection_parts
-from algorithms.symmetric.target_statistics import Statistic
 
 INDICATOR_BORDER = np.float32(0.5)
 
@@ -36,18 +35,18 @@ class DerivedColumns:
 
     Parameters
     ----------
-    categories : Categories
+    categories : CategoricalColumns
     n_features : int, columns of X
-    tables : function of a projection → (`Combiner`, `StatisticTables`) of the training rows
+    count : function of a `Statistic` → (`Combiner`, `CountTable`) of the training rows, or None
     """
 
-    def __init__(self, categories, n_features, tables):
-        self.categories, self.n_features, self.tables = categories, n_features, tables
+    def __init__(self, categories, n_features, count=None):
+        self.categories, self.n_features, self.count = categories, n_features, count
         self.features, self.numbers = [], {}
-        self.combiners, self.values = {}, {}  # by projection; by statistic
+        self.combiners, self.tables, self.values = {}, {}, {}  # by projection, key, statistic
 
     def __getstate__(self):
-        return {**self.__dict__, "tables": None}
+        return {**self.__dict__, "count": None}
 
     @property
     def n_columns(self):
@@ -57,25 +56,43 @@ class DerivedColumns:
     def number(self, feature):
         """Return the column number of an `Indicator` or `Statistic`; add it if it is new."""
         if feature not in self.numbers:
-            self.numbers[feature] = self.n_columns
-            self.features.append(feature)
-            if isinstance(feature, Statistic):
-                combiner, tables = self.tables(feature.projection)
-                self.combiners.setdefault(feature.projection, combiner)
-                self.values[feature] = tables.values(feature)
+            if isinstance(feature, Indicator):
+                self.add(feature)
+            else:
+                self.add_statistic(feature, *self._counted(feature))
         return self.numbers[feature]
 
-    def values_of(self, statistic):
-        """Return the value of a statistic for each level and then for an unseen one, float32."""
-        return self.values[statistic]
+    def _counted(self, statistic):
+        """Return the `Combiner` and the `CountTable` of a statistic of the training rows."""
+        table = self.tables.get(statistic.table_key)
+        return (
+            self.count(statistic)
+            if table is None
+            else (self.combiners[statistic.projection], table)
+        )
 
-    def store(self, statistic, combiner, values):
-        """Set the values of a statistic, float32 (n_levels + 1,), and its `Combiner`."""
-        self.combiners[statistic.projection], self.values[statistic] = combiner, values
+    def add(self, feature):
+        """Give a new feature the next column number."""
+        self.numbers[feature] = self.n_columns
+        self.features.append(feature)
+
+    def add_statistic(self, statistic, combiner, table):
+        """Add a new statistic with its levels and counts.
+
+        Parameters
+        ----------
+        statistic : Statistic or StoredStatistic
+        combiner : Combiner or HashCombiner
+        table : CountTable
+        """
+        self.add(statistic)
+        self.combiners.setdefault(statistic.projection, combiner)
+        self.tables.setdefault(statistic.table_key, table)
+        self.values[statistic] = table.values(statistic)
 
     def finish(self):
         """Release the data that only training needs."""
-        self.tables = None
+        self.count = None
         for combiner in self.combiners.values():
             combiner.without_rows()
 

@@ -1,63 +1,90 @@
-"""Derived columns of a model with categories as JSON values, for this project's model files."""
+"""Derived columns of a model with categories as JSON values, for model files.
+
+This project's format stores them as they are. CatBoost's format stores hashes instead of levels
+(`algorithms/model_io/catboost_categories.py`); `to_hashed` converts a trained model to hashes.
+"""
 
 import numpy as np
 
 from algorithms.estimator.deferred_imports import pd
+from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import MOST_OUTPUTS
-from algorithms.symmetric.categories import Categories
-from algorithms.symmetric.ctr_options import MOST_BORDERS, PRIORS, CtrOptions
+from algorithms.symmetric.categories import (
+    Categories,
+    HashedCategories,
+    level_hashes,
+)
+from algorithms.symmetric.ctr_options import BORDERS, COUNTER, MEAN, PRIORS
 from algorithms.symmetric.derived_columns import DerivedColumns, Indicator
-from algorithms.symmetric.projections import Combiner, Projection
-from algorithms.symmetric.target_statistics import Statistic
+from algorithms.symmetric.projections import Combiner, HashCombiner, Projection
+from algorithms.symmetric.target_statistics import (
+    CountTable,
+    StatisticFormula,
+    StoredStatistic,
+)
+
+MOST_ROWS = 2**53  # rows of a level: float64 holds all smaller integers
+INT32 = -(2**31), 2**31 - 1
+FORMULA = ("prior", "weight", "shift", "scale")
 
 
 def describe(derived):
     """Return the JSON values of `DerivedColumns`: dict."""
-    projections = list(derived.combiners)
+    projections, keys = list(derived.combiners), list(derived.tables)
+    projection_of = {
+        one.table_key: projections.index(one.projection)
+        for one in derived.features
+        if not isinstance(one, Indicator)
+    }
     return {
         "n_features": derived.n_features,
-        "categories": [
-            {"column": column, "levels": list(levels)}
-            for column, levels in zip(
-                derived.categories.columns, derived.categories.levels, strict=True
-            )
-        ],
-        "projections": [
-            describe_projection(one, derived.combiners[one].steps) for one in projections
-        ],
+        "categories": describe_categories(derived.categories),
+        "projections": [describe_projection(one, derived.combiners[one]) for one in projections],
+        "tables": [describe_table(derived.tables[key], projection_of[key]) for key in keys],
         "features": [
             {"column": one.column, "level": one.level}
             if isinstance(one, Indicator)
-            else describe_statistic(one, projections.index(one.projection), derived.values_of(one))
+            else describe_statistic(one, keys.index(one.table_key))
             for one in derived.features
         ],
     }
 
 
-def describe_projection(projection, steps):
-    """Return the JSON values of a projection and of the steps of its `Combiner`."""
-    return {
+def describe_categories(categories):
+    """Return the JSON values of the categorical columns; hashed ones have no levels."""
+    if isinstance(categories, HashedCategories):
+        return [{"column": column} for column in categories.columns]
+    pairs = zip(categories.columns, categories.levels, strict=True)
+    return [{"column": column, "levels": list(levels)} for column, levels in pairs]
+
+
+def describe_projection(projection, combiner):
+    """Return the JSON values of a projection and of its `Combiner` or `HashCombiner`."""
+    saved = {
         "columns": list(projection.columns),
         "borders": [[j, float(border), bool(right)] for j, border, right in projection.borders],
         "levels": [list(pair) for pair in projection.levels],
-        "steps": [[width, None if keys is None else keys.tolist()] for width, keys in steps],
     }
+    if isinstance(combiner, HashCombiner):
+        return {**saved, "hashes": combiner.index.tolist()}
+    steps = [[width, None if keys is None else keys.tolist()] for width, keys in combiner.steps]
+    return {**saved, "steps": steps}
 
 
-def describe_statistic(statistic, number, values):
-    """Return the JSON values of a statistic of projection ``number``."""
-    options = statistic.options
+def describe_table(table, projection):
+    """Return the JSON values of a `CountTable` of projection number ``projection``."""
     return {
-        "projection": number,
-        "kind": options.kind,
-        "priors": list(options.priors),
-        "n_borders": options.n_borders,
-        "target_borders": options.target_borders,
-        "target_border_type": options.target_border_type,
-        "target": statistic.target,
-        "prior": statistic.prior,
-        "values": values.astype(np.float64).tolist(),
+        "projection": projection,
+        "kind": table.kind,
+        "counts": table.counts[:-1].tolist(),
+        "total": table.total,
     }
+
+
+def describe_statistic(statistic, table):
+    """Return the JSON values of a statistic with table number ``table``."""
+    formula = {name: getattr(statistic.formula, name) for name in FORMULA}
+    return {"table": table, "target": statistic.target, **formula}
 
 
 def read(saved, n_columns):
@@ -73,95 +100,198 @@ def read(saved, n_columns):
     ValueError, TypeError, KeyError, IndexError
         If the values are malformed.
     """
-    n_features = check_integer(saved["n_features"], n_columns)
+    n_features = check_integer(saved["n_features"], 0, n_columns)
     categories = read_categories(saved["categories"], n_features)
-    derived = DerivedColumns(categories, n_features, None)
-    sizes = {j: len(own) for j, own in zip(categories.columns, categories.levels, strict=True)}
-    combiners = [read_projection(one, sizes, n_features) for one in saved["projections"]]
+    limits = level_limits(categories)
+    derived = DerivedColumns(categories, n_features)
+    combiners = [read_projection(one, limits, n_features) for one in saved["projections"]]
+    tables = [read_table(one, combiners) for one in saved["tables"]]
     for one in saved["features"]:
-        if "projection" not in one:
-            column = check_integer(one["column"], n_features)
-            feature = Indicator(column, check_integer(one["level"], sizes[column]))
+        if "table" in one:
+            number = check_integer(one["table"], 0, len(tables) - 1)
+            combiner, table = tables[number]
+            statistic = read_statistic(one, number, combiner.projection, table)
+            derived.add_statistic(statistic, combiner, table)
         else:
-            feature = read_statistic(one, derived, combiners)
-        derived.numbers[feature] = derived.n_columns
-        derived.features.append(feature)
+            column = one["column"]
+            derived.add(Indicator(column, check_integer(one["level"], *limits[column])))
     if derived.n_columns != n_columns or len(derived.numbers) != len(derived.features):
         raise ValueError("the derived columns are not those of the trees")
     return derived
 
 
-def check_integer(value, end):
-    """Return an integer from 0 to ``end``; raise ValueError for another value."""
-    if type(value) is not int or not 0 <= value <= end:
-        raise ValueError(f"{value!r:.40} is not an integer from 0 to {end}")
+def check_integer(value, low, high):
+    """Return an integer from ``low`` to ``high``; raise ValueError for another value."""
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{value!r:.40} is not an integer from {low} to {high}")
     return value
 
 
 def read_categories(saved, n_features):
-    """Return the `Categories` of JSON values."""
-    columns = tuple(check_integer(one["column"], n_features - 1) for one in saved)
+    """Return the `Categories` or `HashedCategories` of JSON values."""
+    columns = tuple(check_integer(one["column"], 0, n_features - 1) for one in saved)
+    if not columns or list(columns) != sorted(set(columns)):
+        raise ValueError("the categorical columns are not in ascending order")
+    if not any("levels" in one for one in saved):
+        return HashedCategories(columns)
     levels = tuple(pd.Index(one["levels"], dtype=object) for one in saved)
-    texts = all(isinstance(text, str) for own in levels for text in own)
-    if not columns or list(columns) != sorted(set(columns)) or not texts:
-        raise ValueError("the categorical columns are not ascending columns with text")
+    if not all(isinstance(text, str) for own in levels for text in own):
+        raise ValueError("the levels of the categorical columns are not text")
     if not all(own.is_unique for own in levels):
         raise ValueError("a categorical column has the same level twice")
     return Categories(columns, levels)
 
 
-def read_projection(saved, sizes, n_features):
-    """Return the `Combiner` of JSON values.
+def level_limits(categories):
+    """Return the smallest and the largest code of each categorical column, dict."""
+    if isinstance(categories, HashedCategories):
+        return dict.fromkeys(categories.columns, INT32)
+    sizes = (len(own) for own in categories.levels)
+    return {j: (0, size - 1) for j, size in zip(categories.columns, sizes, strict=True)}
+
+
+def read_projection(saved, limits, n_features):
+    """Return the `Combiner` or `HashCombiner` of JSON values.
 
     Parameters
     ----------
     saved : dict
-    sizes : dict, number of levels of each categorical column
+    limits : dict, smallest and largest code of each categorical column
     n_features : int
     """
     columns = tuple(saved["columns"])
     borders = tuple(
-        (check_integer(j, n_features - 1), np.float32(border), bool(right))
+        (check_integer(j, 0, n_features - 1), np.float32(border), bool(right))
         for j, border, right in saved["borders"]
     )
-    levels = tuple((j, check_integer(level, sizes[j])) for j, level in saved["levels"])
-    size, steps = sizes[columns[0]], []
-    if any(j not in sizes for j in columns) or len(saved["steps"]) != (
-        len(columns) + len(borders) + len(levels) - 1
-    ):
+    levels = tuple((j, check_integer(level, *limits[j])) for j, level in saved["levels"])
+    if not columns or any(j not in limits for j in columns):
+        raise ValueError("a combination has no categorical column, or one that does not exist")
+    projection = Projection(columns, borders, levels)
+    if "hashes" in saved:
+        hashes = [check_integer(one, 0, 2**64 - 1) for one in saved["hashes"]]
+        combiner = HashCombiner(projection, np.array(hashes, np.uint64))
+        if not combiner.index.is_unique:
+            raise ValueError("a combination has the same hash twice")
+        return combiner
+    if len(saved["steps"]) != len(columns) + len(borders) + len(levels) - 1:
         raise ValueError("a combination has other parts than its columns and splits")
-    for width, keys in saved["steps"]:
-        size *= check_integer(width, 2**31)
+    return Combiner.without_training(
+        projection, *read_steps(saved["steps"], limits[columns[0]][1] + 1)
+    )
+
+
+def read_steps(saved, size):
+    """Return the steps of a `Combiner`, and its number of codes.
+
+    Parameters
+    ----------
+    saved : list of JSON values
+    size : int, number of codes of the first part
+    """
+    steps = []
+    for width, keys in saved:
+        size *= check_integer(width, 0, 2**31)
         index = None if keys is None else pd.Index(np.array(keys, np.int64))
         if index is not None and not index.is_unique:
             raise ValueError("a combination has the same code twice")
         size = size if index is None else len(index)
         steps.append((width, index))
-    return Combiner.without_training(Projection(columns, borders, levels), steps, size)
+    return steps, size
 
 
-def read_statistic(saved, derived, combiners):
-    """Return the `Statistic` of JSON values; its tables are stored in ``derived``."""
-    combiner = combiners[check_integer(saved["projection"], len(combiners) - 1)]
-    if saved["kind"] not in PRIORS:
-        raise ValueError(f"{saved['kind']!r:.40} is not a kind of statistic")
-    priors = np.array(saved["priors"], np.float64)
-    if priors.ndim != 1 or not np.isfinite(priors).all():
-        raise ValueError("the priors of a statistic are not a list of finite numbers")
-    options = CtrOptions(
-        saved["kind"],
-        tuple(priors.tolist()),
-        check_integer(saved["n_borders"], MOST_BORDERS),
-        saved["target_borders"],
-        saved["target_border_type"],
-    )
-    target = check_integer(saved["target"], MOST_OUTPUTS)
-    prior = check_integer(saved["prior"], len(priors) - 1)
-    found = Statistic(combiner.projection, options, target, prior)
-    values = np.array(saved["values"], np.float32)
-    if values.shape != (combiner.size + 1,):
-        raise ValueError(f"a statistic of {combiner.size} levels has {values.size} values")
-    if not np.isfinite(values).all():
-        raise ValueError("a statistic has values that are not finite")
-    derived.store(found, combiner, values)
+def read_table(saved, combiners):
+    """Return the combiner and the `CountTable` of JSON values."""
+    combiner = combiners[check_integer(saved["projection"], 0, len(combiners) - 1)]
+    kind, counts = saved["kind"], np.array(saved["counts"])
+    if kind not in PRIORS:
+        raise ValueError(f"{kind!r:.40} is not a kind of statistic")
+    if counts.dtype.kind != "i" and not (kind == MEAN and counts.dtype.kind == "f"):
+        raise ValueError("a table of a statistic does not consist of numbers")
+    n_columns = {COUNTER: 1, MEAN: 2}.get(kind, counts.shape[-1])
+    if counts.shape != (combiner.size, n_columns):
+        raise ValueError(f"a table of {combiner.size} levels has the shape {counts.shape}")
+    if not ((counts >= 0) & (counts < MOST_ROWS)).all():
+        raise ValueError("a table of a statistic has a negative, missing or infinite number")
+    total = check_integer(saved["total"], 0, MOST_ROWS)
+    counts = np.vstack([counts, np.zeros((1, n_columns), counts.dtype)])
+    return combiner, CountTable(kind, counts, total)
+
+
+def read_statistic(saved, number, projection, table):
+    """Return the `StoredStatistic` of JSON values.
+
+    Parameters
+    ----------
+    saved : dict
+    number : int, number of the table
+    projection : Projection
+    table : CountTable
+    """
+    n_targets = table.counts.shape[1] - (table.kind == BORDERS)
+    most = 0 if table.kind in (COUNTER, MEAN) else min(n_targets, MOST_OUTPUTS) - 1
+    target = check_integer(saved["target"], 0, most)
+    formula = [float(saved[name]) for name in FORMULA]
+    if not np.isfinite(np.array(formula, np.float32)).all() or formula[1] <= 0.0:
+        raise ValueError("the formula of a statistic has an infinite or missing number")
+    return StoredStatistic(projection, number, target, StatisticFormula(*formula))
+
+
+def to_hashed(derived):
+    """Return `DerivedColumns` that know levels by CatBoost's hashes only.
+
+    Raises
+    ------
+    ModelFileError
+        If two levels of a column or of a combination have the same hash.
+    """
+    if isinstance(derived.categories, HashedCategories):
+        return derived
+    columns = derived.categories.columns
+    hashes = {
+        j: level_hashes(own) for j, own in zip(columns, derived.categories.levels, strict=True)
+    }
+    found, converted = DerivedColumns(HashedCategories(columns), derived.n_features), {}
+    for feature in derived.features:
+        if isinstance(feature, Indicator):
+            own = hashes[feature.column]
+            check_distinct(own)
+            found.add(Indicator(feature.column, int(own[feature.level])))
+            continue
+        key = feature.table_key
+        if key not in converted:
+            combiner = derived.combiners[feature.projection]
+            converted[key] = len(converted), *hash_table(combiner, derived.tables[key], hashes)
+        number, combiner, table = converted[key]
+        projection = combiner.projection
+        statistic = StoredStatistic(projection, number, feature.target, feature.formula)
+        found.add_statistic(statistic, combiner, table)
     return found
+
+
+def check_distinct(hashes):
+    """Raise ModelFileError if two levels have the same hash."""
+    if len(np.unique(hashes)) < len(hashes):
+        raise ModelFileError(
+            "two categories have the same hash, which CatBoost takes for one category: use "
+            "format='harness'"
+        )
+
+
+def hash_table(combiner, table, hashes):
+    """Return the `HashCombiner` and the `CountTable` of the levels that have training rows.
+
+    Parameters
+    ----------
+    combiner : Combiner
+    table : CountTable
+    hashes : dict, categorical column → int32 hashes of its levels
+    """
+    own = combiner.projection
+    levels = tuple((j, int(hashes[j][level])) for j, level in own.levels)
+    projection = Projection(own.columns, own.borders, levels)
+    known = np.flatnonzero(table.counts[:-1].any(axis=1))
+    combined = combiner.hash_levels([hashes[j] for j in own.columns])[known]
+    check_distinct(combined)
+    counts = np.vstack([table.counts[known], table.counts[-1:]])
+    return HashCombiner(projection, combined), CountTable(table.kind, counts, table.total)

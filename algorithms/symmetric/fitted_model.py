@@ -1,5 +1,6 @@
 """Fitted booster of symmetric trees: scores, staged predictions, leaves, importances, files."""
 
+import json
 from contextlib import suppress
 from operator import index
 from types import SimpleNamespace
@@ -10,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from algorithms.compat.inputs import as_rows
+from algorithms.model_io.catboost_categories import DERIVED
 from algorithms.model_io.errors import ModelFileError
-from algorithms.model_io.model_files import format_of
+from algorithms.model_io.model_files import ATTRIBUTE, format_of
 from algorithms.model_io.saved_model import SavedModel
 from algorithms.newton.input_table import read_rows
 from algorithms.prediction.predictor import FastPredictor
@@ -23,7 +25,7 @@ from algorithms.symmetric.model import join_trees, trees_from, value_changes
 from algorithms.symmetric.objectives import KINDS
 from algorithms.symmetric.tree import SymmetricTree
 
-DERIVED = "derived_columns"  # key of the derived columns in a file's data about the estimator
+COLUMNS = "n_columns"  # key of the number of columns of X, by which a cut file is detected
 
 
 def format_name(wanted):
@@ -41,6 +43,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     _objective_names = frozenset(KINDS)
     _saved_facts = ("n_iter_", "best_iteration_", "evals_result_")
     _n_targets = 1  # number of columns of y, as `newton.early_stopping` reads it
+    _reads_derived = True
     _derived = None  # `DerivedColumns` of a model with categorical columns
     missing = np.nan  # how `newton.input_table` reads X
     enable_categorical = True
@@ -71,7 +74,7 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         path : str or path
         format : {"harness", "json"}, optional
             "json" or "catboost" is CatBoost's JSON format, "harness" this project's own, which is
-            the default for ".json" (docs/model-file.md). Only the latter stores categories.
+            the default for ".json" (docs/model-file.md).
 
         Raises
         ------
@@ -80,10 +83,11 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         """
         kind = format_name(format)
         check_is_fitted(self, "ensemble_")
-        if self._derived is not None and format_of(path, kind, self._json_format) != "harness":
+        written = format_of(path, kind, self._json_format)
+        if self._derived is not None and written not in ("harness", "catboost"):
             raise ModelFileError(
                 "a model with categorical columns has tables of target statistics, which only this "
-                "project's format can store: use format='harness' or pickle"
+                "project's format and CatBoost's can store: use format='harness' or 'json'"
             )
         super().save_model(path, format=kind)
 
@@ -93,18 +97,29 @@ class SymmetricModel(AllThreads, SavedModel, Contributions, BaseEstimator):
             return super()._describe(names)
         if names:
             names = [*names, *(f"derived {i}" for i in range(len(self._derived.features)))]
-        return {**super()._describe(names), DERIVED: derived_files.describe(self._derived)}
+        about = {**super()._describe(names), COLUMNS: self.n_features_in_}
+        return {**about, DERIVED: derived_files.describe(self._derived)}
+
+    def _catboost_parts(self, names):
+        """Return further arguments of `catboost_writer.write`, dict."""
+        if self._derived is None:
+            return super()._catboost_parts(names)
+        about = {**super()._describe(None), COLUMNS: self.n_features_in_}
+        derived = derived_files.describe(derived_files.to_hashed(self._derived))
+        return {"attributes": {ATTRIBUTE: json.dumps(about)}, "derived": derived}
 
     def _take_file(self, file):
         """Set the fitted attributes from a `ModelFile`."""
         saved = file.estimator.get(DERIVED)
         n_columns = file.ensemble.n_features
         self._derived = None if saved is None else derived_files.read(saved, n_columns)
+        n_features = n_columns if self._derived is None else self._derived.n_features
+        if file.estimator.get(COLUMNS, n_features) != n_features:
+            raise ValueError(f"{DERIVED} is absent, but its trees read such columns")
         super()._take_file(file)
-        if self._derived is not None:
-            self.n_features_in_ = self._derived.n_features
-            if file.names:
-                self.feature_names_in_ = self.feature_names_in_[: self.n_features_in_]
+        self.n_features_in_ = n_features
+        if file.names:
+            self.feature_names_in_ = self.feature_names_in_[:n_features]
 
     def load_model(self, path, *, format=None):  # noqa: A002 - as above
         """Load a model from a file; the estimator is then fitted.

@@ -51,12 +51,19 @@ class GrownNodes:
 
     def tree(self, table, values, weights):
         """Return the `NonSymmetricTree`; parameters are those of `GrownTree.tree`."""
-        used, bins, left, right = self.nodes.T
+        left, right = self.nodes[:, 2:].T
+        return NonSymmetricTree(*self.describe(table), left, right, values, weights)
+
+    def describe(self, table):
+        """Return the column of X, the border and the side of missing values of each node.
+
+        The result is as in `GrownTree.describe`.
+        """
+        used, bins = self.nodes[:, :2].T
         features = table.features[used]
         pairs = zip(used.tolist(), bins.tolist(), strict=True)
         borders = np.array([table.borders[f][b] for f, b in pairs], np.float32)
-        nan_right = table.nan_right[features]
-        return NonSymmetricTree(features, borders, nan_right, left, right, values, weights)
+        return features, borders, table.nan_right[features]
 
 
 class OpenLeaf:
@@ -114,15 +121,18 @@ class LeafwiseGrower(SymmetricGrower):
         return self.nodes
 
     def _grow_by_level(self, root):
-        """Split all leaves, level by level."""
-        level = [root]
+        """Split all leaves, level by level; the children of a leaf are split after their search."""
+        level = self._split_leaves([root])
         while level:
             self.workers.check()
-            pairs = [(one, *self._split(one)) for one in level if one.gain >= LEAST_GAIN]
-            level = []
-            for pair in pairs:
-                self._evaluate(*pair)
-                level += pair[1:]
+            parents, level = level, []
+            for parent, *children in parents:
+                for searched in self._evaluate(parent, *children):
+                    level += self._split_leaves(searched)
+
+    def _split_leaves(self, leaves):
+        """Split leaves whose gain suffices; return (leaf, left child, right child) of each."""
+        return [(one, *self._split(one)) for one in leaves if one.gain >= LEAST_GAIN]
 
     def _grow_best_first(self, root):
         """Split the leaf with the largest gain until there are enough leaves."""
@@ -132,7 +142,8 @@ class LeafwiseGrower(SymmetricGrower):
             self.workers.check()
             leaf = heappop(queue)[-1]
             children = self._split(leaf)
-            self._evaluate(leaf, *children)
+            for _ in self._evaluate(leaf, *children):
+                pass
             for child in children:
                 self._push(queue, child)
 
@@ -162,20 +173,22 @@ class LeafwiseGrower(SymmetricGrower):
         return leaf.depth < self.depth and len(leaf.rows) >= self.params.min_data_in_leaf
 
     def _evaluate(self, parent, left, right):
-        """Find the best split of both children of a node."""
+        """Find the best splits of the children of a node; yield those searched together."""
         planes, parent.planes = parent.planes, None
         open_leaves = [one for one in (left, right) if self._may_split(one)]
         if len(open_leaves) == 2 and planes is not None:
-            by_size = left, right
-            small, large = by_size if len(left.rows) <= len(right.rows) else by_size[::-1]
+            small, large = (left, right) if len(left.rows) <= len(right.rows) else (right, left)
             self._build_histogram(small)
             planes -= small.planes
             large.planes = planes
+            self._find_best_split(left)
+            self._find_best_split(right)
+            yield left, right
         else:
             for one in open_leaves:
                 self._build_histogram(one)
-        for one in open_leaves:
-            self._find_best_split(one)
+                self._find_best_split(one)
+                yield (one,)
 
     def _build_histogram(self, leaf):
         """Build the histogram of a leaf from its rows."""
@@ -210,11 +223,21 @@ class LeafwiseGrower(SymmetricGrower):
             drawn = hash_numbers(seed_of(self.seed, FEATURES, self.searches), len(self.features))
             drawn = drawn[self.usable] >> np.uint32(32 - NOISE_BITS)
             scores = scores + self.noise * NORMAL[drawn]
-        gains = scores - self._score_unsplit(leaf)
-        at = int(gains.argmax())
-        leaf.split, leaf.gain = self._split_of(int(self.usable[at])), float(gains[at])
+        leaf.split, leaf.gain = self._choose(scores, self._score_unsplit(leaf))
         if not self.keeps_histograms:
             leaf.planes = None
+
+    def _choose(self, scores, unsplit):
+        """Return the best split of a leaf and its gain.
+
+        Parameters
+        ----------
+        scores : float64 (n_usable,)
+        unsplit : float, score of the leaf without a split
+        """
+        gains = scores - unsplit
+        at = int(gains.argmax())
+        return self._split_of(int(self.usable[at])), float(gains[at])
 
     def _split_of(self, f):
         """Return a feature and the bin of its best split."""
@@ -241,21 +264,30 @@ class LeafwiseGrower(SymmetricGrower):
             is_left_out = np.ones(len(leaf_of), bool)
             for leaf in self.leaves:
                 leaf_of[leaf.rows], is_left_out[leaf.rows] = leaf.number, False
-            self._find_leaves(nodes.tolist(), np.flatnonzero(is_left_out), leaf_of)
+            follow_nodes(nodes.tolist(), self._column, np.flatnonzero(is_left_out), leaf_of)
         return GrownNodes(nodes, leaf_of)
 
-    def _find_leaves(self, nodes, rows, leaf_of):
-        """Write the leaves of some rows."""
-        waiting = [(0, rows)] if len(rows) else []
-        while waiting:
-            node, rows = waiting.pop()
-            f, split_bin, left, right = nodes[node]
-            goes_right = self._column(f)[rows] > split_bin
-            for child, part in ((left, rows[~goes_right]), (right, rows[goes_right])):
-                if child < 0:
-                    leaf_of[part] = ~child
-                elif len(part):
-                    waiting.append((child, part))
+
+def follow_nodes(nodes, column_of, rows, leaf_of):
+    """Write the leaves of some rows.
+
+    Parameters
+    ----------
+    nodes : list of [feature, bin, left child, right child]
+    column_of : function of a feature → its bins, uint8 (n_rows,)
+    rows : int (n,), rows to follow
+    leaf_of : uint16 (n_rows,), written
+    """
+    waiting = [(0, rows)] if len(rows) else []
+    while waiting:
+        node, rows = waiting.pop()
+        f, split_bin, left, right = nodes[node]
+        goes_right = column_of(f)[rows] > split_bin
+        for child, part in ((left, rows[~goes_right]), (right, rows[goes_right])):
+            if child < 0:
+                leaf_of[part] = ~child
+            elif len(part):
+                waiting.append((child, part))
 
 
 def leaf_score(sums, l2, kind):

@@ -13,6 +13,7 @@ from algorithms.estimator.deferred_imports import pd
 from algorithms.symmetric.categories import UNSEEN
 
 DENSE = 1 << 12  # number of keys up to which they are never renumbered
+MULTIPLIER = np.uint64(0x4906BA494954CB65)  # of CatBoost's hash of a combination
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,13 @@ class Combiner:
     ----------
     projection : Projection
     parts : list of int (n_rows,) arrays, the codes of each part, none negative
+    n_codes : int, number of codes of the first part; some may have no rows
     """
 
-    def __init__(self, projection, parts):
+    def __init__(self, projection, parts, n_codes):
         self.projection = projection
         self.steps = []  # (number of codes, keys) of each further part
-        codes, self.size = parts[0], int(parts[0].max(initial=-1)) + 1
+        codes, self.size = parts[0], n_codes
         dense = max(DENSE, 2 * len(codes))
         for part in parts[1:]:
             width, keys = int(part.max(initial=0)) + 1, None
@@ -102,10 +104,72 @@ class Combiner:
             codes = found if keys is None else keys.get_indexer(found)
         return codes
 
+    def hash_levels(self, hashes):
+        """Return CatBoost's hash of each level, uint64 (size,).
+
+        Parameters
+        ----------
+        hashes : list of int32 arrays, the hashes of the levels of each categorical column
+        """
+        first, *rest = hashes
+        found = add_hash(np.zeros(len(first), np.uint64), first)
+        sides = np.arange(2)  # codes of a split
+        for number, (width, keys) in enumerate(self.steps):
+            codes = np.arange(len(found) * width) if keys is None else keys.to_numpy()
+            own = rest[number] if number < len(rest) else sides
+            found = add_hash(found[codes // width], own[codes % width])
+        return found
+
     def without_rows(self):
         """Drop the levels of the training rows, which prediction does not need; return self."""
         self.codes = None
         return self
+
+
+class HashCombiner:
+    """Levels of a projection, known by CatBoost's hashes of the combined parts.
+
+    Parameters
+    ----------
+    projection : Projection
+    hashes : uint64 (n_levels,), distinct
+    """
+
+    def __init__(self, projection, hashes):
+        self.projection, self.index = projection, pd.Index(np.asarray(hashes, np.uint64))
+
+    @property
+    def size(self):
+        """Number of levels."""
+        return len(self.index)
+
+    def transform(self, parts):
+        """Return the level of each row, int (n_rows,), UNSEEN where training lacks it.
+
+        Parameters
+        ----------
+        parts : list of int (n_rows,), hashes of categories, and 0 or 1 for splits
+        """
+        hashes = np.zeros(len(parts[0]), np.uint64)
+        for part in parts:
+            hashes = add_hash(hashes, part)
+        return self.index.get_indexer(hashes)
+
+    def without_rows(self):
+        """Return self: there are no rows to drop."""
+        return self
+
+
+def add_hash(hashes, part):
+    """Return CatBoost's hashes of combinations with one more part, uint64.
+
+    Parameters
+    ----------
+    hashes : uint64 (n,), hashes of the earlier parts, 0 if there is none
+    part : int (n,), the hash of a category, or 0 or 1
+    """
+    own = np.asarray(part).astype(np.int64).view(np.uint64)
+    return MULTIPLIER * (hashes + MULTIPLIER * own)
 
 
 def projection_parts(projection, codes_of, X):

@@ -25,9 +25,35 @@ from algorithms.symmetric.kernels.target_statistics import (
 )
 from algorithms.symmetric.projections import Projection
 
-ONE = np.float32(1.0)
 BELOW_NEXT = np.float32(0.999999)  # bin + this is CatBoost's border above the values of the bin
 KINDS = {BORDERS: kernels.BORDERS, BUCKETS: kernels.BUCKETS}
+
+
+@dataclass(frozen=True)
+class StatisticFormula:
+    """Value of a statistic on the scale of its bins; all numbers are float32.
+
+    ((good + prior) / (total + weight) + shift) · scale
+    """
+
+    prior: float
+    weight: float
+    shift: float
+    scale: float
+
+    def value(self, good, total):
+        """Return the values, float32, as CatBoost's prediction computes them.
+
+        Parameters
+        ----------
+        good : (n_levels,), numerators without the prior
+        total : (n_levels,) or number, denominators without the weight of the prior
+        """
+        prior, weight, shift, scale = (
+            np.float32(one) for one in (self.prior, self.weight, self.shift, self.scale)
+        )
+        good, total = np.asarray(good, np.float32), np.asarray(total, np.float32)
+        return ((good + prior) / (total + weight) + shift) * scale
 
 
 @dataclass(frozen=True)
@@ -45,64 +71,101 @@ class Statistic:
         return self.options.kind, self.projection
 
     @property
+    def table_key(self):
+        """Key of the `CountTable`, which statistics of several priors and targets share."""
+        own = self.options
+        return self.projection, own.kind, own.target_borders, own.target_border_type
+
+    @property
     def sources(self):
         """Positions of the columns of X from which it is computed."""
         return self.projection.sources
+
+    @property
+    def formula(self):
+        """The `StatisticFormula`."""
+        own = self.options
+        shift, norm = own.shifts[self.prior], own.norms[self.prior]
+        scale = np.float32(own.n_borders) / norm
+        prior = np.float32(own.priors[self.prior])
+        return StatisticFormula(float(prior), 1.0, float(shift), float(scale))
 
     def border(self, split_bin):
         """Return the border above the values of a bin, float32."""
         return np.float32(split_bin) + BELOW_NEXT
 
-    def value(self, good, total):
-        """Return the values on the scale of bins, float32, as CatBoost's prediction computes them.
+
+@dataclass(frozen=True)
+class StoredStatistic:
+    """One target statistic of a model that was read from a file."""
+
+    projection: Projection
+    table_key: int  # number of its table in the file
+    target: int  # border or class of the target
+    formula: StatisticFormula
+
+    @property
+    def sources(self):
+        """Positions of the columns of X from which it is computed."""
+        return self.projection.sources
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """Counts of the levels of a projection over all training rows."""
+
+    kind: str
+    # (n_levels + 1, n_columns): rows of each target class for Borders and Buckets; the sum of the
+    # target's classes and the number of rows for BinarizedTargetMeanValue; the number of rows for
+    # Counter. The last entry, all zeros, is a level that is absent from training.
+    counts: np.ndarray
+    total: int = 0  # largest number of rows of a level, for Counter
+
+    def sums(self, target):
+        """Return the numerators and denominators of a statistic, as `StatisticFormula` takes them.
 
         Parameters
         ----------
-        good : (n_levels,), numerators without the prior
-        total : (n_levels,) or number, denominators less 1
+        target : border or class of the target
         """
-        own = self.options
-        prior, shift = np.float32(own.priors[self.prior]), own.shifts[self.prior]
-        scale = np.float32(own.n_borders) / own.norms[self.prior]
-        good, total = np.asarray(good, np.float32), np.asarray(total, np.float32)
-        return ((good + prior) / (total + ONE) + shift) * scale
+        counts = self.counts
+        if self.kind == COUNTER:
+            return counts[:, 0], self.total
+        if self.kind == MEAN:
+            return counts[:, 0], counts[:, 1]
+        good = counts[:, target] if self.kind == BUCKETS else counts[:, target + 1 :].sum(axis=1)
+        return good, counts.sum(axis=1)
+
+    def values(self, statistic):
+        """Return the value of a statistic for each level, float32 (n_levels + 1,).
+
+        The index UNSEEN, −1, selects the value of a level that is absent from training.
+        """
+        return statistic.formula.value(*self.sums(statistic.target))
 
 
-class StatisticTables:
-    """Counts of the levels of a projection over all training rows.
+def count_levels(codes, n_levels, options, classes):
+    """Return the `CountTable` of a kind of statistic over all training rows.
 
     Parameters
     ----------
     codes : int32 (n_rows,)
     n_levels : int
+    options : CtrOptions
     classes : TargetClasses
     """
-
-    def __init__(self, codes, n_levels, classes):
-        self.codes, self.n_levels, self.classes = codes, n_levels, classes
-        self.totals = np.bincount(codes, minlength=n_levels)
-
-    def values(self, statistic):
-        """Return the value of a statistic for each level, float32 (n_levels + 1,).
-
-        The last value is that of a level which is absent from training; the index UNSEEN, −1,
-        selects it.
-        """
-        options = statistic.options
-        totals = np.append(self.totals, 0)
-        if options.kind == COUNTER:
-            return statistic.value(totals, self.totals.max(initial=0))
-        classes, n_classes = self.classes.of(options)
-        if options.kind == MEAN:
-            sums = np.zeros(self.n_levels + 1, np.float32)
-            sum_classes(self.codes, classes, np.float32(n_classes - 1), sums)
-            return statistic.value(sums, totals)
-        flat = self.codes.astype(np.int64) * n_classes + classes
-        counts = np.bincount(flat, minlength=(self.n_levels + 1) * n_classes)
-        counts = counts.reshape(-1, n_classes)
-        target = statistic.target
-        good = counts[:, target] if options.kind == BUCKETS else counts[:, target + 1 :].sum(axis=1)
-        return statistic.value(good, totals)
+    if options.kind == COUNTER:
+        totals = np.bincount(codes, minlength=n_levels + 1)
+        return CountTable(COUNTER, totals[:, None], int(totals.max()))
+    own, n_classes = classes.of(options)
+    if options.kind == MEAN:
+        sums = np.zeros(n_levels + 1, np.float32)
+        sum_classes(codes, own, np.float32(n_classes - 1), sums)
+        totals = np.bincount(codes, minlength=n_levels + 1)
+        return CountTable(MEAN, np.column_stack([sums.astype(np.float64), totals]))
+    flat = codes.astype(np.int64) * n_classes + own
+    counts = np.bincount(flat, minlength=(n_levels + 1) * n_classes)
+    return CountTable(options.kind, counts.reshape(-1, n_classes))
 
 
 def statistics_of(projection, ctrs, classes):

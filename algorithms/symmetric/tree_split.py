@@ -6,6 +6,7 @@ import numpy as np
 
 from algorithms.symmetric.derived_columns import Indicator
 from algorithms.symmetric.grower import GrownTree
+from algorithms.symmetric.leafwise_grower import GrownNodes
 from algorithms.symmetric.target_statistics import Statistic
 
 
@@ -29,6 +30,27 @@ class TreeSplit:
         return isinstance(self.feature, Statistic)
 
 
+def describe_splits(splits, table):
+    """Return the column, the border and the side of missing values of each split.
+
+    New derived columns of the table are numbered. The result is as in `GrownTree.describe`.
+
+    Parameters
+    ----------
+    splits : list of TreeSplit
+    table : CategoricalTable
+    """
+    described = []
+    for split in splits:
+        if split.numeric is not None:
+            described.append(split.numeric)
+        else:
+            number = table.derived.number(split.feature)
+            described.append((number, split.feature.border(split.bin), False))
+    features, borders, nan_right = zip(*described, strict=True) if described else ((),) * 3
+    return np.array(features, np.int64), np.array(borders, np.float32), np.array(nan_right, bool)
+
+
 @dataclass(frozen=True)
 class GrownCategoricalTree(GrownTree):
     """Splits by numeric and derived columns; ``features`` are 0 … depth − 1."""
@@ -38,22 +60,24 @@ class GrownCategoricalTree(GrownTree):
     def describe(self, table):
         """Return the column, the border and the side of missing values of each split.
 
-        New derived columns of the table are numbered. The result is as in `GrownTree.describe`.
+        Parameters
+        ----------
+        table : CategoricalTable
+        """
+        return describe_splits(self.splits, table)
+
+
+@dataclass(frozen=True)
+class GrownCategoricalNodes(GrownNodes):
+    """Nodes that split by numeric and derived columns; features are numbers of ``splits``."""
+
+    splits: list  # of TreeSplit
+
+    def describe(self, table):
+        """Return the column, the border and the side of missing values of each node.
 
         Parameters
         ----------
         table : CategoricalTable
         """
-        described = []
-        for split in self.splits:
-            if split.numeric is not None:
-                described.append(split.numeric)
-            else:
-                number = table.derived.number(split.feature)
-                described.append((number, split.feature.border(split.bin), False))
-        features, borders, nan_right = zip(*described, strict=True) if described else ((),) * 3
-        return (
-            np.array(features, np.int64),
-            np.array(borders, np.float32),
-            np.array(nan_right, bool),
-        )
+        return describe_splits([self.splits[f] for f in self.nodes[:, 0]], table)

@@ -173,13 +173,16 @@ def first_feature(**changes):
     [
         (
             lambda d: d["features_info"].update(categorical_features=[{}]),
-            "has categorical_features",
+            "malformed",
         ),
         (lambda d: d["features_info"].update(ctrs=[{}]), "has ctrs"),
         (lambda d: d.pop("oblivious_trees"), "has no trees"),
         (nested({"value": [1.0, 2.0]}), "a leaf has 2 values; the model has 1 scores"),
         (nested({"split": {"split_index": 999}, **LEAVES}), "split_index"),
-        (nested({"split": {"split_type": "OneHotFeature"}, **LEAVES}), "not on a numeric column"),
+        (
+            nested({"split": {"split_index": 0, "split_type": "OneHotFeature"}, **LEAVES}),
+            "another split_type",
+        ),
         (nested({"split": {"split_index": 0}, "left": {"value": 1.0}}), "right"),
         (lambda d: d["model_info"].pop("params"), "loss_function is not stored"),
         (lambda d: d["model_info"]["params"]["loss_function"].update(type="Lq"), "'Lq' is not"),

@@ -172,8 +172,6 @@ def test_edge_cases_and_several_classes(policy):
     if policy == "Depthwise":
         with pytest.raises(ValueError, match="needs min_data_in_leaf=1"):
             SymmetricBoostingRegressor(**fixed, **parity, min_data_in_leaf=2).fit(X, y)
-    with pytest.raises(ValueError, match="does not support categorical columns"):
-        SymmetricBoostingRegressor(**fixed, cat_features=[0]).fit(np.ones((4, 2), int), y[:4])
 
 
 def test_the_harness_exports_the_trees():

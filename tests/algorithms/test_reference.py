@@ -18,5 +18,5 @@ print(json.dumps([len(names), [name for name in {HEAVY} if name in sys.modules]]
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     count, imported = json.loads(done.stdout)
-    assert count == 15
+    assert count == 16
     assert imported == []

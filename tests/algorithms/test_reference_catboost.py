@@ -76,3 +76,19 @@ def test_codes_are_recovered_from_hashes():
     assert codes_of({category_hash(c) for c in (-1, 7, 300)}) == {
         category_hash(c): c for c in (-1, 7, 300)
     }
+
+
+def test_the_ranker_trains_on_queries_and_exports_its_trees():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(120, 3))
+    y = np.clip(np.round(table[:, 0] + 1.0), 0, 3)
+    group = np.tile([10, 20], 4)
+    adapter = REGISTRY.algorithm("catboost.ranking").adapter(
+        Spec(Task.RANKING, {"n_estimators": 5}, 3, 1, 0)
+    )
+    adapter.fit(adapter.prepare(table, y, None, group))
+    given = {"n_estimators": 5, "boosting_type": "Plain", "random_seed": 3, "thread_count": 1}
+    direct = catboost.CatBoostRanker(**given, logging_level="Silent", allow_writing_files=False)
+    direct.fit(table, y, group_id=np.repeat(np.arange(8), group))
+    np.testing.assert_allclose(adapter.predict(table), direct.predict(table))
+    np.testing.assert_allclose(adapter.export_trees().raw(table)[:, 0], adapter.predict(table))

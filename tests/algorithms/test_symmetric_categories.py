@@ -16,7 +16,7 @@ from algorithms.symmetric.categories import fit_categories
 from algorithms.symmetric.city_hash import city_hash
 from algorithms.symmetric.ctr_options import TargetClasses, read_ctrs
 from algorithms.symmetric.projections import Projection
-from algorithms.symmetric.target_statistics import StatisticTables, ordered_bins, statistics_of
+from algorithms.symmetric.target_statistics import count_levels, ordered_bins, statistics_of
 from harness import Spec, Task
 from harness.plugins.registry import load_registry
 
@@ -79,9 +79,10 @@ def test_statistics_count_earlier_rows_of_a_permutation(is_shuffled):
 
 def test_prediction_counts_all_rows_and_gives_an_unseen_level_the_prior():
     classes = TargetClasses(Y, 0, None)
-    tables = StatisticTables(CODES, 3, classes)
     statistics = statistics_of(Projection((0,)), read_ctrs(None, "simple_ctr"), classes)
-    values = np.array([tables.values(one) for one in statistics]) / 15
+    tables = [count_levels(CODES, 3, one.options, classes) for one in statistics]
+    values = [table.values(one) for table, one in zip(tables, statistics, strict=True)]
+    values = np.array(values) / 15
     np.testing.assert_allclose(values[1], np.array([4.5 / 6, 1.5 / 4, 1.5 / 3, 0.5]), rtol=1e-6)
     np.testing.assert_allclose(values[3], np.array([5, 3, 2, 0]) / 6, rtol=1e-6)
 
@@ -282,8 +283,8 @@ def test_the_projects_files_keep_categories(is_frame, tmp_path):
     )
     numeric.save_model(tmp_path / "numeric.json")
     assert loaded.load_model(tmp_path / "numeric.json").get_cat_feature_indices() == []
-    with pytest.raises(ValueError, match="use format='harness' or pickle"):
-        model.save_model(tmp_path / "model.json", format="json")
+    with pytest.raises(ValueError, match="use format='harness' or 'json'"):
+        model.save_model(tmp_path / "model.txt", format="lightgbm")
 
 
 @pytest.mark.parametrize(
@@ -291,12 +292,16 @@ def test_the_projects_files_keep_categories(is_frame, tmp_path):
     [
         lambda d: d.update(n_features=3),
         lambda d: d["features"].pop(),
-        lambda d: next(f for f in d["features"] if "values" in f)["values"].pop(),
-        lambda d: next(f for f in d["features"] if "values" in f)["values"].__setitem__(0, None),
-        lambda d: next(f for f in d["features"] if "values" in f).update(n_borders="many"),
-        lambda d: next(f for f in d["features"] if "values" in f).update(prior=99),
-        lambda d: next(f for f in d["features"] if "values" in f).update(priors=[None]),
-        lambda d: next(f for f in d["features"] if "values" in f).update(target=-1),
+        lambda d: d["tables"][0]["counts"].pop(),
+        lambda d: d["tables"][0]["counts"].__setitem__(0, [None]),
+        lambda d: d["tables"][0]["counts"][0].__setitem__(0, -1),
+        lambda d: d["tables"][0].update(kind="Median"),
+        lambda d: d["tables"][0].update(projection=99),
+        lambda d: next(f for f in d["features"] if "table" in f).update(table=99),
+        lambda d: next(f for f in d["features"] if "table" in f).update(scale="wide"),
+        lambda d: next(f for f in d["features"] if "table" in f).update(weight=0.0),
+        lambda d: next(f for f in d["features"] if "table" in f).update(prior=None),
+        lambda d: next(f for f in d["features"] if "table" in f).update(target=-1),
         lambda d: d["categories"][0].update(levels=["x", "x"]),
         lambda d: d["categories"][0].update(column=9),
         lambda d: d["projections"][-1].update(columns=[0]),
@@ -351,6 +356,18 @@ def test_one_level_two_levels_and_unique_levels(levels, has_number, parity):
         np.testing.assert_allclose(predicted, y.mean(), rtol=1e-6)
     if levels == 60 and not has_number:  # an unseen level is as good as any other
         assert predicted.std() < 0.1 * y.std()
+
+
+def test_levels_of_rows_without_weight_are_as_unseen_ones():
+    X, y = table()
+    weight = np.ones(len(X))
+    X.loc[:9, "c"] = np.arange(1000, 1010)
+    weight[:10] = 0.0
+    fixed = {"iterations": 5, "cat_features": ["b", "c", "d"], "model_size_reg": 0}
+    model = SymmetricBoostingRegressor(**fixed).fit(X, y, sample_weight=weight)
+    assert model.feature_importances_[2] > 0
+    unseen = X.assign(c=X["c"].where(X["c"] < 1000, 5000))
+    np.testing.assert_array_equal(model.predict(X), model.predict(unseen))
 
 
 def test_rows_without_weight_do_not_count():

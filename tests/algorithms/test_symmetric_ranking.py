@@ -24,6 +24,8 @@ from algorithms.gbdt.sampling import hash_numbers, seed_of
 from algorithms.runtime.threads import Workers
 from algorithms.symmetric.query_pairs import Pairs, read_group_id
 from algorithms.symmetric.ranking_objectives import DRAW, PairDerivatives, find_ranking_objective
+from harness import Spec, Task
+from harness.plugins.registry import load_registry
 
 QUIET = {"logging_level": "Silent", "allow_writing_files": False, "thread_count": 1}
 FIXED = {"bootstrap_type": "No", "random_strength": 0, "depth": 4, "learning_rate": 0.1}
@@ -343,3 +345,20 @@ def test_scikit_learns_conventions():
     fitted = model.fit(X, Y, GROUP)
     assert fitted is model
     assert set(vars(model)) & {"_queries", "queries_"} == set()
+
+
+def test_the_harness_hands_over_the_rows_of_queries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.clip(np.round(X[:, 0] + 1.0), 0, 3)
+    group = np.tile([10, 20], 4)
+    spec = Spec(Task.RANKING, {"n_estimators": 10}, 3, 1, 0)
+    registry = load_registry(modules=["algorithms.symmetric_ranking"])
+    adapter = registry.algorithm("symmetric_ranking").adapter(spec)
+    adapter.fit(adapter.prepare(X, y, None, group))
+    ids = np.repeat(np.arange(8), group)
+    model = SymmetricBoostingRanker(n_estimators=10, random_seed=3).fit(X, y, ids)
+    np.testing.assert_array_equal(adapter.predict(X), model.predict(X))
+    np.testing.assert_allclose(adapter.export_trees().raw(X)[:, 0], model.predict(X))
+    whole = adapter.prepare(X, y, None)
+    assert whole.group.tolist() == [120]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.common import plugin_option, say
+from harness.core.model import Job
 
 if TYPE_CHECKING:
-    from harness.core.model import Job
     from harness.plugins.registry import Registry
 
 TARGETS = ("native", "x86-64-v3")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.run_view import RunView
 from harness.conformance import views
 from harness.conformance.findings import BrokenError, NotApplicableError, contract_check, require
 from harness.conformance.held import Held
 from harness.reporting import writer
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import RunView
 
 VIEWS: dict[str, Callable[[], RunView]] = {
     "an empty run": views.empty,

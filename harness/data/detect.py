@@ -8,22 +8,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from harness.core.errors import DataError, unknown
-from harness.core.model import Task
+from harness.core.model import Table, Task
 from harness.data import arff_files
 from harness.data.columns import as_numbers
 from harness.data.parsers import parser_errors, read_header
 from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 from harness.data.streams import open_data
-
-if TYPE_CHECKING:
-    from harness.core.model import Table
 
 LABEL = "label"  # name of the target of a file without column names
 SEPARATORS = (",", ";", "\t", "|")

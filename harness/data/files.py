@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
-from harness.core.model import Dataset, Task
+from harness.core.model import Dataset, Table, Task
 from harness.data.fact_cache import recall, remember
 from harness.data.loader import File, FilesLoader
 from harness.data.queries import is_query_file, query_file_of
 from harness.data.reading import Format, Reading, Strict, digest_of, validated
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.data.parsers import Parsed
 
 DETECTION_VERSION = 4  # increase when detection gives other results for the same file

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import ConfigError, DataError, unknown
 from harness.core.ids import canonical
-from harness.core.model import Dataset, DatasetRef
+from harness.core.model import Dataset, DatasetRef, Table
 from harness.data.loader import Loader
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.plugins.registry import Registry
 
 MOST_ROWS = 10**9

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError
-from harness.core.model import Task
+from harness.core.model import Table, Task
 from harness.data.folders import cache_folder
 from harness.data.loader import Loader
 from harness.data.openml_files import OpenMLFiles
 from harness.data.reading import Reading
 
 if TYPE_CHECKING:
-    from harness.core.model import Table
     from harness.data.parsers import Parsed
 
 

@@ -9,19 +9,16 @@ separate category; without it both stay NaN.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from harness.core.errors import ConfigError, DataError, unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harness.core.model import Accepts, Dataset, Table
+from harness.core.model import Accepts, Dataset, Table
 
 NAMES = tuple(base + tail for base in ("native", "ordinal", "onehot") for tail in ("", "+impute"))
 

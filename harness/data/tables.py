@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from harness.data.reading import Reading
 from harness.data.safe_names import count, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from harness.data.parsers import Parsed
 
 MOST_CLASSES = 1000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,9 @@ from harness.core.errors import HarnessError
 from harness.core.model import Table, Task
 from harness.core.outcome_files import write_arrays
 from harness.worker.permutation import permuted
+from harness.worker.prepared_trial import PreparedTrial
 from harness.worker.stages import members, staged
 from harness.worker.tuning import Tuned
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
 
 MOST_BYTES = 4 * 2**30 - 2**20  # the store's limit of a file, minus the overhead of the format
 MOST_CATEGORIES = 1000  # of a column, whose names are kept for drawn trees

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.core.errors import HarnessError
 from harness.worker.checks import checked
-
-if TYPE_CHECKING:
-    from harness.worker.prepared_trial import PreparedTrial
+from harness.worker.prepared_trial import PreparedTrial
 
 MOST_STAGES = 100
 MOST_NUMBERS = 20_000  # stored predictions per stage, of training rows and of test rows

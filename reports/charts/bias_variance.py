@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.curves import parts, parts_keys
 from reports.text.format import digits, listing, plural, short
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
 
 MOST_PANELS = 12  # of one chart
 SIZE = "training rows"

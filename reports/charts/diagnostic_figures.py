@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.bias_variance import bias_variance_figures, named
 from reports.charts.curves import curves, reliability, side_keys
 from reports.charts.scaling import importance_figures, scaling_figures
 from reports.text.format import bounds, count, digits, short
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
 
 MOST_PANELS = 12  # of one chart
 

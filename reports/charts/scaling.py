@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure, Key
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
@@ -14,9 +15,6 @@ from reports.charts.bias_variance import named
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import digits, listing, plural, seconds, share, short
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnostics import Diagnostic
 
 MOST = len(SERIES)  # lines of one panel
 PANELS = 12

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from harness.analysis.run_view import Interval
+from harness.analysis.serving import ServingTimes
 from reports.blocks.blocks import Figure
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic
@@ -13,12 +14,6 @@ from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.text.format import bounds, count, plural, ratio, seconds, short
 from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from harness.analysis.run_view import Interval
-    from harness.analysis.serving import ServingTimes
 
 MOST = len(SERIES)  # lines of one panel
 PANELS = 6  # numbers of threads with a panel

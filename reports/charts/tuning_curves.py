@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.trajectories import Band, Trajectory
 from reports.blocks.blocks import Figure, Key
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
 from reports.charts.plot import Boxes, Lines, Mark, Panel, Plot
 from reports.text.format import count, few, loss, plural, seconds, short
 from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from harness.analysis.trajectories import Band, Trajectory
 
 MOST = 12  # panels of a figure
 KEYS = (

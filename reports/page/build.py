@@ -10,21 +10,18 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from harness import __version__
+from harness.analysis.run_view import RunView
 from harness.core.errors import StoreError
+from harness.core.model import Section
 from reports.blocks.blocks import Block, Callout, Details, Fragment, Paragraph, Verbatim
 from reports.page.page import Page
 from reports.page.render import Renderer
 from reports.text.format import moment, short
 from reports.text.palette import LABEL
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import RunView
-    from harness.core.model import Section
 
 ASSETS = Path(__file__).parents[1] / "assets"
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Block, Details, Panel, Paragraph, Verbatim
 from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
 from reports.text.format import plural, ratio, seconds, short
 from reports.text.inline import Code
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from harness.core.model import DuelOutcome
-    from reports.page.page import Page
 
 NOTE = (
     "In each launch of a duel, a new process makes one call of a phase before any call "

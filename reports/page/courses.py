@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from harness.analysis.series import NoAsvError, Point, find_steps
+from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Figure, Key
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, brief_ratio, linear, logarithmic
@@ -17,9 +17,6 @@ from reports.page.run_tables import levels_of
 from reports.text.format import plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.words.verdict_words import training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.trends import RunPoint
 
 MOST = 24  # panels of one chart
 STEADY = 1e-9  # relative change of a score below which it is rounding

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from harness.analysis.gates import decide_gates, gates_of
+from harness.analysis.gates import Decision, decide_gates, gates_of
 from harness.analysis.recommendation import answer_text, answers_of, to_data
+from harness.analysis.run_view import RunView, Speed
 from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.page import Page, Pair
@@ -22,12 +24,6 @@ from reports.words.verdict_words import (
     speed_word,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import RunView, Speed
 
 # Characters that Markdown sites read as markup, a mention or the edge of a table cell.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~@&$]|:(?=//))")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from harness.core.model import Severity
+from harness.core.model import Finding, Severity
 from reports.blocks.blocks import Callout, Items, Paragraph
+from reports.page.page import Page
 from reports.text.format import plural, short
 from reports.text.inline import Code, Words
-
-if TYPE_CHECKING:
-    from harness.core.model import Finding
-    from reports.page.page import Page
 
 SHOWN = 8  # findings on the first screen; problems come first
 LONGEST = 400  # characters of a sentence

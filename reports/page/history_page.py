@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from harness.analysis.series import Series, Step
 from reports.blocks.blocks import Block, Figure, Fragment, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, linear
@@ -15,9 +15,6 @@ from reports.page.build import Shown, page_of, write_page
 from reports.page.render import Renderer
 from reports.text.format import digits, plural, short, signed
 from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from harness.analysis.series import Series, Step
 
 MOST = 30  # panels of one algorithm
 TICKS = 4

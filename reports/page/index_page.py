@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
 from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -20,10 +22,6 @@ from reports.text.format import count, moment, plural, ratio, short
 from reports.text.inline import Code, Inline, Report, SitePage
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import speed_tally, training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
-    from harness.analysis.trends import RunPoint
 
 HISTORY = (
     SitePage("Losses and times over commits", "history.html"),

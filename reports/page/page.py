@@ -9,17 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.analysis.run_view import Accuracy, Cell, RunView, Speed
 from harness.analysis.verdicts import MARGIN
-from harness.core.model import FAILURES, Status
+from harness.core.model import FAILURES, DuelOutcome, Outcome, Status
 from reports.text.commands import command, duels_again, run_again
 from reports.text.format import short, slug
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Cell, RunView, Speed
-    from harness.core.model import DuelOutcome, Outcome
 
 PHASES = ("import", "compile", "load", "preparation", "native", "fit", "predict", "predict_one")
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.compare import RunComparison
+from harness.analysis.compare_duels import RatioChange
+from harness.analysis.gates import Decision
+from harness.analysis.run_view import Accuracy, Interval
 from harness.core.model import JSON, to_json
 from harness.core.units import strict
 from reports.page.digest import decisions_json, escaped
 from reports.text.format import bounds, digits, listing, plural, ratio, seconds, short, signed
 from reports.words.claim_words import gate_sentence
 from reports.words.verdict_words import accuracy_badge, speed_symbol
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
-    from harness.analysis.compare_duels import RatioChange
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import Accuracy, Interval
 
 Rows = list[list[str]]
 SYMBOLS = {"pass": "✓", "fail": "✕", "undecided": "?"}

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from harness.analysis.across import friedman, nemenyi_distance
 from harness.analysis.all_pairs import Field, field_of, gaps_of
+from harness.analysis.compare import RunComparison
 from reports.blocks.blocks import Tile, Tiles
 from reports.page.page import Page
 from reports.page.verdict_matrix import misses, same_trees
 from reports.text.format import digits, few, loss, plural, short
 from reports.words.verdict_words import speed_word, training_phase
-
-if TYPE_CHECKING:
-    from harness.analysis.compare import RunComparison
 
 BEST = "Which algorithm is best?"
 RIGHT = "Is our implementation right?"

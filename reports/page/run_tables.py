@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.trends import Level, RunPoint
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.text.format import DASH, count, loss, ratio, short
 from reports.text.inline import Code
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from harness.analysis.trends import Level, RunPoint
 
 LevelKey = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from harness.analysis.verdict_counts import VERDICTS, count_verdicts
+from harness.analysis.run_view import Accuracy
+from harness.analysis.verdict_counts import VERDICTS, VerdictCounts, count_verdicts
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page, Pair
 from reports.text.format import count, few, plural, short
 from reports.text.inline import Code
 from reports.text.rerun_commands import pairs_again
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from harness.analysis.run_view import Accuracy
-    from harness.analysis.verdict_counts import VerdictCounts
 
 CAPTION = (
     "Number of datasets by verdict. Better and worse count only if they hold after "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from harness.analysis.parity_level import lowest, reaches
+from harness.analysis.run_view import Accuracy, Parity
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page, Pair
 from reports.text.format import SPACE, few, plural, short
@@ -22,9 +22,6 @@ from reports.words.verdict_words import (
     rung_badge,
     speed_cell,
 )
-
-if TYPE_CHECKING:
-    from harness.analysis.run_view import Accuracy, Parity
 
 PHASES = ("train", "predict", "predict_one")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Accuracy
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.forest import Estimate, differences
@@ -16,11 +16,6 @@ from reports.page.verdict_matrix import pair_name
 from reports.text.format import digits, plural, short, signed
 from reports.text.inline import Code
 from reports.words.verdict_words import ORDER, accuracy_badge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Accuracy
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from harness import Section, hookimpl
 from harness.analysis.across import (
@@ -26,9 +26,6 @@ from reports.page.verdict_counts import counts_table
 from reports.text.format import SPACE, bounds, count, digits, few, plural, share, short, signed
 from reports.text.inline import Code
 from reports.text.rerun_commands import algorithms_again, pairs_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 NOTE = (
     "The unit is the dataset, not a split of one. Differences are shares of each "

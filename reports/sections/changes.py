@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
 from reports.blocks.blocks import Fragment
 from reports.page.comparison_blocks import comparison_blocks
 from reports.page.page import Page
 from reports.text.format import count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @hookimpl

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.analysis.seconds import counts
-from harness.core.model import FAILURES, Status
+from harness.core.model import FAILURES, Outcome, Status
 from reports.blocks.blocks import (
     Block,
     Details,
@@ -27,12 +29,6 @@ from reports.page.page import Page
 from reports.text.commands import cell_again
 from reports.text.format import TIMES, count, digits, listing, loss, seconds, short, size
 from reports.text.inline import Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.core.model import Outcome
 
 OPEN = 8  # up to so many panels are open
 

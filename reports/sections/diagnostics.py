@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.bias_variance import params_text, shares, varied
 from reports.charts.diagnostic_figures import FIGURES, numeric
+from reports.page.page import Page
 from reports.text.format import DASH, bounds, count, digits, plural, seconds, share, short, steps
 from reports.text.inline import Badge, Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.diagnostics import Diagnostic
-    from reports.page.page import Page
 
 Values = Mapping[str, Any]
 

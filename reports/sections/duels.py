@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
 from harness.analysis.speed import contamination, is_self_duel, noise_floors
+from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Block, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
+from reports.page.page import Page
 from reports.text.format import count, digits, plural, short
 from reports.text.inline import Badge, Code
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import DuelOutcome
-    from reports.page.page import Page
 
 NOTE = (
     "A launch is a new pair of processes, and the unit of an interval. A duel that may "

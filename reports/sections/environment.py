@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
 from harness.core.model import to_json
@@ -14,9 +14,6 @@ from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page
 from reports.text.format import count, few, moment, short, size
 from reports.text.inline import Badge, Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PLACE = (
     "Each command on this page reads stored results: run it on the machine of the run, "

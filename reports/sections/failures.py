@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
+from harness.core.model import DuelOutcome, Failure, Outcome
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph, Verbatim
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page
@@ -14,11 +15,6 @@ from reports.page.problems import failed_comparisons
 from reports.text.commands import cell_again
 from reports.text.format import count, few, plain, plural, short
 from reports.text.inline import Badge, Code, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import DuelOutcome, Failure, Outcome
 
 DETAILED = 60  # groups with their full text; the table has all of them
 LONGEST = 6000  # last characters of a text, which hold the error

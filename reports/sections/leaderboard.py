@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.core.model import FAILURES, Status
 from reports.blocks.blocks import Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -16,11 +17,6 @@ from reports.text.format import count, digits, few, loss, plural, seconds, short
 from reports.text.inline import Code
 from reports.text.means import geometric_mean, mean
 from reports.text.rerun_commands import algorithms_again
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from harness.analysis.run_view import Cell as Measured
 
 FEW_DATASETS = 6  # up to so many, each has its own column
 NOTE = (

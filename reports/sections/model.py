@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from harness import Section, hookimpl
+from harness.analysis.diagnostics import Diagnostic
 from harness.analysis.model_code import code_of
 from harness.analysis.recommendation import Answer, answers_of
 from harness.core.model import Outcome, Status
@@ -17,15 +19,9 @@ from reports.charts.axes import rows as row_axis
 from reports.charts.legends import ROW
 from reports.charts.plot import Dots, Lines, Mark, Plot
 from reports.charts.plot import Panel as Drawn
-from reports.page.page import canonical
+from reports.page.page import Page, canonical
 from reports.text.format import count, digits, share, short
 from reports.text.inline import Link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from harness.analysis.diagnostics import Diagnostic
-    from reports.page.page import Page
 
 MOST_DATASETS = 6
 MOST_CLASSES = 20  # of a confusion matrix

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness import Section, hookimpl
+from harness.core.model import Outcome
 from reports.blocks.blocks import Block, Details, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page
 from reports.text.format import DASH, count, plural, short
 from reports.text.inline import Badge, Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.core.model import Outcome
 
 MATCHES = {
     "exact": Badge("exact", "good", "="),

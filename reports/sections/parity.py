@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
+from harness.analysis.difference import Comparison, Difference
 from harness.analysis.parity_level import MEANING
+from harness.analysis.run_view import Parity
 from harness.analysis.tree_text import as_text
 from reports.blocks.blocks import (
     Block,
@@ -25,12 +27,6 @@ from reports.text.format import count, digits, plural, short
 from reports.text.inline import Badge, Code
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import rung_badge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.difference import Comparison, Difference
-    from harness.analysis.run_view import Parity
 
 NOTE = (
     "Both sides are trained on the same rows, and their trees are compared node by node. "

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import FirstUse
 from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
 from reports.blocks.blocks import Panel as SubPanel
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -20,11 +20,6 @@ from reports.text.format import count, plural, seconds, short
 from reports.text.inline import Code
 from reports.text.means import median
 from reports.words.verdict_words import PHASE_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import FirstUse
 
 Medians = Mapping[str, Mapping[str, float]]
 

@@ -6,15 +6,15 @@ Made from the stored predictions of the first split that both sides have.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import Section, hookimpl
 from harness.analysis.diagnostics import InapplicableError
 from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
+from harness.analysis.run_view import Cell as Measured
 from harness.core.model import Outcome, Status
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Key, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -24,11 +24,6 @@ from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page, Pair, canonical
 from reports.text.format import DASH, count, digits, plural, share, short, steps
 from reports.text.inline import Code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart

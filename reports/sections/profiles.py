@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from reports.blocks.blocks import Figure, Fragment, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.axes import Axis, brief_ratio, linear, log_scale
@@ -21,11 +21,6 @@ from reports.page.page import Page
 from reports.text.format import count, digits, few, plural, share, short
 from reports.text.inline import Code
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 FEWEST = 5  # datasets; with fewer a profile has too few steps
 FACTORS = (1.0, 1.1, 2.0, 5.0)  # of the table

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import Section, hookimpl
 from harness.analysis.curves import event_curve
 from harness.analysis.diagnostics import calibration
-from harness.core.model import Status, Task
+from harness.analysis.run_view import Cell as Measured
+from harness.core.model import Status, Task, Trial
 from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
 from reports.blocks.blocks import Panel as Part
 from reports.blocks.tables import Cell, Column, Row, Table
@@ -20,12 +20,6 @@ from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import digits, plural, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.core.model import Trial
 
 OPEN = 4  # datasets that are open at first
 MOST = 40  # datasets with charts

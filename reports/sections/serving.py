@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
 from harness.analysis.serving import speedup
@@ -10,9 +10,6 @@ from reports.blocks.blocks import Block, Callout, Fragment, Items, Paragraph
 from reports.charts.serving import batch_figure, latency_figure, start_table, thread_figure
 from reports.page.page import Page
 from reports.text.format import count, plural, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOTE = (
     "Each model is trained once and saved. Every launch starts a new process, which imports the "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Speed
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.charts.forest import Estimate, ratios
@@ -16,11 +17,6 @@ from reports.text.format import plural, ratio, seconds, short
 from reports.text.inline import Code
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Speed
 
 DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from harness import Section, hookimpl
 from harness.analysis.recommendation import AnswerText, answer_text, answers_of
+from harness.analysis.run_view import Cell as Measured
+from harness.analysis.run_view import Speed
 from harness.analysis.seconds import left_out
 from reports.blocks.blocks import (
     Block,
@@ -39,12 +41,6 @@ from reports.words.verdict_words import (
     speed_word,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.analysis.run_view import Cell as Measured
-    from harness.analysis.run_view import Speed
 
 RATIOS = (
     "= identical trees · ≈ same trees, or equivalent accuracy · ▲ better or faster · ▼ "

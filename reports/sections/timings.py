@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.speed import is_self_duel
@@ -16,9 +15,6 @@ from reports.charts.axes import brief_seconds, linear, logarithmic
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import count, plural, seconds, short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MOST = 24  # duels that are drawn
 PHASES = ("fit", "native", "predict")  # the first of these that a duel has

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
 from harness.analysis.all_pairs import Field
@@ -30,9 +29,6 @@ from reports.page.recommendation import (
 from reports.text.format import count, digits, few, plural, seconds, short
 from reports.text.inline import Code
 from reports.text.palette import LABEL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOTE = (
     "Loss above the best one, as a mean share of each dataset's gap between the constant "

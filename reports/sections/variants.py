@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Cell as Measured
 from harness.analysis.seconds import counts
 from harness.core.model import Sample, Status
 from reports.blocks.blocks import Figure, Fragment, Paragraph
@@ -23,11 +23,6 @@ from reports.page.page import Page
 from reports.text.format import few, plural, ratio, short, signed
 from reports.text.inline import Code
 from reports.text.means import mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.analysis.run_view import Cell as Measured
 
 MOST = 30  # variants of one chart
 NOTE = (

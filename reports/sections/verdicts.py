@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from harness import Section, hookimpl
+from harness.analysis.run_view import Accuracy, Speed
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
 from reports.blocks.tables import Cell, Column, Row, Table
 from reports.page.page import Page, Pair
@@ -21,11 +22,6 @@ from reports.words.verdict_words import (
     speed_badge,
     training_phase,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from harness.analysis.run_view import Accuracy, Speed
 
 POSTERIOR = ("worse", "equivalent", "better")
 EXPLAINED = (

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from harness.analysis.gates import Decision
 from harness.analysis.parity_level import RUNGS
+from harness.analysis.run_view import Parity
 from harness.core.model import JSON, to_json
 from reports.text.format import listing, plural, short
-
-if TYPE_CHECKING:
-    from harness.analysis.gates import Decision
-    from harness.analysis.run_view import Parity
 
 
 def gate_sentence(decisions: Sequence[Decision]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.curves import parts, parts_keys
 from reports.text.format import digits, listing, plural, short
 
@@ -127,7 +127,7 @@ def _figure(rows: Sequence[dict[str, Any]], axis: str, dataset: str) -> Figure:
     drawn = sorted((r for r in rows if r["name"] in names), key=lambda r: names.index(r["name"]))
     kinds = [kind for kind in ("error", "bias", "variance", "noise") if kind in drawn[0]]
     columns = [Column("Model"), Column(short(axis), numeric=True)]
-    columns += [Column(kind.capitalize(), numeric=True) for kind in kinds]
+    columns += numeric(*(kind.capitalize() for kind in kinds))
     table: list[Row] = [
         [short(r["name"], 80), Cell.of(r["x"], digits), *(Cell.of(r[k], digits) for k in kinds)]
         for r in drawn

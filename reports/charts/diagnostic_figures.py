@@ -7,18 +7,13 @@ from typing import Any
 
 from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.bias_variance import bias_variance_figures, named
 from reports.charts.curves import curves, reliability, side_keys
 from reports.charts.scaling import importance_figures, scaling_figures
 from reports.text.format import bounds, count, digits, short
 
 MOST_PANELS = 12  # of one chart
-
-
-def numeric(*titles: str) -> list[Column]:
-    """Return columns of numbers."""
-    return [Column(title, numeric=True) for title in titles]
 
 
 def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
@@ -53,7 +48,7 @@ def _points(result: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _curve(rows: list[dict[str, Any]], key: str, title: str, metric: str, dataset: str) -> Figure:
-    columns = [Column("Algorithm"), Column("Rows"), *numeric(title.capitalize(), metric)]
+    columns = [*texts("Algorithm", "Rows"), *numeric(title.capitalize(), metric)]
     table: list[Row] = [
         [short(r["name"]), r["side"], Cell.of(r[key], digits), Cell.of(r["loss"], digits)]
         for r in rows

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.analysis.diagnostics import Diagnostic
 from reports.blocks.blocks import Block, Details, Figure, Key
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic, number
 from reports.charts.bias_variance import named
 from reports.charts.legends import SERIES, series_keys
@@ -39,7 +39,7 @@ def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]
             short(known[id(d)], 40): medians(d.found) for d in results if d.found["axis"] == axis
         }
         panels += _threads(lines, names) if axis == "threads" else [_times(axis, lines, names)]
-    columns = [Column("Algorithm"), Column("Along")]
+    columns = texts("Algorithm", "Along")
     columns += [Column("At", numeric=True), Column("Training time", numeric=True, unit="s")]
     rows: list[Row] = [
         [short(known[id(d)], 40), d.found["axis"], Cell.of(x, digits), Cell.of(y, seconds)]
@@ -112,7 +112,7 @@ def importance_figures(results: Sequence[Diagnostic]) -> list[Block]:
     drawn = [d for d in results if d.found.get("shares")][:PANELS]
     if not drawn:
         return []
-    columns = [Column("Pair"), *(Column(t, numeric=True) for t in ("Column", "Ours", "Reference"))]
+    columns = [Column("Pair"), *numeric("Column", "Ours", "Reference")]
     rows: list[Row] = [
         [_pair(d), str(i), Cell.of(a, share), Cell.of(b, share)]
         for d in drawn

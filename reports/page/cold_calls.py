@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Block, Details, Panel, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.page.page import Page
 from reports.text.format import plural, ratio, seconds, short
-from reports.text.inline import Code
 from reports.words.verdict_words import PHASE_NAMES
 
 NOTE = (
@@ -28,9 +27,11 @@ def cold_and_warm(page: Page) -> list[Block]:
     found = calls(page.view.duels)
     if not found:
         return []
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase")]
-    columns += [Column(name, numeric=True, unit="s") for name in ("First call", "Later calls")]
-    columns.append(Column("First to later", numeric=True))
+    columns = [
+        *texts("Algorithm", "Dataset", "Phase"),
+        *numeric("First call", "Later calls", unit="s"),
+        *numeric("First to later"),
+    ]
     rows = [_row(key, *walls) for key, walls in sorted(found.items())]
     table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
     blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
@@ -66,7 +67,7 @@ def _row(key: Key, first: list[float], later: list[float]) -> Row:
     cold, warm = statistics.median(first), statistics.median(later)
     share = cold / warm if warm > 0 else None
     return [
-        Cell([Code(short(algorithm))], algorithm),
+        Cell.named(algorithm),
         short(dataset),
         PHASE_NAMES.get(phase, short(phase)),
         Cell.of(cold, seconds, note=plural(len(first), "time")),

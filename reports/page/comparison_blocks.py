@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from harness.analysis.compare import RunComparison, Seconds
 from reports.blocks.blocks import Block, Details, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.printed import RATIO_NOTE, RAW, by_verdict, comparison_sentence
 from reports.text.commands import command
 from reports.text.format import bounds, digits, ratio, seconds, short, signed
-from reports.text.inline import Badge, Code
+from reports.text.inline import Badge
 from reports.words.verdict_words import PHASE_NAMES, accuracy_badge, rung_badge, word_badge
 
 ORDER = {"worse": 0, "better": 1, "inconclusive": 2, "equivalent": 3}
@@ -36,11 +36,13 @@ def comparison_blocks(found: RunComparison, prefix: str = "changes") -> list[Blo
 
 
 def _ratios(found: RunComparison, prefix: str) -> Table:
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), Column("Now")]
-    columns += [Column(t, numeric=True, unit="ratio") for t in ("Before", "Now")]
+    columns = [
+        *texts("Algorithm", "Dataset", "Phase", "Now"),
+        *numeric("Before", "Now", unit="ratio"),
+    ]
     rows: list[Row] = [
         [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            Cell.named(r.algorithm, f"against {short(r.reference)}"),
             short(r.dataset),
             PHASE_NAMES.get(r.phase, short(r.phase)),
             Cell([word_badge(r.verdict)], r.verdict),
@@ -52,10 +54,10 @@ def _ratios(found: RunComparison, prefix: str) -> Table:
 
 
 def _rungs(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Mode", "Before", "Now")]
+    columns = texts("Algorithm", "Dataset", "Mode", "Before", "Now")
     rows: list[Row] = [
         [
-            Cell([Code(short(r.algorithm))], r.algorithm, f"against {short(r.reference)}"),
+            Cell.named(r.algorithm, f"against {short(r.reference)}"),
             short(r.dataset),
             short(r.mode) or "default",
             Cell([rung_badge(r.old)], r.old),
@@ -68,17 +70,14 @@ def _rungs(found: RunComparison, prefix: str) -> Table:
 
 def _scores(found: RunComparison, prefix: str) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Now"),
-        Column("Change", numeric=True),
-        Column("Smallest change that counts", numeric=True),
+        *texts("Algorithm", "Dataset", "Now"),
+        *numeric("Change", "Smallest change that counts"),
         Column("Metric"),
         Column("Notes", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(c.algorithm))], c.algorithm),
+            Cell.named(c.algorithm),
             short(c.dataset),
             Cell([accuracy_badge(c.verdict)], c.verdict),
             Cell.of(c.difference.value, signed, note=bounds(c.difference.low, c.difference.high)),
@@ -92,10 +91,10 @@ def _scores(found: RunComparison, prefix: str) -> Table:
 
 
 def _turns(found: RunComparison, prefix: str) -> Table:
-    columns = [Column(t) for t in ("Algorithm", "Dataset", "Split", "Before", "Now")]
+    columns = texts("Algorithm", "Dataset", "Split", "Before", "Now")
     rows: list[Row] = [
         [
-            Cell([Code(short(t.algorithm))], t.algorithm),
+            Cell.named(t.algorithm),
             short(t.dataset),
             short(t.split),
             t.old.replace("_", " "),
@@ -107,12 +106,11 @@ def _turns(found: RunComparison, prefix: str) -> Table:
 
 
 def _seconds(raw: list[Seconds], prefix: str) -> Table:
-    numbers = [Column(t, numeric=True, unit="s") for t in ("Before", "Now")]
-    columns = [Column("Algorithm"), Column("Dataset"), Column("Phase"), *numbers]
-    columns.append(Column("Now / before", numeric=True))
+    numbers = numeric("Before", "Now", unit="s")
+    columns = [*texts("Algorithm", "Dataset", "Phase"), *numbers, *numeric("Now / before")]
     rows: list[Row] = [
         [
-            Cell([Code(short(s.algorithm))], s.algorithm),
+            Cell.named(s.algorithm),
             short(s.dataset),
             PHASE_NAMES.get(s.phase, short(s.phase)),
             Cell.of(s.old, seconds),

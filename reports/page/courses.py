@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from harness.analysis.series import NoAsvError, Point, find_steps
 from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Figure, Key
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_ratio, linear, logarithmic
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
@@ -130,8 +130,11 @@ def _figure(
                 marks += [Dots(rings, "amber", radius=7, opacity=0.4)] if rings else []
                 marks += [Lines([line], colour, 1.5, dash), Dots(line, colour, shape, 3)]
         panels.append(Panel(x, y, marks, what, 220, 110))
-    columns = [Column("What"), Column("Dataset"), Column("Run"), Column(title, numeric=True)]
-    columns.append(Column("Step", numeric=True, unit="share of the level before"))
+    columns = [
+        *texts("What", "Dataset", "Run"),
+        Column(title, numeric=True),
+        *numeric("Step", unit="share of the level before"),
+    ]
     rows: list[Row] = []
     for what, by in lines.items():
         for dataset, line in by.items():

@@ -11,7 +11,7 @@ from harness.analysis.compare import RunComparison
 from harness.analysis.trends import RunPoint
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.page.build import Shown, page_of, write_page
 from reports.page.comparison_blocks import comparison_blocks
 from reports.page.courses import NOTE, score_figure, speed_figure
@@ -102,14 +102,8 @@ def _runs(
     if not points:
         return Fragment([Paragraph("There are no runs yet; `harness run` makes one.")])
     columns = [
-        Column("Run"),
-        Column("Experiment"),
-        Column("Started"),
-        Column("Status"),
-        Column("Revision"),
-        Column("Trials", numeric=True),
-        Column("Failed", numeric=True),
-        Column("Training, ours to reference", numeric=True),
+        *texts("Run", "Experiment", "Started", "Status", "Revision"),
+        *numeric("Trials", "Failed", "Training, ours to reference"),
     ]
     rows: list[Row] = [_run(point, reports) for point in reversed(points)]
     blocks: list[Block] = [Paragraph(HISTORY)] if history else []

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from harness.analysis.trends import Level, RunPoint
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.text.format import DASH, count, loss, ratio, short
-from reports.text.inline import Code
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import PHASE_NAMES
 
@@ -33,7 +32,7 @@ def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False
         metric = next(iter(by_run.values())).metric
         note = short(params, 60) if (algorithm, dataset) in several else ""
         scores = [by_run[i].score if i in by_run else math.nan for i in range(len(points))]
-        named = [Cell([Code(short(algorithm))], algorithm, note), short(dataset), short(metric)]
+        named = [Cell.named(algorithm, note), short(dataset), short(metric)]
         rows.append([*named, *(Cell.of(score, loss) for score in scores)])
     heads = ("Algorithm", "Dataset", "Metric")
     return _table(points, heads, rows, "Mean score of each run", name, compare=compare)
@@ -48,7 +47,7 @@ def _table(
     *,
     compare: bool,
 ) -> Table:
-    columns = [*map(Column, heads), *(Column(short(point.id), numeric=True) for point in points)]
+    columns = [*texts(*heads), *numeric(*(short(point.id) for point in points))]
     return Table(columns, rows, caption, name, compare=compare)
 
 
@@ -67,7 +66,7 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
                 found.setdefault(place, {})[i] = s.ratio.value
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm, f"against {short(reference)}"),
+            Cell.named(algorithm, f"against {short(reference)}"),
             short(dataset),
             PHASE_NAMES.get(phase, short(phase)),
             *(Cell.of(by_run.get(i, math.nan), ratio) for i in range(len(points))),
@@ -87,7 +86,7 @@ def _failures(points: Sequence[RunPoint], name: str) -> Table:
             counts[i] = counts.get(i, 0) + level.failed
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             short(dataset),
             *(Cell.of(counts.get(i), count) for i in range(len(points))),
         ]
@@ -107,7 +106,7 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
             found.setdefault(place, {})[i] = p.rung or "none"
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm, f"against {short(reference)}"),
+            Cell.named(algorithm, f"against {short(reference)}"),
             short(dataset),
             short(mode) or "default",
             *(Cell(by_run.get(i, DASH), by_run.get(i, "")) for i in range(len(points))),

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from harness.analysis.run_view import Accuracy
 from harness.analysis.verdict_counts import VERDICTS, VerdictCounts, count_verdicts
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.page.page import Page, Pair
 from reports.text.format import count, few, plural, short
-from reports.text.inline import Code
 from reports.text.rerun_commands import pairs_again
 
 CAPTION = (
@@ -30,8 +29,7 @@ def counts_table(page: Page) -> Table | None:
         return None
     columns = [
         Column("Algorithm"),
-        Column("Datasets", numeric=True),
-        *(Column(verdict.capitalize(), numeric=True) for verdict in VERDICTS),
+        *numeric("Datasets", *(verdict.capitalize() for verdict in VERDICTS)),
         Column("Worse on", wide=True),
     ]
     again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in found))
@@ -56,7 +54,7 @@ def _row(one: VerdictCounts) -> Row:
     worse = Cell(count(one.worse), one.worse, tone="bad" if one.worse else "")
     counts = {v: Cell.of(getattr(one, v), count) for v in VERDICTS} | {"worse": worse}
     return [
-        Cell([Code(short(one.algorithm))], one.algorithm, f"against {short(one.reference)}{track}"),
+        Cell.named(one.algorithm, f"against {short(one.reference)}{track}"),
         Cell.of(one.datasets, count),
         *(counts[verdict] for verdict in VERDICTS),
         "; ".join(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.analysis.parity_level import lowest, reaches
 from harness.analysis.run_view import Accuracy, Parity
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.text.format import SPACE, few, plural, short
 from reports.text.inline import Badge, Code, Inline
@@ -33,11 +33,9 @@ def overall(page: Page) -> Table:
     timed = [p for p in PHASES if any(page.speed(pair, p) for pair in page.pairs)]
     memory = any(page.speed(pair) for pair in page.pairs)
     columns = [
-        Column("Algorithm"),
-        Column("Same trees"),
-        Column("As accurate"),
+        *texts("Algorithm", "Same trees", "As accurate"),
         Column("Difference of loss", numeric=True),
-        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="ratio") for p in timed),
+        *numeric(*(PHASE_NAMES[p].capitalize() for p in timed), unit="ratio"),
         *([Column("Fit memory", numeric=True, unit="ratio")] if memory else []),
     ]
     rows = [

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from harness import Section, hookimpl
 from harness.analysis.run_view import Accuracy
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Row, Table, numeric, texts
 from reports.charts.forest import Estimate, differences
 from reports.charts.legends import VERDICTS, keys
 from reports.page.page import Page
 from reports.page.verdict_matrix import pair_name
 from reports.text.format import digits, plural, short, signed
-from reports.text.inline import Code
 from reports.words.verdict_words import ORDER, accuracy_badge
 
 DRAWN = 40  # rows of a chart; the table has all of them
@@ -97,11 +96,8 @@ def _estimate(page: Page, verdict: Accuracy) -> Estimate:
 
 def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Verdict"),
-        *(Column(t, numeric=True, unit="share of the gap") for t in ("Difference", "Low", "High")),
-        Column("Margin", numeric=True, unit="share of the gap"),
+        *texts("Algorithm", "Dataset", "Verdict"),
+        *numeric("Difference", "Low", "High", "Margin", unit="share of the gap"),
     ]
     rows: list[Row] = []
     for a in verdicts:
@@ -109,7 +105,7 @@ def _table(page: Page, verdicts: Sequence[Accuracy], title: str) -> Table:
         bounds = (Cell.of(x, digits) for x in (estimate.low, estimate.high))
         rows.append(
             [
-                Cell([Code(short(a.algorithm))], a.algorithm, f"against {short(a.reference)}"),
+                Cell.named(a.algorithm, f"against {short(a.reference)}"),
                 short(a.dataset) or "pooled",
                 Cell([accuracy_badge(a.verdict)], a.verdict),
                 Cell.of(estimate.value, signed),

@@ -18,13 +18,12 @@ from harness.analysis.elo import FEWEST, elo
 from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 from harness.analysis.pooling import FEW_DATASETS
 from reports.blocks.blocks import Block, Choice, Figure, Fragment, Panel, Paragraph, Switch
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.ranks import critical_difference
 from reports.page.page import Page, Pair
 from reports.page.subsets import ALL, dataset_subsets
 from reports.page.verdict_counts import counts_table
 from reports.text.format import SPACE, bounds, count, digits, few, plural, share, short, signed
-from reports.text.inline import Code
 from reports.text.rerun_commands import algorithms_again, pairs_again
 
 NOTE = (
@@ -76,16 +75,14 @@ def _declared(page: Page, margin: float) -> Table | None:
         Column("Algorithm"),
         Column("Datasets", numeric=True),
         Column("Difference", numeric=True, unit="share of the gap"),
-        Column("Low", numeric=True),
-        Column("High", numeric=True),
+        *numeric("Low", "High"),
         Column("Won, tied, lost"),
-        Column("p", numeric=True),
-        Column("p, Holm", numeric=True),
+        *numeric("p", "p, Holm"),
         Column("Reading", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(test.pair[0]))], test.pair[0], f"against {short(test.pair[1])}"),
+            Cell.named(test.pair[0], f"against {short(test.pair[1])}"),
             Cell(
                 count(test.difference.n),
                 test.difference.n,
@@ -140,7 +137,7 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
     """Return the two algorithms with the best mean ranks on each subset of the datasets."""
     columns = [Column("Datasets"), Column("Number", numeric=True), Column("First")]
     columns += [Column("Mean rank", numeric=True), Column("Second")]
-    columns += [Column("Its mean rank", numeric=True), Column("Nemenyi's distance", numeric=True)]
+    columns += numeric("Its mean rank", "Nemenyi's distance")
     rows: list[Row] = []
     for title, field in fields.items():
         ranks = friedman(field.losses).ranks
@@ -148,7 +145,7 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
         distance = nemenyi_distance(len(field.names), len(field.datasets))
         row = [title, Cell.of(len(field.datasets), count)]
         for rank, name in (first, second):
-            row += [Cell([Code(short(name))], name), Cell.of(rank, digits)]
+            row += [Cell.named(name), Cell.of(rank, digits)]
         rows.append([*row, Cell.of(distance, digits)])
     caption = (
         "The first two on each subset of the datasets; ranks that are closer than Nemenyi's "
@@ -197,15 +194,14 @@ def _ranking(field: Field, order: list[int], ranks: list[float], name: str) -> T
     normalised = mean_normalised_loss(field.losses)
     columns = [
         Column("Algorithm"),
-        Column("Mean rank", numeric=True),
-        Column("Normalised loss", numeric=True),
+        *numeric("Mean rank", "Normalised loss"),
         *([Column("Improvability", numeric=True, unit="share")] if better is not None else []),
-        *([Column("Loss over the best", numeric=True)] if ratios is not None else []),
-        *([Column("Elo", numeric=True)] if ratings else []),
+        *([*numeric("Loss over the best")] if ratios is not None else []),
+        *([*numeric("Elo")] if ratings else []),
     ]
     rows: list[Row] = []
     for i, rank in zip(order, ranks, strict=True):
-        row: list[Cell] = [Cell([Code(short(field.names[i]))], field.names[i])]
+        row: list[Cell] = [Cell.named(field.names[i])]
         row.append(Cell.of(rank, digits))
         row.append(Cell.of(float(normalised[i]), digits))
         if better is not None:
@@ -236,9 +232,9 @@ def _matrix(page: Page, field: Field, margin: float) -> list[Block]:
     shown = Field(
         tuple(field.names[i] for i in best), field.datasets, losses[:, best], field.gaps, ()
     )
-    columns = [Column("Row against column"), *(Column(short(name, 40)) for name in shown.names)]
+    columns = texts("Row against column", *(short(name, 40) for name in shown.names))
     rows: list[Row] = [
-        [Cell([Code(short(name))], name), *(_entry(test) for test in tests)]
+        [Cell.named(name), *(_entry(test) for test in tests)]
         for name, tests in zip(shown.names, matrix(shown, margin), strict=True)
     ]
     caption = (

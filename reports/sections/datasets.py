@@ -22,13 +22,13 @@ from reports.blocks.blocks import (
     Paragraph,
     Verbatim,
 )
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.legends import ORIGINS, keys
 from reports.charts.strips import strips
 from reports.page.page import Page
 from reports.text.commands import cell_again
 from reports.text.format import TIMES, count, digits, listing, loss, seconds, short, size
-from reports.text.inline import Code, Words
+from reports.text.inline import Words
 
 OPEN = 8  # up to so many panels are open
 
@@ -190,7 +190,7 @@ def _split(outcome: Outcome) -> str:
 
 def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], dataset: str) -> Table:
     """Return one row for each split, which is a dot in each panel."""
-    columns = [Column("Algorithm"), Column("Split")]
+    columns = texts("Algorithm", "Split")
     columns += [Column(title, numeric=True, unit="s" * (unit == "seconds"))
                 for _, title, unit in panels]  # fmt: skip
     split_rows: list[Row] = [
@@ -231,13 +231,8 @@ def _table(page: Page, dataset: str, cells: Named) -> Table:
     others = sorted({m for _, c in cells for m in c.scores} - {primary})
     columns = [
         Column("Algorithm"),
-        Column(short(primary) or "score", numeric=True),
-        Column("± sd", numeric=True),
-        *(Column(short(m), numeric=True) for m in others),
-        Column("Prepare", numeric=True, unit="s"),
-        Column("Fit", numeric=True, unit="s"),
-        Column("Predict", numeric=True, unit="s"),
-        Column("One row", numeric=True, unit="s"),
+        *numeric(short(primary) or "score", "± sd", *(short(m) for m in others)),
+        *numeric("Prepare", "Fit", "Predict", "One row", unit="s"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Trials"),
     ]
@@ -255,7 +250,7 @@ def _table_row(page: Page, name: str, cell: Measured, primary: str, others: list
         *(cell.seconds.get(p, math.nan) for p in ("fit", "predict", "predict_one")),
     ]
     return [
-        Cell([Code(short(name))], name, short(cell.preparation)),
+        Cell.named(name, short(cell.preparation)),
         Cell.of(page.score(cell, primary), loss),
         Cell.of(spread, loss),
         *(Cell.of(page.score(cell, m), loss) for m in others),

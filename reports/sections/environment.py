@@ -10,7 +10,7 @@ from typing import Any
 from harness import Section, hookimpl
 from harness.core.model import to_json
 from reports.blocks.blocks import Block, Details, Facts, Fragment, Panel, Paragraph, Verbatim
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
 from reports.page.page import Page
 from reports.text.format import count, few, moment, short, size
 from reports.text.inline import Badge, Code, Words
@@ -119,7 +119,7 @@ def _versions(page: Page) -> Table | None:
         [Code(short(library)), short(version), few(sorted(users), 6)]
         for (library, version), users in sorted(found.items())
     ]
-    columns = [Column("Library"), Column("Version"), Column("Used by")]
+    columns = texts("Library", "Version", "Used by")
     return Table(columns, rows, "Versions that the workers loaded", "versions")
 
 
@@ -140,7 +140,7 @@ def _threads(page: Page) -> Table | None:
         return None
     rows: list[Row] = [
         [
-            Cell([Code(short(algorithm))], algorithm),
+            Cell.named(algorithm),
             Cell.of(requested, count),
             short(text, 200),
             [_STATES[state]],

@@ -11,10 +11,9 @@ from harness import Section, hookimpl
 from harness.analysis.run_view import Cell as Measured
 from harness.core.model import FAILURES, Status
 from reports.blocks.blocks import Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.page.page import Page
 from reports.text.format import count, digits, few, loss, plural, seconds, short, size
-from reports.text.inline import Code
 from reports.text.means import geometric_mean, mean
 from reports.text.rerun_commands import algorithms_again
 
@@ -96,12 +95,10 @@ def _table(page: Page, task: str, datasets: list[str]) -> Table:
     shown = datasets if len(datasets) <= FEW_DATASETS else []
     columns = [
         Column("Algorithm"),
-        Column("Mean rank", numeric=True),
-        Column("Wins", numeric=True),
-        *(Column(short(name), numeric=True, unit=metric) for name in shown),
+        *numeric("Mean rank", "Wins"),
+        *numeric(*(short(name) for name in shown), unit=metric),
         *([] if shown else [Column(f"Mean {metric}", numeric=True)]),
-        Column("Fit", numeric=True, unit="s, single runs"),
-        Column("Predict", numeric=True, unit="s, single runs"),
+        *numeric("Fit", "Predict", unit="s, single runs"),
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Failures", numeric=True),
     ]
@@ -123,7 +120,7 @@ def _row(page: Page, name: str, standing: Standing, datasets: list[str], shown: 
         for p in ("fit", "predict")
     }
     return [
-        Cell([Code(short(name))], name, origin + on),
+        Cell.named(name, origin + on),
         Cell.of(mean(standing.ranks), lambda x: digits(x, 3)),
         Cell.of(standing.wins, count),
         *(Cell.of(scores[datasets.index(d)], loss) for d in shown),

@@ -9,7 +9,7 @@ from typing import Any
 from harness import Section, hookimpl
 from harness.core.model import Outcome
 from reports.blocks.blocks import Block, Details, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, texts
 from reports.page.page import Page
 from reports.text.format import DASH, count, plural, short
 from reports.text.inline import Badge, Code
@@ -68,15 +68,10 @@ def _map(page: Page) -> Table | None:
     if not words:
         return None
     capacity = page.experiment.get("capacity") or {}
-    columns = [
-        Column("Algorithm"),
-        *(
-            Column(short(f"{word} = {capacity[word]}" if word in capacity else word, 40))
-            for word in words
-        ),
-    ]
+    heads = (f"{word} = {capacity[word]}" if word in capacity else word for word in words)
+    columns = texts("Algorithm", *(short(head, 40) for head in heads))
     rows: list[Row] = [
-        [Cell([Code(short(name))], name), *(_argument(found.get(word)) for word in words)]
+        [Cell.named(name), *(_argument(found.get(word)) for word in words)]
         for name, found in sorted(declared.items())
     ]
     return Table(columns, rows, "Canonical parameters and each library's argument", "parameters")
@@ -125,8 +120,7 @@ def _searches(page: Page) -> Table | None:
     if not found:
         return None
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
+        *texts("Algorithm", "Dataset"),
         Column("Splits", numeric=True),
         Column("Defaults chosen", numeric=True, unit="splits"),
         Column("Untrainable", numeric=True, unit="configurations"),
@@ -150,7 +144,7 @@ def _search(algorithm: str, dataset: str, outcomes: list[Outcome]) -> Row:
     chosen = Counter(_chosen_text(fact) for fact in facts)
     lost = max(sum(loss is None for loss in fact.get("losses") or ()) for fact in facts)
     return [
-        Cell([Code(short(algorithm))], algorithm),
+        Cell.named(algorithm),
         short(dataset),
         Cell.of(len(facts), count),
         Cell.of(sum(fact.get("chosen") == 0 for fact in facts), count),

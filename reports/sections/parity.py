@@ -20,7 +20,7 @@ from reports.blocks.blocks import (
     Sides,
     Verbatim,
 )
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page
 from reports.page.verdict_matrix import misses
 from reports.text.format import count, digits, plural, short
@@ -65,13 +65,13 @@ def _matrix(found: tuple[Parity, ...]) -> Table:
         cells.setdefault((_pair(parity), parity.dataset), []).append(parity)
     rows: list[Row]
     if len(pairs) > len(datasets):
-        columns = [Column("Pair"), *(Column(short(name)) for name in datasets)]
+        columns = texts("Pair", *(short(name) for name in datasets))
         rows = [
             [Cell([Code(pair)], pair), *(_rungs(cells.get((pair, d), [])) for d in datasets)]
             for pair in pairs
         ]
     else:
-        columns = [Column("Dataset"), *(Column(name) for name in pairs)]
+        columns = texts("Dataset", *pairs)
         rows = [
             [Cell(short(d), d), *(_rungs(cells.get((pair, d), [])) for pair in pairs)]
             for d in datasets
@@ -161,10 +161,12 @@ def _gains(parity: Parity, found: Difference) -> Table:
     names = {"a": parity.algorithm, "b": parity.reference}
     columns = [
         Column("From the sums of"),
-        Column("Gain of A's split", numeric=True),
-        Column("Gain of B's split", numeric=True),
-        Column("Rounding may change it by", numeric=True),
-        Column("Single-precision sums may change it by", numeric=True),
+        *numeric(
+            "Gain of A's split",
+            "Gain of B's split",
+            "Rounding may change it by",
+            "Single-precision sums may change it by",
+        ),
     ]
     rows: list[Row] = [
         [

@@ -10,14 +10,13 @@ from harness import Section, hookimpl
 from harness.analysis.run_view import FirstUse
 from reports.blocks.blocks import Block, Figure, Fragment, Key, Paragraph
 from reports.blocks.blocks import Panel as SubPanel
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import Axis, linear, rows
 from reports.charts.legends import ROW
 from reports.charts.plot import Boxes, Label, Lines, Mark, Panel, Plot
 from reports.page.cold_calls import cold_and_warm
 from reports.page.page import PHASES, Page
 from reports.text.format import count, plural, seconds, short
-from reports.text.inline import Code
 from reports.text.means import median
 from reports.words.verdict_words import PHASE_NAMES
 
@@ -109,12 +108,15 @@ def compile_bars(uses: Sequence[FirstUse]) -> Plot:
 
 
 def _first_table(uses: Sequence[FirstUse]) -> Table:
-    columns = [Column("Algorithm"), Column("Compiling", numeric=True, unit="s")]
-    columns += [Column("Kernels compiled", numeric=True), Column("Threads", numeric=True)]
+    columns = [
+        Column("Algorithm"),
+        Column("Compiling", numeric=True, unit="s"),
+        *numeric("Kernels compiled", "Threads"),
+    ]
     columns += [Column("Environment"), Column("Notes", wide=True)]
     table_rows: list[Row] = [
         [
-            Cell([Code(short(use.algorithm))], use.algorithm),
+            Cell.named(use.algorithm),
             Cell.of(use.seconds, seconds, note="" if use.functions else "all from the cache"),
             Cell.of(use.functions, count),
             Cell.of(use.threads, count),
@@ -197,11 +199,11 @@ def _table(medians: Medians) -> Table:
     shown = [p for p in PHASES if any(p in by for by in medians.values())]
     columns = [
         Column("Algorithm"),
-        *(Column(PHASE_NAMES[p].capitalize(), numeric=True, unit="s") for p in shown),
+        *numeric(*(PHASE_NAMES[p].capitalize() for p in shown), unit="s"),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(name))], name),
+            Cell.named(name),
             *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
         ]
         for name, by in medians.items()

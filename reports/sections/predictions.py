@@ -17,7 +17,7 @@ from harness.analysis.diagnostics.agreement import Agreement, compare, numbers
 from harness.analysis.run_view import Cell as Measured
 from harness.core.model import Outcome, Status
 from reports.blocks.blocks import Block, Details, Figure, Fragment, Key, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, linear, rows
 from reports.charts.legends import ROW
 from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
@@ -174,15 +174,16 @@ def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
 
 def _table(found: Sequence[Compared]) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Same bits", numeric=True),
-        Column("Largest difference", numeric=True),
-        Column("Most steps", numeric=True),
-        Column("Correlation", numeric=True),
-        Column("Same label", numeric=True),
-        Column("Numbers", numeric=True),
-        *(Column(f"{name} steps", numeric=True) for name in found[0].agreement.ulps),
+        *texts("Algorithm", "Dataset"),
+        *numeric(
+            "Same bits",
+            "Largest difference",
+            "Most steps",
+            "Correlation",
+            "Same label",
+            "Numbers",
+            *(f"{name} steps" for name in found[0].agreement.ulps),
+        ),
     ]
     rows: list[Row] = [
         [
@@ -217,10 +218,7 @@ def _against(found: Compared) -> str:
 
 
 def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
-    columns = [
-        Column("Algorithm and dataset"),
-        *(Column(t, numeric=True) for t in ("Reference", "Ours")),
-    ]
+    columns = [Column("Algorithm and dataset"), *numeric("Reference", "Ours")]
     rows: list[Row] = []
     panels = []
     for c in drawn:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import Section, hookimpl
 from harness.analysis.run_view import Cell as Measured
 from reports.blocks.blocks import Figure, Fragment, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import Axis, brief_ratio, linear, log_scale
 from reports.charts.legends import SERIES, series_keys
 from reports.charts.plot import Lines, Mark, Panel, Plot
 from reports.page.page import Page
 from reports.text.format import count, digits, few, plural, share, short
-from reports.text.inline import Code
 from reports.text.means import mean
 
 FEWEST = 5  # datasets; with fewer a profile has too few steps
@@ -111,8 +110,7 @@ def _chosen(found: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
 
 def _points(found: Mapping[str, Mapping[str, Sequence[float]]], drawn: Sequence[str]) -> Table:
     """Return the corners of the drawn steps."""
-    columns = [Column("Algorithm"), Column("Of")]
-    columns += [Column(t, numeric=True) for t in ("Factor", "Share of datasets")]
+    columns = [*texts("Algorithm", "Of"), *numeric("Factor", "Share of datasets")]
     rows: list[Row] = [
         [
             name,
@@ -170,11 +168,11 @@ def _table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Table:
     columns = [Column("Algorithm")]
     for key in found:
         what = "Loss" if key == "loss" else "Time"
-        columns += [Column(f"{what} within {brief_ratio(f)}", numeric=True) for f in FACTORS]
-    columns.append(Column("Datasets", numeric=True))
+        columns += numeric(*(f"{what} within {brief_ratio(f)}" for f in FACTORS))
+    columns += numeric("Datasets")
     rows: list[Row] = []
     for name in dict.fromkeys(n for by in found.values() for n in by):
-        cells: list[Cell] = [Cell([Code(short(name))], name)]
+        cells: list[Cell] = [Cell.named(name)]
         mine = [by.get(name, ()) for by in found.values()]
         for by in mine:
             cells += [Cell.of(within(by, f) if by else None, share) for f in FACTORS]

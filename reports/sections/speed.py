@@ -8,13 +8,12 @@ from collections.abc import Callable
 from harness import Section, hookimpl
 from harness.analysis.run_view import Speed
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.forest import Estimate, ratios
 from reports.charts.legends import SPEEDS, keys
 from reports.page.page import Page
 from reports.page.verdict_matrix import pair_name
 from reports.text.format import plural, ratio, seconds, short
-from reports.text.inline import Code
 from reports.text.means import geometric_mean
 from reports.words.verdict_words import PHASE_NAMES, speed_badge, speed_tally, speed_word
 
@@ -97,21 +96,16 @@ def _name(page: Page, speed: Speed) -> str:
 
 def _table(title: str, phase: str, speeds: list[Speed]) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Ratio", numeric=True),
-        Column("Low", numeric=True),
-        Column("High", numeric=True),
-        Column("Level", numeric=True),
-        Column("Ours", numeric=True, unit="s"),
-        Column("Reference", numeric=True, unit="s"),
+        *texts("Algorithm", "Dataset"),
+        *numeric("Ratio", "Low", "High", "Level"),
+        *numeric("Ours", "Reference", unit="s"),
         Column("Memory ratio", numeric=True),
         Column("From"),
         Column("Notes", wide=True),
     ]
     rows: list[Row] = [
         [
-            Cell([Code(short(s.algorithm))], s.algorithm, f"against {short(s.reference)}"),
+            Cell.named(s.algorithm, f"against {short(s.reference)}"),
             short(s.dataset),
             Cell([speed_badge(s)], s.ratio.value),
             Cell.of(s.ratio.low, ratio),

@@ -10,7 +10,7 @@ from harness.analysis.speed import is_self_duel
 from harness.core.model import Block as Timed
 from harness.core.model import DuelOutcome
 from reports.blocks.blocks import Details, Figure, Fragment, Key, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import brief_seconds, linear, logarithmic
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page
@@ -97,9 +97,10 @@ def _name(outcome: DuelOutcome) -> str:
 
 def _table(duels: Sequence[DuelOutcome]) -> Table:
     """Return one row of call times for each side of each duel and phase."""
-    columns = [Column("Duel"), Column("Phase"), Column("Algorithm"), Column("Calls", numeric=True)]
-    columns += [
-        Column(title, numeric=True, unit="s") for title in ("First call", "Least", "Median", "Most")
+    columns = [
+        *texts("Duel", "Phase", "Algorithm"),
+        Column("Calls", numeric=True),
+        *numeric("First call", "Least", "Median", "Most", unit="s"),
     ]
     rows: list[Row] = []
     for outcome in duels:
@@ -118,9 +119,8 @@ def _table(duels: Sequence[DuelOutcome]) -> Table:
 def _points(drawn: Sequence[DuelOutcome]) -> Table:
     """Return all drawn calls."""
     columns = [
-        Column("Duel"),
-        Column("Phase"),
-        *(Column(t, numeric=True) for t in ("Launch", "Block", "Call")),
+        *texts("Duel", "Phase"),
+        *numeric("Launch", "Block", "Call"),
         Column("Algorithm"),
         Column("Wall time", numeric=True, unit="s"),
     ]

@@ -13,7 +13,7 @@ from harness.analysis.all_pairs import Field
 from harness.analysis.curves import front
 from reports.blocks.blocks import Figure, Fragment, Key, Paragraph, Sides
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import brief_seconds, logarithmic
 from reports.charts.legends import ORIGINS, keys
 from reports.charts.plot import Dots, Lines, Mark, Panel, Plot, Point
@@ -27,7 +27,6 @@ from reports.page.recommendation import (
     training_seconds,
 )
 from reports.text.format import count, digits, few, plural, seconds, short
-from reports.text.inline import Code
 from reports.text.palette import LABEL
 
 NOTE = (
@@ -214,8 +213,7 @@ def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
     columns = [
         Column("Algorithm"),
         Column("Point", numeric=True),
-        Column("Loss above the best", numeric=True, unit="share of the gap"),
-        Column("Half of its interval", numeric=True, unit="share of the gap"),
+        *numeric("Loss above the best", "Half of its interval", unit="share of the gap"),
         Column(time, numeric=True, unit="s, single runs"),
         Column("More accurate and faster"),
     ]
@@ -225,7 +223,7 @@ def _table(task: str, found: Sequence[Standing], phase: str) -> Table:
         better = [o.name for o in found if o.behind < s.behind and seconds_of(o, phase) < mine]
         rows.append(
             [
-                Cell([Code(short(s.name))], s.name, s.kind),
+                Cell.named(s.name, s.kind),
                 Cell.of(number, count),
                 Cell.of(s.behind, digits),
                 Cell.of(s.margin or None, digits),

@@ -14,7 +14,7 @@ from harness.analysis.seconds import counts
 from harness.core.model import Sample, Status
 from reports.blocks.blocks import Figure, Fragment, Paragraph
 from reports.blocks.blocks import Panel as Part
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.axes import brief_ratio, linear, logarithmic
 from reports.charts.axes import rows as rows_of
 from reports.charts.legends import ROW
@@ -143,8 +143,7 @@ def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) 
 
 
 def _points(algorithm: str, dataset: str, drawn: Sequence[Variant]) -> Table:
-    columns = [Column("Variant"), Column("Split")]
-    columns += [Column(t, numeric=True) for t in ("Change of the loss", "Time over the first")]
+    columns = [*texts("Variant", "Split"), *numeric("Change of the loss", "Time over the first")]
     rows: list[Row] = [
         [v.name, label, Cell.of(change, signed), Cell.of(over, ratio)]
         for v in drawn
@@ -184,8 +183,7 @@ def _panel(found: Sequence[Variant], key: str, title: str) -> Panel:
 def _table(algorithm: str, dataset: str, found: Sequence[Variant]) -> Table:
     columns = [
         Column("Variant"),
-        *(Column(t, numeric=True) for t in ("Mean change", "Least", "Most", "Time over the first")),
-        Column("Splits", numeric=True),
+        *numeric("Mean change", "Least", "Most", "Time over the first", "Splits"),
     ]
     rows: list[Row] = [
         [

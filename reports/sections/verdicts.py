@@ -9,7 +9,7 @@ from dataclasses import replace
 from harness import Section, hookimpl
 from harness.analysis.run_view import Accuracy, Speed
 from reports.blocks.blocks import Block, Details, Fragment, Paragraph
-from reports.blocks.tables import Cell, Column, Row, Table
+from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.page.verdict_matrix import pair_cell, pair_name
 from reports.text.format import digits, share, short
@@ -59,7 +59,7 @@ def _matrix(page: Page) -> Table:
         for speed in page.speed(pair, phase):
             found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
     names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
-    columns = [Column("Dataset"), *map(Column, names)]
+    columns = texts("Dataset", *names)
     rows: list[Row] = [
         [
             Cell(short(dataset), dataset),
@@ -84,13 +84,10 @@ def _matrix_cell(phase: str, verdicts: Sequence[Accuracy], speeds: Sequence[Spee
 
 def _every(page: Page) -> Table:
     columns = [
-        Column("Algorithm"),
-        Column("Dataset"),
-        Column("Verdict"),
+        *texts("Algorithm", "Dataset", "Verdict"),
         Column("Difference", numeric=True),
-        Column("Low", numeric=True, unit="95 %"),
-        Column("High", numeric=True, unit="95 %"),
-        *(Column(f"P({word})", numeric=True) for word in POSTERIOR),
+        *numeric("Low", "High", unit="95 %"),
+        *numeric(*(f"P({word})" for word in POSTERIOR)),
         Column("Metric and margin"),
         Column("Splits", numeric=True),
         Column("Notes, and what is needed to decide", wide=True),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from harness.analysis.run_view import Interval
-from harness.analysis.serving import ServingTimes
+from harness.analysis.serving import ServingTimes, speedup
 from reports.blocks.blocks import Figure
 from reports.blocks.tables import Cell, Column, Row, Table, numeric
 from reports.charts.axes import Axis, brief_seconds, linear, logarithmic
@@ -80,11 +80,7 @@ def latency_figure(times: Sequence[ServingTimes], again: str = "") -> Figure | N
     )
 
 
-def thread_figure(
-    times: Sequence[ServingTimes],
-    speedup: Callable[[ServingTimes, Sequence[ServingTimes], int], Interval | None],
-    again: str = "",
-) -> Figure | None:
+def thread_figure(times: Sequence[ServingTimes], again: str = "") -> Figure | None:
     """Return the speed-up of the largest batch by threads; None for one number of threads."""
     if len({one.threads for one in times}) < 2:
         return None
@@ -273,10 +269,7 @@ def _batch_finding(times: Sequence[ServingTimes], names: Sequence[str]) -> str:
         f"({seconds(best.batches[size].value / size)} per row)"
         for size, best in chosen
     ]
-    cut = f" The chart shows {MOST} algorithms." if len(_all_names(times)) > len(names) else ""
+    several = len({one.algorithm for one in times}) > len(names)
+    cut = f" The chart shows {MOST} algorithms." if several else ""
     threads = plural(fewest, "thread")
     return f"Fastest with {threads}: {' and '.join(words)}. Bars are 95 % intervals.{cut}"
-
-
-def _all_names(times: Iterable[ServingTimes]) -> set[str]:
-    return {one.algorithm for one in times}

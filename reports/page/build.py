@@ -63,18 +63,8 @@ def build_report(view: RunView, sections: Iterable[Section]) -> str:
 
 
 def build_section(section: Section, view: RunView) -> Fragment | None:
-    """Return the fragment of a section for a run, or None to leave the section out.
-
-    Raises
-    ------
-    TypeError
-        If it returns anything else.
-    """
-    fragment = section.build(Page(view))
-    if fragment is not None and not isinstance(fragment, Fragment):
-        kind = type(fragment).__name__
-        raise TypeError(f"build returns a {kind}, not a reports.Fragment")
-    return fragment
+    """Return the fragment of a section for a run, or None to leave the section out."""
+    return _fragment(section, Page(view))
 
 
 def page_of(

@@ -110,11 +110,6 @@ def gates_table(
     return GATE_HEADER, gate_rows(decisions)
 
 
-def gates_sentence(decisions: Sequence[Decision]) -> str:
-    """Return the numbers of gates that hold, fail and are undecided."""
-    return gate_sentence(decisions)
-
-
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
     gates = decisions_json(decisions)

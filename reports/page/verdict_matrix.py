@@ -9,7 +9,7 @@ from harness.analysis.run_view import Accuracy, Parity
 from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.page.page import Page, Pair
 from reports.text.format import SPACE, few, plural, short
-from reports.text.inline import Badge, Code, Inline
+from reports.text.inline import Badge, Inline
 from reports.text.rerun_commands import pairs_again
 from reports.words.claim_words import mode_of
 from reports.words.verdict_words import (
@@ -51,9 +51,8 @@ def overall(page: Page) -> Table:
 
 def pair_cell(pair: Pair, variant: str = "") -> Cell:
     """Return the cell with the name of a pair and the params that distinguish it."""
-    name = [Code(short(pair.algorithm))]
     notes = [short(variant, 60)] if variant else []
-    return Cell(name, pair.algorithm, note=", ".join([*notes, f"against {short(pair.reference)}"]))
+    return Cell.named(pair.algorithm, ", ".join([*notes, f"against {short(pair.reference)}"]))
 
 
 def pair_name(page: Page, algorithm: str, reference: str) -> str:

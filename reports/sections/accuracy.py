@@ -9,14 +9,13 @@ from harness import Section, hookimpl
 from harness.analysis.run_view import Accuracy
 from reports.blocks.blocks import Figure, Fragment, Panel, Paragraph
 from reports.blocks.tables import Cell, Row, Table, numeric, texts
-from reports.charts.forest import Estimate, differences
+from reports.charts.forest import Estimate, both_ends, differences
 from reports.charts.legends import VERDICTS, keys
 from reports.page.page import Page
 from reports.page.verdict_matrix import pair_name
 from reports.text.format import digits, plural, short, signed
 from reports.words.verdict_words import ORDER, accuracy_badge
 
-DRAWN = 40  # rows of a chart; the table has all of them
 NOTE = (
     "Loss of the reference minus ours, as a share of the dataset's gap between the "
     "constant model and the best model: right of 0 ours is better. The thin bar is the "
@@ -54,19 +53,16 @@ def _scale(verdict: Accuracy) -> float:
 
 def _figure(page: Page, verdicts: Sequence[Accuracy], title: str) -> Figure:
     ordered = sorted(verdicts, key=lambda a: -a.difference.value / _scale(a))
-    half = DRAWN // 2
-    drawn = ordered if len(ordered) <= DRAWN else [*ordered[:half], *ordered[-half:]]
+    drawn, cut = both_ends(ordered)
     margin = max(a.margin / _scale(a) for a in drawn)
     counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
     tally = ", ".join(f"{n} {v}" for v, n in counts if n)
-    cut = f" The chart shows the {half} highest and the {half} lowest; the table has all."
     return Figure(
         spec=differences(
             [_estimate(page, a) for a in drawn], margin, "difference, share of the gap"
         ),
         title=f"{title}: difference of the loss with intervals, and the band of equivalence",
-        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}."
-        + (cut if len(drawn) < len(ordered) else ""),
+        finding=f"Of {plural(len(verdicts), 'comparison')}: {tally}.{cut}",
         table=_table(page, ordered, title),
         keys=keys(VERDICTS, (a.verdict for a in drawn)),
         again=page.again(

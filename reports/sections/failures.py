@@ -139,8 +139,7 @@ def _comparisons(page: Page) -> list[Block]:
     found = failed_comparisons(page)
     if not found:
         return []
-    columns = texts("Pair", "Dataset", "Outcome")
-    columns.append(Column("Why", wide=True))
+    columns = [*texts("Pair", "Dataset", "Outcome"), Column("Why", wide=True)]
     rows: list[Row] = [
         [
             f"{short(parity.algorithm)} and {short(parity.reference)}",

@@ -112,8 +112,9 @@ def _first_table(uses: Sequence[FirstUse]) -> Table:
         Column("Algorithm"),
         Column("Compiling", numeric=True, unit="s"),
         *numeric("Kernels compiled", "Threads"),
+        Column("Environment"),
+        Column("Notes", wide=True),
     ]
-    columns += [Column("Environment"), Column("Notes", wide=True)]
     table_rows: list[Row] = [
         [
             Cell.named(use.algorithm),
@@ -202,10 +203,7 @@ def _table(medians: Medians) -> Table:
         *numeric(*(PHASE_NAMES[p].capitalize() for p in shown), unit="s"),
     ]
     rows: list[Row] = [
-        [
-            Cell.named(name),
-            *(Cell.of(by.get(p, math.nan), seconds) for p in shown),
-        ]
+        [Cell.named(name), *(Cell.of(by.get(p, math.nan), seconds) for p in shown)]
         for name, by in medians.items()
     ]
     return Table(columns, rows, "Median wall time of each phase, from single runs, rough", "phases")

@@ -23,7 +23,6 @@ from reports.charts.legends import ROW
 from reports.charts.plot import Boxes, Dots, Lines, Mark, Panel, Plot
 from reports.page.page import Page, Pair, canonical
 from reports.text.format import DASH, count, digits, plural, share, short, steps
-from reports.text.inline import Code
 
 MOST = 300  # comparisons of one report
 SCATTERS = 12  # the pairs that are furthest apart
@@ -187,11 +186,7 @@ def _table(found: Sequence[Compared]) -> Table:
     ]
     rows: list[Row] = [
         [
-            Cell(
-                [Code(short(c.pair.algorithm))],
-                c.pair.algorithm,
-                _against(c),
-            ),
+            Cell.named(c.pair.algorithm, _against(c)),
             Cell(short(c.dataset), c.dataset, short(c.split)),
             Cell.of(c.agreement.same, share),
             Cell.of(c.agreement.largest, digits),

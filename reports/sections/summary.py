@@ -37,10 +37,7 @@ from reports.text.format import DASH, count, digits, few, listing, loss, plural,
 from reports.text.inline import Code, Inline, Link, Strong, Words
 from reports.text.means import geometric_mean
 from reports.words.change_words import changed
-from reports.words.verdict_words import (
-    speed_word,
-    training_phase,
-)
+from reports.words.verdict_words import speed_word, training_phase
 
 RATIOS = (
     "= identical trees · ≈ same trees, or equivalent accuracy · ▲ better or faster · ▼ "

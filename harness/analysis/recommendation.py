@@ -404,10 +404,10 @@ def summary_header() -> list[str]:
     return ["dataset", "use", "score", "fit", "predict", "model size"]
 
 
-def summary_rows(answers: Sequence[Answer], most: int = MOST_ROWS) -> list[list[str]]:
+def summary_rows(answers: Sequence[Answer]) -> list[list[str]]:
     """Return one row for each dataset with its recommendation."""
     found = []
-    for answer in answers[:most]:
+    for answer in answers[:MOST_ROWS]:
         if answer.recommended:
             _, name, score, *rest = _row(answer, answer.standing(answer.recommended))
             found.append([answer.dataset, name, f"{answer.metric} {score}", *rest])

@@ -46,8 +46,8 @@ class Overhead:
     trials: int
 
 
-def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4) -> Overhead:
-    """Run folds × repeats trials of the no-op algorithm on a dataset, in a temporary store.
+def measure_overhead(folds: int = 5, repeats: int = 4) -> Overhead:
+    """Run folds × repeats trials of the no-op algorithm on diabetes, in a temporary store.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def measure_overhead(dataset: str = "diabetes", folds: int = 5, repeats: int = 4
     experiment = Experiment(
         name="overhead",
         algorithms=[noop_algorithm.NAME],
-        datasets=[dataset],
+        datasets=["diabetes"],
         splits=Splits(folds=folds, repeats=repeats),
     )
     registry = load_registry([plugin], strangers=False)

@@ -137,8 +137,8 @@ def change_rows(changes: Iterable[Accuracy]) -> Rows:
     ]
 
 
-def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "predict")) -> Rows:
-    """Return one row of times for each remeasured phase, without a verdict."""
+def seconds_rows(comparison: RunComparison) -> Rows:
+    """Return one row of fit and of predict times for each remeasured cell, without a verdict."""
     return [
         [
             short(s.algorithm),
@@ -149,7 +149,7 @@ def seconds_rows(comparison: RunComparison, phases: Sequence[str] = ("fit", "pre
             ratio(s.new / s.old) if s.old > 0 else "",
         ]
         for s in comparison.seconds
-        if s.remeasured and s.phase in phases
+        if s.remeasured and s.phase in ("fit", "predict")
     ]
 
 

@@ -10,6 +10,7 @@ import click
 
 from harness.cli.common import (
     json_option,
+    names_option,
     plugin_option,
     print_json,
     print_table,
@@ -41,22 +42,8 @@ OF_AGAINST = {
     metavar="REV",
     help="Compare the working tree with a git revision instead of reading a stored run.",
 )
-@click.option(
-    "-a",
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    metavar="GLOB",
-    help="With --against: only these algorithms.",
-)
-@click.option(
-    "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="NAME",
-    help="With --against: on these datasets.",
-)
+@names_option("-a", "algorithm", "With --against: only these algorithms.")
+@names_option("-d", "dataset", "With --against: on these datasets.", metavar="NAME")
 @click.option(
     "--all", "everything", is_flag=True, help="With --against: measure unchanged algorithms, too."
 )

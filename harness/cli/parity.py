@@ -12,6 +12,7 @@ from harness.analysis.tree_text import as_text
 from harness.cli.common import (
     capacity_option,
     json_option,
+    names_option,
     params_options,
     plugin_option,
     print_json,
@@ -32,15 +33,12 @@ if TYPE_CHECKING:
 @click.command("parity")
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option(
+@names_option(
     "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="GLOB",
+    "dataset",
+    "Datasets: a glob, suite:NAME, or NAME:rows=1000.",
     default=["suite:bundled"],
     show_default=True,
-    help="Datasets: a glob, suite:NAME, or NAME:rows=1000.",
 )
 @click.option(
     "--again", metavar="RUN", help="Compare the trees of a stored run of this command again."

@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import say
+from harness.cli.common import path_option, say
 
 
 @click.command("predict")
 @click.argument("model", type=click.Path(path_type=Path), metavar="FILE")
 @click.argument("rows", type=click.Path(path_type=Path), metavar="NEW")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="CSV",
-    help="Write the predictions there instead of printing them.",
-)
+@path_option("--output", "Write the predictions there instead of printing them.", metavar="CSV")
 def command(model: Path, rows: Path, output: Path | None) -> None:
     """Predict the rows of NEW with the model in FILE, which `harness best --save` wrote.
 

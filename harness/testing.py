@@ -73,13 +73,13 @@ def conformance(
     """
     import pytest
 
-    found = [
+    params = [
         pytest.param(case, id=case.name)
         for case in every_case(plugin, kinds)
         if case.promise not in leave_out and (not only or case.promise in only)
     ]
 
-    @pytest.mark.parametrize("case", found)
+    @pytest.mark.parametrize("case", params)
     def test(case: Case) -> None:
         case.run()
 

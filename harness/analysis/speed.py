@@ -199,12 +199,12 @@ def contamination(outcome: DuelOutcome) -> tuple[str, ...]:
 
 def _others(launches: Sequence[JSON]) -> list[str] | None:
     """Return a note on threads of other programs while both sides rested; None if unknown."""
-    found = [launch["others"] for launch in launches if "others" in launch]
-    if not found:
+    threads = [launch["others"] for launch in launches if "others" in launch]
+    if not threads:
         return None
-    if max(found) <= OTHERS:
+    if max(threads) <= OTHERS:
         return []
-    note = f"busy machine: other programs kept {max(found):.1f} threads busy"
+    note = f"busy machine: other programs kept {max(threads):.1f} threads busy"
     return [f"{note} on average while both sides rested"]
 
 

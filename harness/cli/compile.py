@@ -129,7 +129,7 @@ def jobs_to_compile(
     """
     from harness.core.model import DatasetRef, Job, Split, Task, Trial
 
-    found = []
+    jobs = []
     for name, entry in sorted(registry.entries["algorithm"].items()):
         matches = not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
         if entry.value.origin != "scratch" or not matches:
@@ -138,5 +138,5 @@ def jobs_to_compile(
             Trial(name, params, "native", ANY, Split("given"), 0, threads, "", "", Task.BINARY)
             for params in ({}, *(entry.value.variants if with_variants else ()))
         )
-        found.append(Job(name, entry.plugin, DatasetRef(ANY, ""), trials, threads=threads))
-    return found
+        jobs.append(Job(name, entry.plugin, DatasetRef(ANY, ""), trials, threads=threads))
+    return jobs

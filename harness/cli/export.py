@@ -64,11 +64,11 @@ def command(
 def _export_asv(folder: Path, plugins: tuple[Path, ...], results: Path) -> int:
     from harness.history.asv_export import export_asv
 
-    found = export_asv(results, folder, load_registry(plugins), Path.cwd())
-    say(f"written to {folder}: {', '.join(c[:8] for c in found.commits) or 'no commit'}")
-    if found.left_out:
-        say(f"runs left out, of an edited tree or of no commit known here: {found.left_out}")
-    return 0 if found.commits else 4
+    exported = export_asv(results, folder, load_registry(plugins), Path.cwd())
+    say(f"written to {folder}: {', '.join(c[:8] for c in exported.commits) or 'no commit'}")
+    if exported.left_out:
+        say(f"runs left out, of an edited tree or of no commit known here: {exported.left_out}")
+    return 0 if exported.commits else 4
 
 
 def _write(frame: Any, kind: str, output: Path | None) -> None:

@@ -97,10 +97,10 @@ def _stored(given: dict[str, Any]) -> int:
     if given["file"] is not None and not (chosen := load_gates(given["file"])):
         raise ConfigError(f"{given['file']} has no [[gate]] tables")
     registry = load_registry(given["plugins"])
-    found = reporting.gates(given["results"], given["run"] or "latest", registry, chosen)
-    _print_gates(given, found, found.markdown(), found.to_json())
-    say(found.sentence())
-    return found.exit_code(given["undecided"])
+    gates = reporting.gates(given["results"], given["run"] or "latest", registry, chosen)
+    _print_gates(given, gates, gates.markdown(), gates.to_json())
+    say(gates.sentence())
+    return gates.exit_code(given["undecided"])
 
 
 def _against(given: dict[str, Any]) -> int:
@@ -128,11 +128,11 @@ def _against(given: dict[str, Any]) -> int:
         answer = compare_with_revision(request, load_registry(given["plugins"]), progress)
     finally:
         progress.close()
-    found = gates_of(answer)
-    _print_gates(given, found, answer_markdown(answer), answer_json(answer))
+    gates = gates_of(answer)
+    _print_gates(given, gates, answer_markdown(answer), answer_json(answer))
     for line in answer_lines(answer):
         say(line)
-    return found.exit_code(given["undecided"])
+    return gates.exit_code(given["undecided"])
 
 
 def _limits(given: dict[str, Any]) -> Any:
@@ -146,7 +146,7 @@ def _limits(given: dict[str, Any]) -> Any:
 
 
 def _print_gates(
-    given: dict[str, Any], found: Gates, markdown: str, document: dict[str, Any]
+    given: dict[str, Any], gates: Gates, markdown: str, document: dict[str, Any]
 ) -> None:
     """Print the result in the requested form."""
     if given["markdown"] not in (None, "-"):
@@ -158,5 +158,5 @@ def _print_gates(
         print_json(document)
     elif given["markdown"] == "-":
         click.echo(markdown, nl=False)
-    elif found.decisions:
-        print_table(*found.table())
+    elif gates.decisions:
+        print_table(*gates.table())

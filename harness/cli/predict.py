@@ -21,10 +21,10 @@ def command(model: Path, rows: Path, output: Path | None) -> None:
     """
     from harness.worker.saved_model import load_model, read_rows
 
-    found = load_model(model).predict(read_rows(rows))
-    text = found.to_csv(index=False)
+    predictions = load_model(model).predict(read_rows(rows))
+    text = predictions.to_csv(index=False)
     if output is None:
         click.echo(text, nl=False)
         return
     output.write_text(text, encoding="utf-8")
-    say(f"wrote {len(found):,} predictions to {output}")
+    say(f"wrote {len(predictions):,} predictions to {output}")

@@ -58,12 +58,12 @@ def cases(
 
 def kinds_of(registry: Registry, name: str) -> list[str]:
     """Return the kinds of registered objects with a name; raise ConfigError if there are none."""
-    found = [kind for kind, entries in registry.entries.items() if name in entries]
-    if not found and is_estimator_path(name):
+    matching = [kind for kind, entries in registry.entries.items() if name in entries]
+    if not matching and is_estimator_path(name):
         registry.entry("algorithm", name)
         return ["algorithm"]
-    if not found:
+    if not matching:
         known = [name for entries in registry.entries.values() for name in entries]
         broken = "".join(f"; {one.plugin} does not load: {one.reason}" for one in registry.broken)
         raise ConfigError(unknown("plugin", name, sorted(known)) + broken)
-    return found
+    return matching

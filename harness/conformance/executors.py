@@ -77,36 +77,37 @@ def complete(held: Held) -> None:
 def every_trial_once(held: Held) -> None:
     """Run six trials of four jobs."""
     supervisor = RecordingSupervisor()
-    found = run_jobs(held, supervisor, JOBS)
+    outcomes = run_jobs(held, supervisor, JOBS)
     expected = sorted(trial.id for job in JOBS for trial in job.trials)
     require(
         sorted(supervisor.began) == expected, f"it started {sorted(supervisor.began)} of {expected}"
     )
-    whole = all(isinstance(outcome, Outcome) for outcome in found)
+    whole = all(isinstance(outcome, Outcome) for outcome in outcomes)
     require(whole, "it yields an object that is not a harness.Outcome")
-    yielded = sorted(outcome.trial.id for outcome in found)
+    yielded = sorted(outcome.trial.id for outcome in outcomes)
     require(yielded == expected, f"it yielded outcomes of {yielded}; {expected} were run")
-    same = all(outcome == supervisor.outcomes[outcome.trial.id] for outcome in found)
+    same = all(outcome == supervisor.outcomes[outcome.trial.id] for outcome in outcomes)
     require(same, "an outcome differs from the one that supervise returned")
 
 
 @contract_check("outcomes of a job keep the order of its trials", kind="executor")
 def in_order(held: Held) -> None:
     """Compare the order of outcomes within each job."""
-    found = [outcome.trial.id for outcome in run_jobs(held, RecordingSupervisor(), JOBS)]
+    trial_ids = [outcome.trial.id for outcome in run_jobs(held, RecordingSupervisor(), JOBS)]
     for job in JOBS:
         expected = [trial.id for trial in job.trials]
-        yielded = [name for name in found if name in expected]
+        yielded = [name for name in trial_ids if name in expected]
         require(yielded == expected, f"it yielded {yielded}; the order in the job is {expected}")
 
 
 @contract_check("a failed trial does not stop the others", kind="executor")
 def failures_pass(held: Held) -> None:
     """Let the trials of one job fail."""
-    found = run_jobs(held, RecordingSupervisor(fails="a"), JOBS)
-    failed = [outcome for outcome in found if outcome.status is Status.FAILED]
+    outcomes = run_jobs(held, RecordingSupervisor(fails="a"), JOBS)
+    failed = [outcome for outcome in outcomes if outcome.status is Status.FAILED]
     require(
-        len(found) == 6 and len(failed) == 3, f"it yielded outcomes of {len(found)} of 6 trials"
+        len(outcomes) == 6 and len(failed) == 3,
+        f"it yielded outcomes of {len(outcomes)} of 6 trials",
     )
 
 

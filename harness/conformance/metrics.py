@@ -127,11 +127,11 @@ def undefined(held: Held) -> None:
         for what, rows in special_cases.items():
             try:
                 with np.errstate(all="ignore"):
-                    found = held.value.score(rows)
+                    score = held.value.score(rows)
             except Exception as error:
                 message = f"for {what} of a {task} task it raises {type(error).__name__}: {error}"
                 raise BrokenError(message) from error
-            require(isinstance(found, float), f"for {what} it returns {found!r}, not a float")
+            require(isinstance(score, float), f"for {what} it returns {score!r}, not a float")
 
 
 def with_weights(given: Predicted) -> Predicted:

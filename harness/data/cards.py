@@ -199,16 +199,16 @@ def _cards_of(
     key = f"cards {[path.stem for path in paths]} {contents}"
     if (known := recall(key, _Whole)) is not None:
         return known.cards
-    found: list[Card | DataError] = []
+    cards: list[Card | DataError] = []
     for path, content in zip(paths, contents, strict=True):
         try:
-            found.append(_parsed(path, content))
+            cards.append(_parsed(path, content))
         except DataError as error:
-            found.append(error)
-    whole = tuple(card for card in found if isinstance(card, Card))
-    if len(whole) == len(found):
+            cards.append(error)
+    whole = tuple(card for card in cards if isinstance(card, Card))
+    if len(whole) == len(cards):
         remember(key, _Whole(cards=whole))
-    return tuple(found)
+    return tuple(cards)
 
 
 def unpinned() -> frozenset[str]:

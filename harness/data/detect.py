@@ -100,12 +100,12 @@ def _csv_options(path: Path, reading: Reading) -> dict[str, Any]:
     rows = [*_fields(head.splitlines()[:_LINES], reading)]
     if len(rows) < 2 or len(rows[0]) < 2:
         return {}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if all(name.startswith(" ") for name in rows[0][1:]):
-        found["skip_spaces"] = True
+        options["skip_spaces"] = True
     if reading.separator != "," and _has_decimal_commas(rows[1:]):
-        found["decimal"] = ","
-    return found
+        options["decimal"] = ","
+    return options
 
 
 def _fields(lines: list[str], reading: Reading) -> Iterator[list[str]]:

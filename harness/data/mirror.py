@@ -154,13 +154,13 @@ def _entries_of(folder: Path, content: bytes) -> tuple[Entry, ...]:
         raise _unreadable(folder, f"it is not JSON: {error}") from None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise _unreadable(folder, "it is not a list of datasets")
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for item in items:
         entry = _entry(item, folder)
-        if entry.name in found:
+        if entry.name in by_name:
             raise _unreadable(folder, f"it has two datasets named {entry.name[:80]!r}")
-        found[entry.name] = entry
-    return tuple(found.values())
+        by_name[entry.name] = entry
+    return tuple(by_name.values())
 
 
 def _unreadable(folder: Path, reason: str) -> DataError:

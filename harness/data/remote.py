@@ -181,9 +181,9 @@ def _pins() -> dict[str, str]:
     """Return all pins; raise DataError if the file is damaged, so that checks are not skipped."""
     path = cache_folder() / "pins.json"
     try:
-        found = json.loads(path.read_bytes())
-        if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in found.values()):
-            return dict(found)
+        pinned = json.loads(path.read_bytes())
+        if all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in pinned.values()):
+            return dict(pinned)
         reason = "it has values that are not checksums"
     except (FileNotFoundError, NotADirectoryError):
         return {}

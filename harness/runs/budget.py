@@ -172,15 +172,15 @@ def time_samples(
 
 def seconds_of(outcomes: Sequence[Outcome]) -> Seconds:
     """Return the seconds of one trial of each algorithm; infinite after a timeout."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    times: dict[tuple[str, str], list[float]] = defaultdict(list)
     for outcome in outcomes:
         key = (outcome.trial.algorithm, outcome.trial.dataset)
         if outcome.status is Status.TIMEOUT:
-            found[key].append(math.inf)
+            times[key].append(math.inf)
         elif outcome.status is Status.DONE:
             phases = ("preparation", "native", "fit", "predict")
-            found[key].append(sum(s.wall for s in outcome.samples if s.phase in phases))
-    return {key: sum(values) for key, values in found.items()}
+            times[key].append(sum(s.wall for s in outcome.samples if s.phase in phases))
+    return {key: sum(values) for key, values in times.items()}
 
 
 def fit_experiment(
@@ -261,13 +261,15 @@ def _slow_counterparts(
     for (name, _), cost in known.items():
         seconds[name] += cost.at(rows)
     least = LARGE_SHARE * sum(seconds.values())
-    found = {}
+    reasons = {}
     for library, ours in counterparts.items():
         if library not in seconds or ours not in seconds or seconds[library] < least:
             continue
         if (times := seconds[library] / max(seconds[ours], 1e-9)) >= MUCH_FASTER:
-            found[library] = f"{ours} trains the same kind of model about {times:.0f} times as fast"
-    return found
+            reasons[library] = (
+                f"{ours} trains the same kind of model about {times:.0f} times as fast"
+            )
+    return reasons
 
 
 def _rows_that_fit(round_at: Callable[[int], float], fewest: int, most: int, seconds: float) -> int:
@@ -301,8 +303,8 @@ def _more_configurations(experiment: Experiment, times: float) -> Experiment:
     """
     tuning = experiment.tuning
     least = min(tuning.configurations, FEWEST_CONFIGURATIONS)
-    found: int = max(least, min(MOST_CONFIGURATIONS, int(least * times)))
-    return _with_configurations(experiment, found)
+    number: int = max(least, min(MOST_CONFIGURATIONS, int(least * times)))
+    return _with_configurations(experiment, number)
 
 
 def _with_configurations(experiment: Experiment, number: int) -> Experiment:
@@ -478,11 +480,11 @@ class Budgeting:
 
             def run_jobs(jobs: list[Job]) -> list[Outcome]:
                 self.progress.stage("estimate", sum(len(job.trials) for job in jobs))
-                found = []
+                outcomes = []
                 for outcome in run(jobs, supervisor.supervise, {"jobs": processors}):
                     self.progress.step(outcome.trial.algorithm)
-                    found.append(outcome)
-                return found
+                    outcomes.append(outcome)
+                return outcomes
 
             return time_samples(self.plan_of, experiment, sizes, run_jobs)
 

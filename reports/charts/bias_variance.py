@@ -50,10 +50,10 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def shares(found: Mapping[str, Any]) -> dict[str, float]:
+def shares(decomposition: Mapping[str, Any]) -> dict[str, float]:
     """Return error, bias, variance and, if known, noise of a result."""
-    value = {name: part["value"] for name, part in found["parts"].items()}
-    if found["kind"] == "0-1":
+    value = {name: part["value"] for name, part in decomposition["parts"].items()}
+    if decomposition["kind"] == "0-1":
         net = value["unbiased_variance"] - value["biased_variance"]
         return {"error": value["error"], "bias": value["bias"], "variance": net}
     known = {"error": value["error"], "bias": value["bias2"], "variance": value["variance"]}

@@ -17,10 +17,10 @@ MOST_PANELS = 12  # of one chart
 
 
 def _by_dataset(results: Iterable[Diagnostic]) -> Iterator[tuple[str, list[Diagnostic]]]:
-    found: dict[str, list[Diagnostic]] = {}
+    by_dataset: dict[str, list[Diagnostic]] = {}
     for one in results:
-        found.setdefault(one.dataset, []).append(one)
-    for dataset, same in found.items():
+        by_dataset.setdefault(one.dataset, []).append(one)
+    for dataset, same in by_dataset.items():
         yield dataset, same[:MOST_PANELS]
 
 
@@ -39,10 +39,10 @@ def staged_figures(results: Sequence[Diagnostic]) -> list[Block]:
 
 
 def _points(result: Diagnostic, name: str) -> Iterator[dict[str, Any]]:
-    found = result.found
-    times = found["seconds"] or [None] * len(found["stage"])
-    for side, losses in (("test rows", found["test"]), ("training rows", found["train"])):
-        for members, time, value in zip(found["stage"], times, losses, strict=True):
+    curve = result.found
+    times = curve["seconds"] or [None] * len(curve["stage"])
+    for side, losses in (("test rows", curve["test"]), ("training rows", curve["train"])):
+        for members, time, value in zip(curve["stage"], times, losses, strict=True):
             names = {"name": name, "side": side}
             yield {**names, "loss": value, "members": members, "seconds": time}
 

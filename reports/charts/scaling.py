@@ -61,10 +61,10 @@ def _grown(dataset: str, results: Sequence[Diagnostic], known: Mapping[int, str]
     )
 
 
-def medians(found: Mapping[str, Any]) -> list[tuple[float, float]]:
+def medians(timed: Mapping[str, Any]) -> list[tuple[float, float]]:
     """Return the median seconds at each size, sorted by size."""
     by_size: dict[float, list[float]] = {}
-    for x, y in zip(found["x"], found["seconds"], strict=True):
+    for x, y in zip(timed["x"], timed["seconds"], strict=True):
         by_size.setdefault(x, []).append(y)
     return [(x, median(by_size[x])) for x in sorted(by_size)]
 

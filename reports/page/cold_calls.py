@@ -24,15 +24,15 @@ Walls = tuple[list[float], list[float]]  # seconds of first and of later calls
 
 def cold_and_warm(page: Page) -> list[Block]:
     """Return one row for each algorithm, dataset and phase; empty without duels."""
-    found = calls(page.view.duels)
-    if not found:
+    walls_of = calls(page.view.duels)
+    if not walls_of:
         return []
     columns = [
         *texts("Algorithm", "Dataset", "Phase"),
         *numeric("First call", "Later calls", unit="s"),
         *numeric("First to later"),
     ]
-    rows = [_row(key, *walls) for key, walls in sorted(found.items())]
+    rows = [_row(key, *walls) for key, walls in sorted(walls_of.items())]
     table = Table(columns, rows, "Medians of first and of later calls in duels", "cold-and-warm")
     blocks: list[Block] = [Paragraph(NOTE, role="note"), table]
     if again := page.duels_again(page.view.duels):
@@ -44,16 +44,16 @@ def cold_and_warm(page: Page) -> list[Block]:
 
 def calls(duels: Iterable[DuelOutcome]) -> dict[Key, Walls]:
     """Return the seconds of first and of later calls."""
-    found: dict[Key, Walls] = defaultdict(lambda: ([], []))
+    walls_of: dict[Key, Walls] = defaultdict(lambda: ([], []))
     for outcome in duels:
         for side, job in (("a", outcome.duel.a), ("b", outcome.duel.b)):
             where = job.name, job.dataset.name
             for phase, wall in _first(outcome, side):
-                found[*where, phase][0].append(wall)
+                walls_of[*where, phase][0].append(wall)
             for block in outcome.blocks:
                 walls = [sample.wall for sample in getattr(block, side)]
-                found[*where, block.phase][1].extend(walls)
-    return {key: walls for key, walls in found.items() if all(walls)}
+                walls_of[*where, block.phase][1].extend(walls)
+    return {key: walls for key, walls in walls_of.items() if all(walls)}
 
 
 def _first(outcome: DuelOutcome, side: str) -> Iterator[tuple[str, float]]:

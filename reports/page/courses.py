@@ -89,9 +89,9 @@ def steps_of(line: Line) -> dict[int, float]:
     """
     if len(line) < FEWEST:
         return {}
-    found = [Point("", "", value) for _, value in line]
+    points = [Point("", "", value) for _, value in line]
     with contextlib.suppress(NoAsvError):
-        return {step.index: step.share for step in find_steps(found)}
+        return {step.index: step.share for step in find_steps(points)}
     return {}
 
 

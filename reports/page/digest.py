@@ -83,8 +83,8 @@ def _ratios(speeds: list[Speed]) -> str:
     if not speeds:
         return ""
     if len(speeds) == 1:
-        found = speeds[0].ratio
-        return f"{ratio(found.value)} {bounds(found.low, found.high)}"
+        interval = speeds[0].ratio
+        return f"{ratio(interval.value)} {bounds(interval.low, interval.high)}"
     return span([s.ratio.value for s in speeds])
 
 
@@ -123,8 +123,8 @@ def verdicts_json(view: RunView) -> JSON:
     judged["gates"] = decisions_json(decide_gates(gates_of(view.run["config"]), view))
     judged["answers"] = to_data(answers_of(view))
     judged["budget"] = dict(view.budget)
-    found: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
-    return found
+    document: JSON = strict({"run": run, **judged, "speed": speeds, "failures": failures})
+    return document
 
 
 def decisions_json(decisions: Iterable[Decision]) -> list[JSON]:

@@ -16,15 +16,15 @@ _TONES = {Severity.PROBLEM: "bad", Severity.WARNING: "unsure", Severity.NOTE: ""
 
 def findings_block(page: Page) -> Callout | None:
     """Return the findings of a run, the most severe first; None if there are none."""
-    found = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
-    if not found:
+    findings = sorted(page.view.findings, key=lambda finding: _ORDER[finding.severity])
+    if not findings:
         return None
-    lines: list[Words] = [_line(finding) for finding in found[:SHOWN]]
-    if len(found) > SHOWN:
-        lines.append(f"… and {plural(len(found) - SHOWN, 'further finding')}")
-    pages = sorted({finding.page.partition("#")[0] for finding in found})
+    lines: list[Words] = [_line(finding) for finding in findings[:SHOWN]]
+    if len(findings) > SHOWN:
+        lines.append(f"… and {plural(len(findings) - SHOWN, 'further finding')}")
+    pages = sorted({finding.page.partition("#")[0] for finding in findings})
     where = Paragraph(f"{', '.join(pages)} explains each code.", role="note")
-    return Callout("What the checks found", [Items(lines), where], _TONES[found[0].severity])
+    return Callout("What the checks found", [Items(lines), where], _TONES[findings[0].severity])
 
 
 def _line(finding: Finding) -> Words:

@@ -145,13 +145,13 @@ def _newest(newest: Sequence[RunComparison]) -> list[tuple[str, str, Fragment]]:
     if not newest:
         return []
     parts: list[Block] = []
-    for found in newest:
-        name, old, new = str(found.new.get("name", "")), found.old, found.new
+    for comparison in newest:
+        name, old, new = str(comparison.new.get("name", "")), comparison.old, comparison.new
         heading = f"{short(name)}: {short(new.get('id', ''))} against {short(old.get('id', ''))}"
         parts.append(
             Part(
                 heading,
-                comparison_blocks(found, f"newest-{name}"),
+                comparison_blocks(comparison, f"newest-{name}"),
                 f"newest-{name}",
                 folded=len(newest) > 2,
             )
@@ -177,5 +177,5 @@ def _courses(points: Sequence[RunPoint]) -> list[tuple[str, str, Fragment]]:
             trends.append(Part(short(name), drawn, f"trends-{name}"))
         tables = [scores_table(same, f"scores-{name}", compare=True), *other_tables(same, name)]
         pick.append(Part(short(name), tables, f"scores-{name}"))
-    found = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
-    return [*found, ("compare", "Compare two runs", Fragment(pick))]
+    sections = [("trends", "Trends", Fragment(trends))] if len(trends) > 1 else []
+    return [*sections, ("compare", "Compare two runs", Fragment(pick))]

@@ -86,8 +86,8 @@ def _measured(decision: Decision) -> str:
     if decision.measured is None:
         return ""
     if decision.gate.kind == "accuracy":
-        found = decision.measured
-        return _interval(found, signed(100 * found.value) + " %", 100)
+        measured = decision.measured
+        return _interval(measured, signed(100 * measured.value) + " %", 100)
     return _interval(decision.measured, ratio(decision.measured.value))
 
 
@@ -113,8 +113,8 @@ def gates_table(
 def gates_json(decisions: Sequence[Decision], state: str, run: str) -> JSON:
     """Return gates as strict JSON; each gate's own keys under ``gate``."""
     gates = decisions_json(decisions)
-    found: JSON = strict({"run": run, "state": state, "decisions": gates})
-    return found
+    document: JSON = strict({"run": run, "state": state, "decisions": gates})
+    return document
 
 
 # ------------------------------------------------------------------ compare
@@ -239,19 +239,19 @@ def comparison_json(comparison: RunComparison) -> JSON:
     }
     fields = {k: v for k, v in to_json(comparison).items() if k not in ("seconds", *runs)}
     raw = {"seconds_not_interleaved": to_json(comparison.seconds)}
-    found: JSON = strict({**runs, **fields, **raw})
-    return found
+    document: JSON = strict({**runs, **fields, **raw})
+    return document
 
 
 def comparison_tables(
     comparison: RunComparison,
 ) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
     """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
-    found = [
+    tables = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),
         ("another parity level", (RUNG_HEADER, rung_rows(comparison))),
         (RATIO_NOTE, (RATIO_HEADER, ratio_rows(comparison))),
         ("another outcome", (TURN_HEADER, turn_rows(comparison))),
         (RAW, (SECONDS_HEADER, seconds_rows(comparison))),
     ]
-    return [(title, table) for title, table in found if table[1]]
+    return [(title, table) for title, table in tables if table[1]]

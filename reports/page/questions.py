@@ -115,10 +115,10 @@ def _since(previous: RunComparison) -> Tile:
     if not previous.ratios:
         note = f"no duel is in both runs ({run})"
         return Tile(SLOWER, "Not timed twice", note, href="#changes")
-    found = [f"{r.algorithm} on {r.dataset}, {r.phase}" for r in previous.ratios
+    slower = [f"{r.algorithm} on {r.dataset}, {r.phase}" for r in previous.ratios
              if r.verdict == "slower"]  # fmt: skip
     compared = plural(len(previous.ratios), "ratio")
-    if not found:
+    if not slower:
         return Tile(SLOWER, "Nothing", f"of {compared} of duels {run}", href="#changes")
-    value = f"{len(found)} of {compared}"
-    return Tile(SLOWER, value, f"{few(found, 2)} ({run})", "bad", "#changes")
+    value = f"{len(slower)} of {compared}"
+    return Tile(SLOWER, value, f"{few(slower, 2)} ({run})", "bad", "#changes")

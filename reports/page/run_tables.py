@@ -16,11 +16,11 @@ LevelKey = tuple[str, str, str, str]  # algorithm, params, preparation, dataset
 
 def levels_of(points: Sequence[RunPoint]) -> dict[LevelKey, dict[int, Level]]:
     """Return each measured value by run position."""
-    found: dict[LevelKey, dict[int, Level]] = {}
+    by_key: dict[LevelKey, dict[int, Level]] = {}
     for i, point in enumerate(points):
         for level in point.levels:
-            found.setdefault(level.key, {})[i] = level
-    return found
+            by_key.setdefault(level.key, {})[i] = level
+    return by_key
 
 
 def scores_table(points: Sequence[RunPoint], name: str, *, compare: bool = False) -> Table:
@@ -58,12 +58,12 @@ def other_tables(points: Sequence[RunPoint], name: str) -> list[Table]:
 
 
 def _ratios(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, ...], dict[int, float]] = {}
+    ratios: dict[tuple[str, ...], dict[int, float]] = {}
     for i, point in enumerate(points):
         for s in point.speeds:
             if s.algorithm != s.reference:
                 place = (s.algorithm, s.reference, s.dataset, s.phase, s.subject)
-                found.setdefault(place, {})[i] = s.ratio.value
+                ratios.setdefault(place, {})[i] = s.ratio.value
     rows: list[Row] = [
         [
             Cell.named(algorithm, f"against {short(reference)}"),
@@ -71,7 +71,7 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
             PHASE_NAMES.get(phase, short(phase)),
             *(Cell.of(by_run.get(i, math.nan), ratio) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, phase, _), by_run in found.items()
+        for (algorithm, reference, dataset, phase, _), by_run in ratios.items()
     ]
     caption = "Ratios of the duels of each run: time of the reference over ours"
     heads = ("Algorithm", "Dataset", "Phase")
@@ -79,10 +79,10 @@ def _ratios(points: Sequence[RunPoint], name: str) -> Table:
 
 
 def _failures(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, str], dict[int, int]] = {}
+    failures: dict[tuple[str, str], dict[int, int]] = {}
     for (algorithm, _, _, dataset), by_run in levels_of(points).items():
         for i, level in by_run.items():
-            counts = found.setdefault((algorithm, dataset), {})
+            counts = failures.setdefault((algorithm, dataset), {})
             counts[i] = counts.get(i, 0) + level.failed
     rows: list[Row] = [
         [
@@ -90,7 +90,7 @@ def _failures(points: Sequence[RunPoint], name: str) -> Table:
             short(dataset),
             *(Cell.of(counts.get(i), count) for i in range(len(points))),
         ]
-        for (algorithm, dataset), counts in found.items()
+        for (algorithm, dataset), counts in failures.items()
         if any(counts.values())
     ]
     caption = "Failed trials of each run"
@@ -99,11 +99,11 @@ def _failures(points: Sequence[RunPoint], name: str) -> Table:
 
 
 def _rungs(points: Sequence[RunPoint], name: str) -> Table:
-    found: dict[tuple[str, ...], dict[int, str]] = {}
+    rungs: dict[tuple[str, ...], dict[int, str]] = {}
     for i, point in enumerate(points):
         for p in point.parity:
             place = (p.algorithm, p.reference, p.dataset, mode_of(p))
-            found.setdefault(place, {})[i] = p.rung or "none"
+            rungs.setdefault(place, {})[i] = p.rung or "none"
     rows: list[Row] = [
         [
             Cell.named(algorithm, f"against {short(reference)}"),
@@ -111,7 +111,7 @@ def _rungs(points: Sequence[RunPoint], name: str) -> Table:
             short(mode) or "default",
             *(Cell(by_run.get(i, DASH), by_run.get(i, "")) for i in range(len(points))),
         ]
-        for (algorithm, reference, dataset, mode), by_run in found.items()
+        for (algorithm, reference, dataset, mode), by_run in rungs.items()
     ]
     caption = "Parity level of each pair in each run"
     heads = ("Algorithm", "Dataset", "Mode")

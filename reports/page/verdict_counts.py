@@ -24,23 +24,23 @@ def counted(accuracy: Iterable[Accuracy]) -> list[VerdictCounts]:
 
 def counts_table(page: Page) -> Table | None:
     """Return a table with one row for each pair, or None if none has two common datasets."""
-    found = counted(page.view.accuracy)
-    if not found:
+    counts = counted(page.view.accuracy)
+    if not counts:
         return None
     columns = [
         Column("Algorithm"),
         *numeric("Datasets", *(verdict.capitalize() for verdict in VERDICTS)),
         Column("Worse on", wide=True),
     ]
-    again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in found))
-    rows = [_row(one) for one in found]
+    again = pairs_again(page, (Pair(one.algorithm, one.reference) for one in counts))
+    rows = [_row(one) for one in counts]
     return Table(columns, rows, CAPTION, "verdicts-counted", again=again)
 
 
 def counts_of(page: Page, pair: Pair) -> list[VerdictCounts]:
     """Return the counts of one pair: several if it has several tracks or variants."""
-    found = counted(page.view.accuracy)
-    return [one for one in found if Pair(one.algorithm, one.reference) == pair]
+    counts = counted(page.view.accuracy)
+    return [one for one in counts if Pair(one.algorithm, one.reference) == pair]
 
 
 def counts_words(one: VerdictCounts) -> str:

@@ -94,8 +94,8 @@ def _where(verdict: Accuracy) -> str:
 
 def _tally(verdicts: Sequence[Accuracy]) -> Cell:
     """Return the number of datasets with each verdict."""
-    found = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
-    return Cell(", ".join(f"{number} {verdict}" for verdict, number in found if number))
+    counts = [(v, sum(a.verdict == v for a in verdicts)) for v in ORDER]
+    return Cell(", ".join(f"{number} {verdict}" for verdict, number in counts if number))
 
 
 # ------------------------------------------------------------------ parity levels
@@ -103,16 +103,16 @@ def _tally(verdicts: Sequence[Accuracy]) -> Cell:
 
 def rungs_cell(page: Page, pair: Pair) -> Cell:
     """Return the lowest parity level of a pair in each of its modes, and its claim."""
-    found = [
+    parities = [
         p
         for p in page.view.parity
         if (p.algorithm, p.reference) == (pair.algorithm, pair.reference)
     ]
     claims = page.view.algorithms.get(pair.algorithm, {}).get("rungs") or {}
-    if not found:
+    if not parities:
         return Cell("not compared", note=f"claims {_highest(claims)}" if claims else "")
     modes: dict[str, list[Parity]] = {}
-    for parity in found:
+    for parity in parities:
         modes.setdefault(mode_of(parity), []).append(parity)
     badges: list[Inline] = []
     missed = False
@@ -121,8 +121,8 @@ def rungs_cell(page: Page, pair: Pair) -> Cell:
         missed |= any(map(misses, several))
         badges += [rung_badge(rung, undecided=_undecided(several)), " "]
     names = [f"{short(mode or 'default', 24)} mode" for mode in modes]
-    where = f"{few(names)}, {plural(len({p.dataset for p in found}), 'dataset')}"
-    return Cell(badges[:-1], lowest(p.rung for p in found), where, tone="bad" if missed else "")
+    where = f"{few(names)}, {plural(len({p.dataset for p in parities}), 'dataset')}"
+    return Cell(badges[:-1], lowest(p.rung for p in parities), where, tone="bad" if missed else "")
 
 
 def misses(parity: Parity) -> bool:
@@ -131,8 +131,8 @@ def misses(parity: Parity) -> bool:
     return bool(parity.claimed) and not open_yet and not reaches(parity.rung, parity.claimed)
 
 
-def _undecided(found: Sequence[Parity]) -> bool:
-    return all(p.verdict == "inconclusive" for p in found if not p.rung)
+def _undecided(parities: Sequence[Parity]) -> bool:
+    return all(p.verdict == "inconclusive" for p in parities if not p.rung)
 
 
 def _highest(claims: Mapping[str, str]) -> str:
@@ -165,8 +165,8 @@ def as_accurate(page: Page) -> tuple[str, str]:
     if not judged:
         return "", "no comparison"
     good = sum(a.verdict in ("equivalent", "better") for a in judged)
-    found = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
-    badges: list[Badge] = [accuracy_badge(v) for v, number in found if number]
-    counts = dict(found)
+    tallies = [(v, sum(a.verdict == v for a in judged)) for v in ORDER]
+    badges: list[Badge] = [accuracy_badge(v) for v, number in tallies if number]
+    counts = dict(tallies)
     tally = ", ".join(f"{b.symbol}{SPACE}{counts[b.text]} {b.text}" for b in badges)
     return f"{good} of {len(judged)}", tally

@@ -32,11 +32,11 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return a forest plot of datasets, and one of pooled differences."""
-    found = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
+    single = [a for pair in page.pairs for a in page.accuracy(pair) if _usable(a)]
     pooled = [a for pair in page.pairs for a in page.accuracy(pair, pooled=True) if _usable(a)]
     panels = [
         Panel(title, [_figure(page, several, title)], page.anchor("accuracy", title))
-        for title, several in (("Pooled over datasets", pooled), ("On each dataset", found))
+        for title, several in (("Pooled over datasets", pooled), ("On each dataset", single))
         if several
     ]
     return Fragment([Paragraph(NOTE, role="note"), *panels]) if panels else None

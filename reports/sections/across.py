@@ -155,16 +155,16 @@ def _firsts(page: Page, fields: Mapping[str, Field]) -> Table:
 
 
 def _ranked(page: Page, title: str, field: Field) -> list[Block]:
-    found = friedman(field.losses)
+    test = friedman(field.losses)
     distance = nemenyi_distance(len(field.names), len(field.datasets))
-    order = sorted(range(len(field.names)), key=lambda i: (found.ranks[i], field.names[i]))
-    ranks = [found.ranks[i] for i in order]
+    order = sorted(range(len(field.names)), key=lambda i: (test.ranks[i], field.names[i]))
+    ranks = [test.ranks[i] for i in order]
     groups = cliques(ranks, distance)
     names = [field.names[i] for i in order]
     figure = Figure(
         spec=critical_difference(names, ranks, groups, distance),
         title=f"Mean ranks on {title}; a bar joins what Nemenyi's test does not separate",
-        finding=_finding(found, distance, names, len(field.datasets)),
+        finding=_finding(test, distance, names, len(field.datasets)),
         table=_ranking(field, order, ranks, "ranks" if title == ALL else f"ranks-{title}"),
         again=page.again(datasets=field.datasets),
     )
@@ -177,11 +177,11 @@ def _ranked(page: Page, title: str, field: Field) -> list[Block]:
     return blocks
 
 
-def _finding(found: Friedman, distance: float, names: list[str], datasets: int) -> str:
-    verb = "differ" if found.p < LEVEL else "do not differ significantly"
+def _finding(test: Friedman, distance: float, names: list[str], datasets: int) -> str:
+    verb = "differ" if test.p < LEVEL else "do not differ significantly"
     return (
         f"Over {plural(datasets, 'dataset')} the mean ranks {verb} (Friedman, Iman and Davenport: "
-        f"p {share(found.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
+        f"p {share(test.p)}); {short(names[0])} ranks first. Two algorithms differ by Nemenyi's "
         f"test where their ranks are more than {digits(distance)} apart."
     )
 

@@ -115,13 +115,13 @@ def _facts(facts: Any, cells: Named) -> list[tuple[str, Words]]:
 
 def _duplicates(cells: Named) -> Words:
     """Return the number of test rows that repeat a training row, over the splits, or ""."""
-    found = {
+    counts_of = {
         outcome.trial.split: (outcome.facts["duplicates"], outcome.facts.get("test_rows", 0))
         for _, cell in cells
         for outcome in cell.outcomes
         if "duplicates" in outcome.facts
     }
-    repeated, tested = (sum(pair[i] for pair in found.values()) for i in (0, 1))
+    repeated, tested = (sum(pair[i] for pair in counts_of.values()) for i in (0, 1))
     if not tested:
         return ""
     return f"{count(repeated)} of {count(tested)} test rows repeat the features of a training row"
@@ -129,12 +129,12 @@ def _duplicates(cells: Named) -> Words:
 
 def _notes(cells: Named) -> list[Words]:
     """Return the notes of reading and splitting the data, each once."""
-    found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for _, cell in cells:
         for outcome in cell.outcomes:
             for note in outcome.facts.get("notes") or ():
-                found[str(note)] = None
-    return [short(note, 240) for note in list(found)[:12]]
+                notes[str(note)] = None
+    return [short(note, 240) for note in list(notes)[:12]]
 
 
 # ------------------------------------------------------------------ the figure
@@ -202,8 +202,8 @@ def _splits(rows: list[dict[str, Any]], panels: list[tuple[str, str, str]], data
 
 def _seconds(outcome: Outcome, phase: str) -> float | None:
     """Return the median wall seconds of a phase in one trial."""
-    found = [s.wall for s in outcome.samples if s.phase == phase and s.wall > 0]
-    return statistics.median(found) if found else None
+    walls = [s.wall for s in outcome.samples if s.phase == phase and s.wall > 0]
+    return statistics.median(walls) if walls else None
 
 
 def _finding(page: Page, cells: Named) -> str:

@@ -108,16 +108,16 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 def _versions(page: Page) -> Table | None:
     """Return the versions that the workers found, and the algorithms that used them."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    users_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for outcome in page.outcomes:
         versions = outcome.facts.get("versions")
         for library, version in versions.items() if isinstance(versions, Mapping) else ():
-            found[str(library), str(version)].add(outcome.trial.algorithm)
-    if not found:
+            users_of[str(library), str(version)].add(outcome.trial.algorithm)
+    if not users_of:
         return None
     rows: list[Row] = [
         [Code(short(library)), short(version), few(sorted(users), 6)]
-        for (library, version), users in sorted(found.items())
+        for (library, version), users in sorted(users_of.items())
     ]
     columns = texts("Library", "Version", "Used by")
     return Table(columns, rows, "Versions that the workers loaded", "versions")
@@ -125,7 +125,7 @@ def _versions(page: Page) -> Table | None:
 
 def _threads(page: Page) -> Table | None:
     """Return the requested threads, and those in the pools of the libraries."""
-    found: dict[tuple[str, int, str, str], int] = defaultdict(int)
+    trials_of: dict[tuple[str, int, str, str], int] = defaultdict(int)
     for outcome in page.outcomes:
         pools = outcome.facts.get("pools")
         if pools is None:
@@ -135,8 +135,8 @@ def _threads(page: Page) -> Table | None:
         state = "more" if max(numbers, default=requested) > requested else "as requested"
         state = "fewer" if state == "as requested" and numbers - {requested} else state
         text = ", ".join(f"{name} {number}" for name, number in pools_found) or "no pool"
-        found[outcome.trial.algorithm, requested, text, state] += 1
-    if not found:
+        trials_of[outcome.trial.algorithm, requested, text, state] += 1
+    if not trials_of:
         return None
     rows: list[Row] = [
         [
@@ -146,7 +146,7 @@ def _threads(page: Page) -> Table | None:
             [_STATES[state]],
             Cell.of(number, count),
         ]
-        for (algorithm, requested, text, state), number in sorted(found.items())
+        for (algorithm, requested, text, state), number in sorted(trials_of.items())
     ]
     columns = [
         Column("Algorithm"),

@@ -136,8 +136,8 @@ def _detail_of_duel(page: Page, outcome: DuelOutcome) -> list[Block]:
 
 
 def _comparisons(page: Page) -> list[Block]:
-    found = failed_comparisons(page)
-    if not found:
+    failed = failed_comparisons(page)
+    if not failed:
         return []
     columns = [*texts("Pair", "Dataset", "Outcome"), Column("Why", wide=True)]
     rows: list[Row] = [
@@ -147,7 +147,7 @@ def _comparisons(page: Page) -> list[Block]:
             [_badge(parity.status.value)],
             short(parity.reason, 240),
         ]
-        for parity in found
+        for parity in failed
     ]
     return [Table(columns, rows, "Trees that could not be compared", "failed-comparisons")]
 

@@ -56,7 +56,7 @@ def build(page: Page) -> Fragment | None:
 
 def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
     """Return the standings of all algorithms of one task, best mean rank first."""
-    found: dict[str, Standing] = defaultdict(Standing)
+    by_name: dict[str, Standing] = defaultdict(Standing)
     for dataset in datasets:
         ran = {
             name: cell
@@ -65,12 +65,12 @@ def standings(page: Page, datasets: list[str]) -> dict[str, Standing]:
         }
         badness = {name: page.badness(cell) for name, cell in ran.items()}
         for name, rank in ranks(badness).items():
-            found[name].cells[dataset] = ran[name]
-            found[name].ranks.append(rank)
-            found[name].wins += math.isfinite(badness[name]) and badness[name] == min(
+            by_name[name].cells[dataset] = ran[name]
+            by_name[name].ranks.append(rank)
+            by_name[name].wins += math.isfinite(badness[name]) and badness[name] == min(
                 badness.values()
             )
-    return dict(sorted(found.items(), key=lambda item: (mean(item[1].ranks), item[0])))
+    return dict(sorted(by_name.items(), key=lambda item: (mean(item[1].ranks), item[0])))
 
 
 def ranks(badness: Mapping[str, float]) -> dict[str, float]:
@@ -89,8 +89,8 @@ def _panel(page: Page, task: str, datasets: list[str]) -> Panel:
 
 
 def _table(page: Page, task: str, datasets: list[str]) -> Table:
-    found = standings(page, datasets)
-    metrics = sorted({page.metric(c) for s in found.values() for c in s.cells.values()} - {""})
+    ranked = standings(page, datasets)
+    metrics = sorted({page.metric(c) for s in ranked.values() for c in s.cells.values()} - {""})
     metric = few(metrics) or "score"
     shown = datasets if len(datasets) <= FEW_DATASETS else []
     columns = [
@@ -102,8 +102,8 @@ def _table(page: Page, task: str, datasets: list[str]) -> Table:
         Column("Peak memory", numeric=True, unit="bytes"),
         Column("Failures", numeric=True),
     ]
-    rows = [_row(page, name, standing, datasets, shown) for name, standing in found.items()]
-    again = algorithms_again(page, found, datasets)
+    rows = [_row(page, name, standing, datasets, shown) for name, standing in ranked.items()]
+    again = algorithms_again(page, ranked, datasets)
     return Table(columns, rows, f"Ranked by mean {metric}", f"leaderboard-{task}", again=again)
 
 

@@ -89,12 +89,12 @@ def _argument(argument: Mapping[str, Any] | None) -> Cell:
 
 
 def _params(page: Page) -> Table:
-    found: dict[str, Mapping[str, Any]] = {}
+    params_of: dict[str, Mapping[str, Any]] = {}
     for position, cell in enumerate(page.view.cells):
-        found.setdefault(page.names[position], cell.params)
+        params_of.setdefault(page.names[position], cell.params)
     rows: list[Row] = [
         [Code(short(name, 80)), short(_params_text(params), 400)]
-        for name, params in sorted(found.items())
+        for name, params in sorted(params_of.items())
     ]
     columns = [Column("Algorithm"), Column("Params", wide=True)]
     return Table(columns, rows, "Params passed to the algorithm", "params")
@@ -112,12 +112,12 @@ def _params_text(params: Mapping[str, Any]) -> str:
 
 def _searches(page: Page) -> Table | None:
     """Return one row for each tuned algorithm and dataset."""
-    found: dict[tuple[str, str, bool], list[Outcome]] = defaultdict(list)
+    searches: dict[tuple[str, str, bool], list[Outcome]] = defaultdict(list)
     for outcome in page.done:
         if isinstance(fact := outcome.facts.get("tuned"), Mapping):
             trial = outcome.trial
-            found[trial.algorithm, trial.dataset, "weights" in fact].append(outcome)
-    if not found:
+            searches[trial.algorithm, trial.dataset, "weights" in fact].append(outcome)
+    if not searches:
         return None
     columns = [
         *texts("Algorithm", "Dataset"),
@@ -126,7 +126,7 @@ def _searches(page: Page) -> Table | None:
         Column("Untrainable", numeric=True, unit="configurations"),
         Column("Chosen most often", wide=True),
     ]
-    rows = [_search(*place[:2], outcomes) for place, outcomes in sorted(found.items())]
+    rows = [_search(*place[:2], outcomes) for place, outcomes in sorted(searches.items())]
     return Table(columns, rows, "Configurations chosen inside the training rows", "searches")
 
 

@@ -163,7 +163,7 @@ def _stack(medians: Medians, title: str, phases: Sequence[str], *, labelled: boo
     ticks = (0.0, 0.5, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks])
     names = rows(list(medians), labelled=labelled)
-    marks = [Boxes(found, COLOURS[phase]) for phase, found in boxes.items()]
+    marks = [Boxes(stacked, COLOURS[phase]) for phase, stacked in boxes.items()]
     height = ROW * len(medians)
     return Panel(x, names, [*marks, Lines(edges, "paper", 1.5), *totals], title, 250, height, 64)
 
@@ -175,8 +175,8 @@ def phase_medians(page: Page) -> dict[str, dict[str, float]]:
         for phase in PHASES:
             if math.isfinite(cell.seconds.get(phase, math.nan)):
                 times[name][phase].append(cell.seconds[phase])
-    found = {name: {p: median(v) for p, v in by.items()} for name, by in times.items()}
-    return dict(sorted(found.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
+    medians = {name: {p: median(v) for p, v in by.items()} for name, by in times.items()}
+    return dict(sorted(medians.items(), key=lambda item: (item[1].get("fit", math.inf), item[0])))
 
 
 def _cut(timed: Medians) -> str:

@@ -64,16 +64,16 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return the distances of each pair's predictions, and scatters of the largest."""
-    found = list(compared(page))
-    if not found:
+    comparisons = list(compared(page))
+    if not comparisons:
         return None
-    same = sum(c.agreement.same == 1 for c in found)
-    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, found)]
-    different = [c for c in found if c.agreement.same < 1]
+    same = sum(c.agreement.same == 1 for c in comparisons)
+    blocks: list[Block] = [Paragraph(NOTE, role="note"), _steps(page, comparisons)]
+    different = [c for c in comparisons if c.agreement.same < 1]
     if different:
         different.sort(key=lambda c: (c.agreement.correlation or 0.0, c.name))
         blocks.append(_scatters(page, different[:SCATTERS], len(different)))
-    return Fragment(blocks, badge=f"{same} of {len(found)} same" if same else "")
+    return Fragment(blocks, badge=f"{same} of {len(comparisons)} same" if same else "")
 
 
 def compared(page: Page) -> Iterator[Compared]:
@@ -88,10 +88,10 @@ def compared(page: Page) -> Iterator[Compared]:
             _side(cells[name, verdict.dataset], verdict.preparation, params)
             for name, params in zip((pair.algorithm, pair.reference), verdict.params, strict=True)
         ]
-        found = _compared(page, pair, sides) if all(sides) and number < MOST else None
-        if found:
+        comparison = _compared(page, pair, sides) if all(sides) and number < MOST else None
+        if comparison:
             number += 1
-            yield found
+            yield comparison
 
 
 def _side(
@@ -103,8 +103,8 @@ def _side(
     """
     prepared = [cell for cell in cells if preparation in ("", cell.preparation)]
     same = [cell for cell in prepared if canonical(cell.params) == canonical(params)]
-    found = same or ([] if params else prepared)
-    outcomes = found[0].outcomes if found else ()
+    chosen = same or ([] if params else prepared)
+    outcomes = chosen[0].outcomes if chosen else ()
     return {o.trial.split.label: o for o in outcomes if o.status is Status.DONE}
 
 
@@ -129,19 +129,18 @@ def _compared(page: Page, pair: Pair, sides: Sequence[Mapping[str, Outcome]]) ->
 # ------------------------------------------------------------------ steps
 
 
-def _steps(page: Page, found: Sequence[Compared]) -> Figure:
-    names = list(found[0].agreement.ulps)
-    drawn = sorted(found, key=lambda c: (-c.agreement.same, c.name))[:BARS]
-    same = sum(c.agreement.same == 1 for c in found)
-    finding = (
-        f"{same} of {plural(len(found), 'comparison')} have identical bits in every prediction."
-    )
+def _steps(page: Page, comparisons: Sequence[Compared]) -> Figure:
+    names = list(comparisons[0].agreement.ulps)
+    drawn = sorted(comparisons, key=lambda c: (-c.agreement.same, c.name))[:BARS]
+    same = sum(c.agreement.same == 1 for c in comparisons)
+    compared_pairs = plural(len(comparisons), "comparison")
+    finding = f"{same} of {compared_pairs} have identical bits in every prediction."
     return Figure(
         spec=shares([(c.name, c.agreement.ulps) for c in drawn]),
         title="Share of predictions by their distance in representable numbers",
         finding=finding
-        + (f" The chart shows {BARS}; the table has all." if len(found) > BARS else ""),
-        table=_table(found),
+        + (f" The chart shows {BARS}; the table has all." if len(comparisons) > BARS else ""),
+        table=_table(comparisons),
         keys=[
             Key("■", colour, f"{name} steps") for name, colour in zip(names, COLOURS, strict=True)
         ],
@@ -166,12 +165,12 @@ def shares(histograms: Sequence[tuple[str, Mapping[str, int]]]) -> Plot:
                 start = end
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
     x = Axis(0.0, 1.0, ticks, [f"{t:.0%}" for t in ticks], "share of predicted numbers")
-    marks = [Boxes(found, colour) for colour, found in boxes.items()]
+    marks = [Boxes(stacked, colour) for colour, stacked in boxes.items()]
     names = rows([name for name, _ in histograms])
     return Plot([Panel(x, names, marks, width=420, height=ROW * len(histograms))], across=1)
 
 
-def _table(found: Sequence[Compared]) -> Table:
+def _table(comparisons: Sequence[Compared]) -> Table:
     columns = [
         *texts("Algorithm", "Dataset"),
         *numeric(
@@ -181,7 +180,7 @@ def _table(found: Sequence[Compared]) -> Table:
             "Correlation",
             "Same label",
             "Numbers",
-            *(f"{name} steps" for name in found[0].agreement.ulps),
+            *(f"{name} steps" for name in comparisons[0].agreement.ulps),
         ),
     ]
     rows: list[Row] = [
@@ -199,14 +198,14 @@ def _table(found: Sequence[Compared]) -> Table:
             Cell.of(len(c.ours), count),
             *(Cell.of(number, count) for number in c.agreement.ulps.values()),
         ]
-        for c in found
+        for c in comparisons
     ]
     return Table(columns, rows, "Predictions of each pair on the same rows", "predictions")
 
 
-def _against(found: Compared) -> str:
-    against = f"against {short(found.pair.reference)}"
-    return f"{short(found.variant, 60)}, {against}" if found.variant else against
+def _against(comparison: Compared) -> str:
+    against = f"against {short(comparison.pair.reference)}"
+    return f"{short(comparison.variant, 60)}, {against}" if comparison.variant else against
 
 
 # ------------------------------------------------------------------ scatters
@@ -237,16 +236,16 @@ def _scatters(page: Page, drawn: Sequence[Compared], n_pairs: int) -> Details:
     return Details(words, [figure])
 
 
-def _kept(found: Compared) -> list[int]:
+def _kept(comparison: Compared) -> list[int]:
     """Return the rows to draw: the largest distances first, then others evenly."""
-    order = np.argsort(-np.abs(found.ours - found.theirs), kind="stable")
+    order = np.argsort(-np.abs(comparison.ours - comparison.theirs), kind="stable")
     far, rest = order[: POINTS // 2], order[POINTS // 2 :]
     step = max(1, -(-len(rest) // (POINTS - len(far))))
     return [int(i) for i in (*far, *rest[::step])]
 
 
-def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
-    points = [(float(found.theirs[i]), float(found.ours[i])) for i in kept]
+def _scatter(comparison: Compared, kept: Sequence[int]) -> Panel:
+    points = [(float(comparison.theirs[i]), float(comparison.ours[i])) for i in kept]
     every = [v for point in points for v in point]
     x, y = linear(every, "reference", most=4), linear(every, "ours", most=4)
     ends = (x.low, x.high)
@@ -254,4 +253,4 @@ def _scatter(found: Compared, kept: Sequence[int]) -> Panel:
         Lines([[(e, e) for e in ends]], "muted", 1, "3 3"),
         Dots(points, "blue", radius=2, opacity=0.6),
     ]
-    return Panel(x, y, marks, found.name, 170, 150)
+    return Panel(x, y, marks, comparison.name, 170, 150)

@@ -75,11 +75,11 @@ def task_of(page: Page, dataset: str) -> str:
 
 def pooled(page: Page, dataset: str) -> list[Predicted]:
     """Return the predictions of the most accurate algorithms, best first."""
-    found = []
+    predictions = []
     for name, cell in page.by_dataset[dataset]:
-        if len(found) < DRAWN and (one := _pooled(page, name, cell)) is not None:
-            found.append(one)
-    return found
+        if len(predictions) < DRAWN and (one := _pooled(page, name, cell)) is not None:
+            predictions.append(one)
+    return predictions
 
 
 def _pooled(page: Page, name: str, cell: Measured) -> Predicted | None:

@@ -60,14 +60,14 @@ def phase_of(outcome: DuelOutcome) -> str:
 
 def calls(outcome: DuelOutcome, phase: str) -> list[tuple[str, int, int, float]]:
     """Return (side, launch, block, seconds) of each call, in order."""
-    found = []
+    timed = []
     for block in _ordered(outcome.blocks):
         if block.phase == phase:
             left = {"A": list(block.a), "B": list(block.b)}
-            found += [
+            timed += [
                 (side, block.launch, block.index, left[side].pop(0).wall) for side in block.order
             ]
-    return found
+    return timed
 
 
 def _ordered(blocks: Sequence[Timed]) -> list[Timed]:

@@ -79,7 +79,7 @@ def standings(page: Page, field: Field) -> list[Standing]:
     """Return all algorithms of a task, most accurate first."""
     origin = {name: page.view.cells[i].algorithm for i, name in page.names.items()}
     tracks = {name: page.view.cells[i].tracks for i, name in page.names.items()}
-    found = [
+    standing = [
         Standing(
             name,
             "reference library" if page.is_reference(origin[name]) else "from scratch",
@@ -92,17 +92,17 @@ def standings(page: Page, field: Field) -> list[Standing]:
         )
         for name, behind in zip(field.names, shares_behind(field), strict=True)
     ]
-    return sorted(found, key=lambda s: (s.behind, s.name))
+    return sorted(standing, key=lambda s: (s.behind, s.name))
 
 
 def _figures(page: Page, task: str, field: Field) -> Sides:
     """Return the charts of training time and of predict time; a narrow screen stacks them."""
-    found = standings(page, field)
+    ranked = standings(page, field)
     again = page.again(datasets=field.datasets)
     figures = [
-        replace(_figure(task, found, phase), again=again)
+        replace(_figure(task, ranked, phase), again=again)
         for phase in ("train", "predict")
-        if any(math.isfinite(seconds_of(s, phase)) for s in found)
+        if any(math.isfinite(seconds_of(s, phase)) for s in ranked)
     ]
     return Sides(figures)
 

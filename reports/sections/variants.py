@@ -51,17 +51,17 @@ def register_report_sections(register: Callable[[Section], None]) -> None:
 
 def build(page: Page) -> Fragment | None:
     """Return one panel for each algorithm with several sets of params."""
-    found = variants(page)
-    if not found:
+    variants_of = variants(page)
+    if not variants_of:
         return None
     parts = [
         Part(
             f"{short(algorithm, 40)} on {short(dataset, 40)}",
             [_figure(page, algorithm, dataset, several)],
             page.anchor("variants", f"{algorithm}-{dataset}"),
-            folded=len(found) > 6,
+            folded=len(variants_of) > 6,
         )
-        for (algorithm, dataset), several in found.items()
+        for (algorithm, dataset), several in variants_of.items()
     ]
     return Fragment([Paragraph(NOTE, role="note"), *parts])
 
@@ -77,13 +77,13 @@ def variants(page: Page) -> dict[tuple[str, str], list[Variant]]:
         if any(o.status is Status.DONE for o in cell.outcomes):
             key = (cell.algorithm, cell.dataset, cell.preparation, *cell.tracks)
             grouped[key].append((page.variant(cell.algorithm, cell.params), cell))
-    found: dict[tuple[str, str], list[Variant]] = {}
+    variants_of: dict[tuple[str, str], list[Variant]] = {}
     for key, cells in grouped.items():
         if len(cells) > 1:
             base = cells[0][1]
             several = [_variant(page, name, cell, base) for name, cell in cells]
-            found.setdefault((key[0], key[1]), []).extend(several)
-    return found
+            variants_of.setdefault((key[0], key[1]), []).extend(several)
+    return variants_of
 
 
 def _variant(page: Page, name: str, cell: Measured, base: Measured) -> Variant:
@@ -122,8 +122,8 @@ def _by_split(page: Page, cell: Measured, metric: str) -> dict[str, tuple[float,
 
 
 def _seconds(samples: Sequence[Sample]) -> float:
-    found = [s.wall for s in samples if s.phase == "fit"]
-    return statistics.median(found) if found else math.nan
+    walls = [s.wall for s in samples if s.phase == "fit"]
+    return statistics.median(walls) if walls else math.nan
 
 
 def _figure(page: Page, algorithm: str, dataset: str, found: Sequence[Variant]) -> Figure:

@@ -52,12 +52,12 @@ def build(page: Page) -> Fragment | None:
 def _matrix(page: Page) -> Table:
     """Return a table of datasets × pairs: accuracy verdict and ratio of training times."""
     phase = training_phase(page.view.speed)
-    found: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
+    verdicts_of: dict[str, dict[Pair, tuple[list[Accuracy], list[Speed]]]] = defaultdict(dict)
     for pair in page.pairs:
         for verdict in page.accuracy(pair):
-            found[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
+            verdicts_of[verdict.dataset].setdefault(pair, ([], []))[0].append(verdict)
         for speed in page.speed(pair, phase):
-            found[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
+            verdicts_of[speed.dataset].setdefault(pair, ([], []))[1].append(speed)
     names = [pair_name(page, pair.algorithm, pair.reference) for pair in page.pairs]
     columns = texts("Dataset", *names)
     rows: list[Row] = [
@@ -65,7 +65,7 @@ def _matrix(page: Page) -> Table:
             Cell(short(dataset), dataset),
             *(_matrix_cell(phase, *by_pair.get(pair, ((), ()))) for pair in page.pairs),
         ]
-        for dataset, by_pair in sorted(found.items())
+        for dataset, by_pair in sorted(verdicts_of.items())
     ]
     caption = f"Dataset by dataset: the accuracy verdict, and the ratio of the duels' {phase} times"
     return Table(columns, rows, caption, "verdict-matrix", again=cells_again(page))

@@ -66,7 +66,7 @@ _places: dict[str, Place] = {}  # by run
 
 def run_here(run: str, job: Job) -> list[Carried]:
     """Run a job and return its outcomes; compile kernels before the first trial."""
-    found = []
+    outcomes = []
     with _at(run) as place:
         place.warm([job])
         with place.host(alone=is_timed(job)):
@@ -74,10 +74,10 @@ def run_here(run: str, job: Job) -> list[Carried]:
                 path = outcome_path(place.folder.path, outcome.trial.id)
                 files = [Path(file) for file in outcome.arrays.values()]
                 arrays = {file.name: file.read_bytes() for file in files}
-                found.append((path.read_bytes(), arrays))
+                outcomes.append((path.read_bytes(), arrays))
                 for file in (path, *files):
                     file.unlink()
-    return found
+    return outcomes
 
 
 def run_duel_here(run: str, duel: Duel) -> DuelOutcome:

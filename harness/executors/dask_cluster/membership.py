@@ -90,10 +90,10 @@ class Membership:
         while True:
             with scheduler_errors():
                 answered = self.poll_workers()
-            found = [one for one in answered if self.fact(one, "machine") == own]
+            alike = [one for one in answered if self.fact(one, "machine") == own]
             complete = bool(answered) and not self.silent()
-            if found or complete or time.monotonic() > end:
-                return found
+            if alike or complete or time.monotonic() > end:
+                return alike
             time.sleep(POLL)
 
     def fact(self, address: str, what: str) -> str:
@@ -113,12 +113,12 @@ class Membership:
 
     def _answers(self) -> dict[str, JSON]:
         """Return the answers received since the last call, by address."""
-        found = {}
+        answers = {}
         while not self._received.empty():
             address, answer = self._received.get()
             if has_answered(address, answer):
-                found[address] = answer
-        return found
+                answers[address] = answer
+        return answers
 
     async def _ask(self, new: list[str]) -> None:
         """Query workers for their facts, and cancel queries without an answer after some time."""
@@ -170,10 +170,10 @@ def check_versions(own: JSON, answers: dict[str, JSON]) -> None:
 
 def version_differences(own: JSON, answers: dict[str, JSON]) -> dict[tuple[str, str], list[str]]:
     """Return (name, version there) → workers, for all versions that differ from this client's."""
-    found: dict[tuple[str, str], list[str]] = {}
+    differences: dict[tuple[str, str], list[str]] = {}
     for address, facts in sorted(answers.items()):
         for what, ours in own["versions"].items():
             theirs = facts["versions"].get(what, MISSING)
             if theirs != ours:
-                found.setdefault((what, theirs), []).append(address)
-    return found
+                differences.setdefault((what, theirs), []).append(address)
+    return differences

@@ -147,11 +147,11 @@ class DaskWorkers:
 
     def give_up_lost(self, there: list[str]) -> list[Outcome | DuelOutcome]:
         """Requeue the work items of lost workers; return the outcomes of those given up."""
-        found = []
+        outcomes = []
         for future, address in list(self.running.items()):
             if address not in there:
-                found += self.lose(future)
-        return found
+                outcomes += self.lose(future)
+        return outcomes
 
     def wake(self, there: list[str]) -> None:
         """End the pause of workers whose time is over or that have left the cluster."""
@@ -164,10 +164,10 @@ class DaskWorkers:
         part = self.assigned.pop(address)
         future.cancel()
         part[0].lost.append(address)
-        found = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
+        outcomes = [given_up(part.popleft())] if len(part[0].lost) >= ATTEMPTS else []
         if part:
             self.waiting.appendleft(part)
-        return found
+        return outcomes
 
     def take_done(self, ended: list[Outcome | DuelOutcome]) -> list[Brought]:
         """Wait shortly; return the results of finished tasks with their workers.
@@ -181,7 +181,7 @@ class DaskWorkers:
             return []
         with suppress(NotYetError):
             wait(list(self.running), timeout=POLL, return_when="FIRST_COMPLETED")
-        found = []
+        results = []
         for future, address in list(self.running.items()):
             if future.status not in ("finished", "error"):
                 continue
@@ -195,10 +195,10 @@ class DaskWorkers:
                 raise HarnessError(f"{address} cannot run trials: {error}") from error
             del self.running[future]
             part = self.assigned[address]
-            found.append((result, part.popleft(), address))
+            results.append((result, part.popleft(), address))
             if not part:
                 del self.assigned[address]
-        return found
+        return results
 
     def unpacked(self, done: Iterable[Brought], *, alone: bool) -> Iterator[Any]:
         """Yield the outcomes in the form of a local worker's."""
@@ -252,13 +252,13 @@ def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, *
 
     A worker that hangs keeps its connection, so ``client.run`` alone could wait indefinitely.
     """
-    found: list[Any] = []
+    results: list[Any] = []
 
     def run() -> None:
         with suppress(Exception):  # workers or scheduler may be gone
-            found.append(client.run(function, *args, **how))
+            results.append(client.run(function, *args, **how))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(seconds)
-    return found[0] if found else None
+    return results[0] if results else None

@@ -16,7 +16,7 @@ from harness.conformance import (
     sections,
 )
 from harness.conformance.findings import CHECKS, Check
-from harness.conformance.held import Held
+from harness.conformance.held import RegisteredObject
 from harness.conformance.subject import Subject
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Task
@@ -30,7 +30,7 @@ MODULES = [module.__name__ for module in (*OF_ALGORITHMS, *OF_OTHERS)]
 
 def cases(
     registry: Registry, name: str, kind: str = "algorithm"
-) -> Iterator[tuple[Check, Subject | Held]]:
+) -> Iterator[tuple[Check, Subject | RegisteredObject]]:
     """Yield each check with its subject; checks of the declaration are yielded once.
 
     Parameters
@@ -46,8 +46,8 @@ def cases(
         key=lambda check: MODULES.index(check.function.__module__),
     )
     if kind != "algorithm":
-        held = Held(kind, entry.value, entry.plugin)
-        yield from ((check, held) for check in checks)
+        registered = RegisteredObject(kind, entry.value, entry.plugin)
+        yield from ((check, registered) for check in checks)
         return
     algorithm = entry.value
     subjects = [Subject(algorithm, task, entry.plugin) for task in Task if task in algorithm.tasks]

@@ -10,7 +10,7 @@ from harness.core.model import Table
 
 
 @dataclass(frozen=True)
-class Held:
+class RegisteredObject:
     """Registered object and its plugin."""
 
     kind: str

@@ -83,12 +83,8 @@ def compare_runs(
 
     Parameters
     ----------
-    store
-        Open for reading.
     old, new
         Runs as :meth:`harness.store.Store.run` takes them.
-    registry
-        Provides the metrics.
     metrics
         Names of metrics to compare besides the primary ones.
     tolerances

@@ -35,8 +35,6 @@ def cases(
 
     Parameters
     ----------
-    registry
-        Registry with the plugin.
     name, kind
         Name and kind of the checked object: algorithm, dataset, metric, section or executor.
     """

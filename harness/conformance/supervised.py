@@ -35,14 +35,8 @@ def check_supervised(
 
     Parameters
     ----------
-    name
-        Name of the registered object.
-    files
-        Plugin files to load too.
     timeout
         Seconds for one check; a slower one is killed, and the next ones continue.
-    kind
-        Kind of the object: algorithm, dataset, metric, section or executor.
 
     Raises
     ------

@@ -20,8 +20,6 @@ def table_of(dataset: Dataset, *, fresh: bool = False) -> Table:
 
     Parameters
     ----------
-    dataset
-        A declaration.
     fresh
         Whether to read the source again and replace a cached table.
 

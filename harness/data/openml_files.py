@@ -32,21 +32,11 @@ _LONGEST_PATH = 500
 
 @dataclass(frozen=True)
 class OpenMLFiles:
-    """Answers about one dataset, in a separate folder.
-
-    Attributes
-    ----------
-    folder
-        Folder of the answers.
-    number
-        OpenML's id.
-    name
-        Name of the dataset, for messages.
-    """
+    """Answers about one dataset, in a separate folder."""
 
     folder: Path
-    number: int
-    name: str
+    number: int  # OpenML's id
+    name: str  # of the dataset, for messages
 
     @property
     def description(self) -> JSON:

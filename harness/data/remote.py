@@ -31,12 +31,8 @@ def download(url: str, sha256: str, name: str) -> Path:
 
     Parameters
     ----------
-    url
-        An https address.
     sha256
         The expected checksum, 64 hex digits, or "" to pin it at the first download.
-    name
-        Name of the dataset, for messages.
 
     Raises
     ------

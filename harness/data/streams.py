@@ -128,8 +128,6 @@ def open_data(path: Path, member: str = "") -> Iterator[IO[bytes]]:
 
     Parameters
     ----------
-    path
-        The file.
     member
         The file to read inside a zip archive; it is not extracted to disk.
 

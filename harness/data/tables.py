@@ -35,8 +35,6 @@ def tabulate(parsed: Parsed, reading: Reading, task: Task, place: str) -> Table:
         Roles of the columns and reading options.
     task
         The task, which determines the encoding of the target.
-    place
-        The file or dataset, for messages.
 
     Raises
     ------

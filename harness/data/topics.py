@@ -39,8 +39,6 @@ def labels_by_id(lines: pd.DataFrame, labels: Mapping[str, str], path: Path) -> 
         The fields of a file of topics as text, each row ``topic``, ``id``, ``1``.
     labels
         Topic → label; other topics are ignored.
-    path
-        The file, for messages.
 
     Returns
     -------

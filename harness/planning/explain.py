@@ -21,8 +21,6 @@ def explain(store: Reader, name: str, planned: Trial | None = None) -> list[str]
 
     Parameters
     ----------
-    store
-        Store with the outcomes.
     name
         Start of a trial id or of a cell id; ignored if ``planned`` is given.
     planned

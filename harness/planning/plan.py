@@ -83,12 +83,6 @@ def make_plan(
 
     Parameters
     ----------
-    experiment
-        Experiment to plan.
-    registry
-        Registry of algorithms, datasets and metrics.
-    surroundings
-        The machine and the versions that belong to trial ids.
     extra
         Datasets that no plugin registers (a user's own file); the experiment names them.
     plugin_files

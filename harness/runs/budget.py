@@ -70,22 +70,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Experiment that fits into its budget.
+    """Experiment that fits into its budget."""
 
-    Attributes
-    ----------
-    experiment
-        With fewer training rows, other configurations or fewer algorithms if needed.
-    most_rounds
-        Maximum number of splits: the number of an earlier run with the same budget.
-    left_out
-        Algorithm → reason why it is not run.
-    """
-
-    experiment: Experiment
+    experiment: Experiment  # with fewer training rows, configurations or algorithms if needed
     key: str = ""
-    most_rounds: int = 0  # 0: any
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    most_rounds: int = 0  # splits of an earlier run with the same budget; 0: any number
+    left_out: Mapping[str, str] = field(default_factory=dict)  # algorithm → reason
     compiled: Sequence[JSON] | None = None  # kernels compiled for the samples; None: not yet
 
 
@@ -135,17 +125,7 @@ def time_samples(
     sizes: Mapping[str, Sizes],
     run_jobs: Callable[[list[Job]], Sequence[Outcome]],
 ) -> dict[tuple[str, str], Cost]:
-    """Return the predicted cost of each algorithm on each dataset; infinite after a timeout.
-
-    Parameters
-    ----------
-    plan_of
-        Function that plans an experiment.
-    sizes
-        Sizes of the datasets whose samples are timed.
-    run_jobs
-        Function that runs jobs and returns their outcomes.
-    """
+    """Return the predicted cost of each algorithm on each dataset; infinite after a timeout."""
     larger = min(size.sample for size in sizes.values())
     smaller = max(2, larger // SMALLER)
     limit = experiment.run.budget / SHARE_OF_A_SAMPLE
@@ -397,24 +377,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Budgeting:
-    """Fitting of an experiment into its budget.
+    """Fitting of an experiment into its budget."""
 
-    Attributes
-    ----------
-    plan_of
-        Function that plans an experiment.
-    remembered
-        Stored budget events of earlier runs.
-    may_leave_out
-        Whether the slowest algorithms may be left out; False if the user named the algorithms.
-    """
-
-    plan_of: Callable[[Experiment], Plan]
+    plan_of: Callable[[Experiment], Plan]  # plans an experiment
     registry: Registry
     progress: Progress
     clock: Clock
-    remembered: Sequence[JSON] = ()
-    may_leave_out: bool = True
+    remembered: Sequence[JSON] = ()  # stored budget events of earlier runs
+    may_leave_out: bool = True  # slow algorithms; False if the user named the algorithms
 
     def fit(self, experiment: Experiment, plan: Plan) -> Fitted:
         """Return the experiment that fits into its budget; time samples if needed.

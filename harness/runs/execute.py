@@ -151,11 +151,6 @@ class Execution:
             Clock with the deadline of the last split.
         compiled
             Notes on kernels compiled before; None: not compiled yet.
-
-        Returns
-        -------
-        int
-            Number of splits that were run.
         """
         self._warn_threads(plan)
         for outcome in plan.skipped:

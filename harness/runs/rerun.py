@@ -34,19 +34,12 @@ COMMANDS = {  # commands that rerun what is not a run
 
 @dataclass(frozen=True)
 class RunAgain:
-    """Rerun of a stored run or a part of it; see :class:`RunOptions`.
-
-    Attributes
-    ----------
-    trial
-        Id of one of its trials, or the start of it. Selects this trial and those that differ from
-        it only in split and seed, and nothing else.
-    """
+    """Rerun of a stored run or a part of it; see :class:`RunOptions`."""
 
     run: str
     algorithms: Sequence[str] = ()
     datasets: Sequence[str] = ()
-    trial: str = ""
+    trial: str = ""  # start of a trial id: only this trial, on all splits and seeds
     executor: str = "local"
     scheduler: str | None = None
     plugin_files: Sequence[str | Path] = ()  # beside those of the run

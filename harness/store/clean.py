@@ -60,8 +60,6 @@ def clean(
         Ids, ``latest``, or starts or ends of ids.
     before
         Remove every run that began before this time, too; with its time zone.
-    dry_run
-        Return what would be removed without removing it.
 
     Raises
     ------

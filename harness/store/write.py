@@ -231,15 +231,7 @@ class Store(Reader):
             insert.duel_outcome(database, self._key(run_id), outcome)
 
     def record_parity(self, run_id: str, what: JSON, status: Status, found: JSON) -> None:
-        """Store the result of comparing the trees of two algorithms on a dataset.
-
-        Parameters
-        ----------
-        what
-            Description of the comparison, with its ``id``.
-        found
-            Agreement of the trees, or the reason why they were not compared.
-        """
+        """Store ``found``, the result of the tree comparison ``what``, which has an ``id``."""
         with self.writing() as database:
             insert.parity_outcome(database, self._key(run_id), what, status, found)
 

@@ -101,13 +101,7 @@ def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
 def category_names(
     categories: Mapping[int, tuple[pd.Index, np.ndarray]],
 ) -> dict[int, list[str]]:
-    """Return the names of the categories of each column by prepared code.
-
-    Parameters
-    ----------
-    categories
-        As in :class:`harness.worker.prepared_trial.PreparedTrial`.
-    """
+    """Return the names of the categories of each column by prepared code."""
     names = {}
     for column, (index, codes) in categories.items():
         if 0 < len(index) <= MOST_CATEGORIES:

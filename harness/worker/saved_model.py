@@ -27,21 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class SavedModel:
-    """Model trained on all rows of a table.
-
-    Attributes
-    ----------
-    schema
-        The columns of the table with their dtypes and categories, without rows.
-    preparation, adapter
-        The fitted preparation and the fitted adapter.
-    """
+    """Model trained on all rows of a table, with the fitted preparation and adapter."""
 
     algorithm: str
     params: Mapping[str, Any]
     task: Task
     classes: tuple[str, ...]
-    schema: pd.DataFrame
+    schema: pd.DataFrame  # columns of the table with their dtypes and categories, without rows
     preparation: Preparation
     adapter: Any
     versions: Mapping[str, str]

@@ -93,13 +93,7 @@ def page_of(
 
 
 def write_report(view: RunView, sections: Iterable[Section], path: Path) -> None:
-    """Write the report of a run atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write the report of a run atomically: the path holds the old or the new file."""
     write_page(build_report(view, sections), path)
 
 

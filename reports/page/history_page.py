@@ -41,13 +41,7 @@ def build_history(series: Sequence[Series], notes: Sequence[str]) -> str:
 
 
 def write_history(series: Sequence[Series], notes: Sequence[str], path: Path) -> None:
-    """Write a history atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write a history atomically: the path holds the old or the new file."""
     write_page(build_history(series, notes), path)
 
 

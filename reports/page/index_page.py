@@ -82,13 +82,7 @@ def write_index(
     *,
     history: bool = False,
 ) -> None:
-    """Write the index atomically: the path holds the old or the new file.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write the index atomically: the path holds the old or the new file."""
     write_page(build_index(points, reports, older, newest, history=history), path)
 
 

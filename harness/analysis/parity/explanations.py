@@ -28,13 +28,7 @@ WHOLE = frozenset({"output", "tree weight", "base score"})
 
 
 def sentence(diff: Difference, a: Side, b: Side) -> str:
-    """Return a sentence on a difference and its cause, as far as it is known.
-
-    Parameters
-    ----------
-    diff
-        Complete but for the sentence.
-    """
+    """Return a sentence on a difference and its cause, as far as it is known."""
     if diff.a is None or diff.b is None or diff.what in WHOLE:
         return _of_the_whole(diff, a, b)
     return f"{_where(diff)}: {_of_a_node(diff, diff.a, diff.b, a, b)}"

@@ -15,12 +15,7 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from harness.analysis.run_view import Interval, Speed
-from harness.analysis.stats import (
-    geometric_mean,
-    hodges_lehmann,
-    smallest_signed_rank,
-    transformed,
-)
+from harness.analysis.stats import geometric_mean, hodges_lehmann, smallest_signed_rank, transformed
 from harness.core.ids import digest
 from harness.core.model import JSON, Block, Duel, DuelOutcome, Job, Sample, Status
 

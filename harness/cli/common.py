@@ -77,9 +77,7 @@ def path_option(name: str, text: str, **more: Any) -> Callable[[F], F]:
 
 
 asv_option = path_option(
-    "--asv",
-    "The folder of asv's results.  [default: .asv/results, if it exists]",
-    metavar="DIR",
+    "--asv", "The folder of asv's results.  [default: .asv/results, if it exists]", metavar="DIR"
 )
 
 

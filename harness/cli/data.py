@@ -8,14 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.common import (
-    json_option,
-    plugin_option,
-    print_json,
-    print_table,
-    printable,
-    say,
-)
+from harness.cli.common import json_option, plugin_option, print_json, print_table, printable, say
 from harness.core.errors import ConfigError, unknown
 from harness.core.model import Dataset, Task
 from harness.data import resolve

@@ -47,11 +47,7 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     multiple=True,
 )
 @click.option("--target", metavar="COLUMN", help="The column of --data to predict.")
-@click.option(
-    "--task",
-    type=click.Choice([*Task]),
-    help="Task of --data, if the guess is wrong.",
-)
+@click.option("--task", type=click.Choice([*Task]), help="Task of --data, if the guess is wrong.")
 @click.option("--metric", help="The metric to judge by, such as auc or mae.")
 @click.option(
     "--group",
@@ -93,10 +89,7 @@ BESIDE_AGAIN = frozenset(  # options that may be combined with --again
     help="Repeat a stored run (or a part of it, with -a and -d) with its stored options.",
 )
 @click.option(
-    "--trial",
-    default="",
-    metavar="ID",
-    help="With --again: only this trial, on all of its splits.",
+    "--trial", default="", metavar="ID", help="With --again: only this trial, on all of its splits."
 )
 @click.option("--seed", type=int, help="Seed of splits and algorithms.")
 @click.option("--threads", type=int, help="Threads of each algorithm.")

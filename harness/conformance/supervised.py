@@ -26,10 +26,7 @@ STDERR_LENGTH = 2000  # characters of stderr in a message
 
 
 def check_supervised(
-    name: str,
-    files: Sequence[str | Path] = (),
-    timeout: float = TIMEOUT,
-    kind: str = "algorithm",
+    name: str, files: Sequence[str | Path] = (), timeout: float = TIMEOUT, kind: str = "algorithm"
 ) -> Iterator[Finding]:
     """Yield the findings of every check as they come.
 

@@ -35,11 +35,7 @@ class EstimatorAdapter:
         return {key: value for key, value in vars(self).items() if key != "build"}
 
     def prepare(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        group: np.ndarray | None = None,
+        self, X: Any, y: np.ndarray, weight: np.ndarray | None, group: np.ndarray | None = None
     ) -> Native:
         """Return the arrays unchanged: scikit-learn has no training data structure of its own."""
         if group is None and self.spec.task is Task.RANKING:

@@ -143,8 +143,7 @@ def time_samples(
     every = {*times[smaller], *times[larger]}
     return {
         key: Cost(
-            (smaller, larger),
-            (times[smaller].get(key, math.inf), times[larger].get(key, math.inf)),
+            (smaller, larger), (times[smaller].get(key, math.inf), times[larger].get(key, math.inf))
         )
         for key in every
     }

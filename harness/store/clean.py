@@ -44,11 +44,7 @@ class Removal:
 
 
 def clean(
-    store: Store,
-    *,
-    runs: Iterable[str] = (),
-    before: datetime | None = None,
-    dry_run: bool = True,
+    store: Store, *, runs: Iterable[str] = (), before: datetime | None = None, dry_run: bool = True
 ) -> Removal:
     """Remove runs with the outcomes that only they have, and unused array files.
 

@@ -98,9 +98,7 @@ def _training(prepared: PreparedTrial) -> dict[str, np.ndarray]:
     return {**arrays, "X": X}
 
 
-def category_names(
-    categories: Mapping[int, tuple[pd.Index, np.ndarray]],
-) -> dict[int, list[str]]:
+def category_names(categories: Mapping[int, tuple[pd.Index, np.ndarray]]) -> dict[int, list[str]]:
     """Return the names of the categories of each column by prepared code."""
     names = {}
     for column, (index, codes) in categories.items():

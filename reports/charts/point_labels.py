@@ -57,10 +57,7 @@ class PointLabels:
 
 
 def label_points(
-    named: Mapping[str, Point],
-    important: Sequence[str],
-    numbers: Mapping[str, int],
-    panel: Panel,
+    named: Mapping[str, Point], important: Sequence[str], numbers: Mapping[str, int], panel: Panel
 ) -> PointLabels:
     """Return a label for every point; no label covers another one or a dot, if there is room.
 

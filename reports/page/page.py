@@ -255,9 +255,7 @@ class Page:
         files and plugins are those stored with the run.
         """
         return run_again(
-            self.view.run,
-            _part(algorithms, self._known[0]),
-            _part(datasets, self._known[1]),
+            self.view.run, _part(algorithms, self._known[0]), _part(datasets, self._known[1])
         )
 
     @cached_property

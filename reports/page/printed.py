@@ -103,9 +103,7 @@ def gates_markdown(decisions: Sequence[Decision], run: str) -> str:
     return f"{title}\n\n{markdown_table(GATE_HEADER, gate_rows(decisions))}\n"
 
 
-def gates_table(
-    decisions: Sequence[Decision],
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def gates_table(decisions: Sequence[Decision]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return header and rows of decided gates."""
     return GATE_HEADER, gate_rows(decisions)
 
@@ -243,9 +241,7 @@ def comparison_json(comparison: RunComparison) -> JSON:
     return document
 
 
-def comparison_tables(
-    comparison: RunComparison,
-) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
+def comparison_tables(comparison: RunComparison) -> list[tuple[str, tuple[Sequence[str], Rows]]]:
     """Return title, header and rows of each table: scores, levels, ratios, outcomes, seconds."""
     tables = [
         ("", (CHANGE_HEADER, change_rows(comparison.changes))),

@@ -85,10 +85,7 @@ def spin_words(facts: Mapping[str, Any]) -> str:
 
 
 def _floors(floors: Mapping[tuple[str, str], float]) -> Table:
-    columns = [
-        *texts("Dataset", "Phase"),
-        Column("Noise floor", numeric=True, unit="share"),
-    ]
+    columns = [*texts("Dataset", "Phase"), Column("Noise floor", numeric=True, unit="share")]
     rows: list[Row] = [
         [short(dataset), PHASE_NAMES.get(phase, short(phase)), Cell(f"±{floor:.1%}", floor)]
         for (dataset, phase), floor in sorted(floors.items())

@@ -158,11 +158,7 @@ def _skipped(page: Page) -> list[Block]:
         groups[outcome.trial.algorithm, outcome.reason].append(outcome)
     if not groups:
         return []
-    columns = [
-        *texts("Algorithm", "Reason"),
-        Column("Trials", numeric=True),
-        Column("Datasets"),
-    ]
+    columns = [*texts("Algorithm", "Reason"), Column("Trials", numeric=True), Column("Datasets")]
     rows: list[Row] = [
         [
             Cell.named(algorithm),

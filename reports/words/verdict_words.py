@@ -20,11 +20,7 @@ _BADGES = {
     "worse": ("bad", "▼"),
     "inconclusive": ("unsure", "?"),
 }
-_SPEEDS = {
-    "faster": ("good", "▲"),
-    "slower": ("bad", "▼"),
-    "undecided": ("unsure", "?"),
-}
+_SPEEDS = {"faster": ("good", "▲"), "slower": ("bad", "▼"), "undecided": ("unsure", "?")}
 _LEVELS = {
     "L3": ("L3 identical trees", "same", "="),
     "L2": ("L2 same trees", "same", "≈"),

@@ -208,10 +208,7 @@ def _rate(diff: Difference, a: Side, b: Side) -> str:
     assert diff.scale is not None
     for side in (a, b):
         rate = param(side, RATES, USUAL_RATE.get(side.reference.split(".")[0]))
-        for factor, who in (
-            (diff.scale, b),
-            (1 / diff.scale if diff.scale else 0.0, a),
-        ):
+        for factor, who in ((diff.scale, b), (1 / diff.scale if diff.scale else 0.0, a)):
             if isinstance(rate, float) and abs(factor - rate) <= CLOSE * rate:
                 return f": {rate:g} is the learning rate, which {who.name} applies once more"
     return ""

@@ -18,8 +18,8 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.core.model import JSON, Job
 from harness.executors.dask_cluster.process_facts import MISSING, facts_here
 
-ANSWERING = 30.0  # seconds for a worker to answer before it is queried again
-LISTENING = 1.0  # seconds to wait for further answers before differences are reported
+ANSWER_TIMEOUT = 30.0  # seconds for a worker to answer before it is queried again
+MORE_ANSWERS = 1.0  # seconds to wait for further answers before differences are reported
 POLL = 0.25  # seconds between two polls of the cluster
 
 
@@ -41,7 +41,7 @@ class Membership:
 
     Attributes
     ----------
-    there : list of str
+    present : list of str
         Addresses of the workers at the last poll.
     known : dict
         Address → facts of a worker, including workers that have left.
@@ -54,7 +54,7 @@ class Membership:
         self.client = client
         self.required = tuple(sorted(plugins)), tuple(sorted(libraries))
         self.own = facts_here(*self.required)
-        self.there: list[str] = []
+        self.present: list[str] = []
         self.known: dict[str, JSON] = {}
         self._answered: set[str] = set()  # addresses that answered since they joined
         self._again: dict[str, float] = {}  # address → time of the next query
@@ -68,25 +68,25 @@ class Membership:
         ConfigError
             If one differs from this client, or cannot run trials.
         """
-        self.there, now = sorted(self.client.nthreads()), time.monotonic()
-        self._answered &= set(self.there)  # a worker that rejoins may have changed
+        self.present, now = sorted(self.client.nthreads()), time.monotonic()
+        self._answered &= set(self.present)  # a worker that rejoins may have changed
         new = [one for one in self.silent() if self._again.get(one, now) <= now]
         if new:
-            self._again |= dict.fromkeys(new, now + ANSWERING)
+            self._again |= dict.fromkeys(new, now + ANSWER_TIMEOUT)
             self.client.loop.add_callback(self._ask, new)
         self._take_answers()
-        return [one for one in self.there if one in self._answered]
+        return [one for one in self.present if one in self._answered]
 
     def silent(self) -> list[str]:
         """Return the present workers that have not answered."""
-        return [one for one in self.there if one not in self._answered]
+        return [one for one in self.present if one not in self._answered]
 
     def same_hardware(self) -> list[str]:
         """Return the workers of this machine's hardware class.
 
         If there is none, wait some time for further answers.
         """
-        own, end = machine.machine_id(), time.monotonic() + ANSWERING
+        own, end = machine.machine_id(), time.monotonic() + ANSWER_TIMEOUT
         while True:
             with scheduler_errors():
                 answered = self.poll_workers()
@@ -104,7 +104,7 @@ class Membership:
         """Process the answers received meanwhile."""
         answers = self._answers()
         if version_differences(self.own, answers):
-            time.sleep(LISTENING)
+            time.sleep(MORE_ANSWERS)
             check_versions(self.own, answers | self._answers())
         self.known |= answers
         self._answered |= set(answers)
@@ -125,7 +125,7 @@ class Membership:
         import asyncio  # imported late, to keep the command line fast
 
         queries = [asyncio.ensure_future(self._ask_one(address)) for address in new]
-        _, late = await asyncio.wait(queries, timeout=ANSWERING)
+        _, late = await asyncio.wait(queries, timeout=ANSWER_TIMEOUT)
         for one in late:
             one.cancel()
 

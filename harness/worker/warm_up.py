@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.config.search_space import one_of_each
 from harness.core.model import JSON, Algorithm, Spec, Task
+from harness.worker.compile_clock import compile_listener
 from harness.worker.tuning import plain_specs
 
 ROWS = 60
@@ -151,14 +152,7 @@ def watched_compiling() -> Iterator[Compiling]:
         return
     from numba.core import event
 
-    class CompileListener(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-            compiling.start()
-
-        def on_end(self, event: object) -> None:  # noqa: ARG002 - numba's signature
-            compiling.end()
-
-    with event.install_listener("numba:compile", CompileListener()):
+    with event.install_listener("numba:compile", compile_listener(event, compiling)):
         yield compiling
 
 

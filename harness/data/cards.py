@@ -157,7 +157,7 @@ def _parsed(path: Path, content: bytes | str) -> Card:
     return card
 
 
-class _Whole(Strict):
+class _CardFolder(Strict):
     """Cached cards of a folder, if all are without mistakes."""
 
     cards: tuple[Card, ...]
@@ -197,7 +197,7 @@ def _cards_of(
 ) -> tuple[Card | DataError, ...]:
     """Return the cards of some files; whole folders are cached, because parsing TOML is slow."""
     key = f"cards {[path.stem for path in paths]} {contents}"
-    if (known := recall(key, _Whole)) is not None:
+    if (known := recall(key, _CardFolder)) is not None:
         return known.cards
     cards: list[Card | DataError] = []
     for path, content in zip(paths, contents, strict=True):
@@ -207,7 +207,7 @@ def _cards_of(
             cards.append(error)
     whole = tuple(card for card in cards if isinstance(card, Card))
     if len(whole) == len(cards):
-        remember(key, _Whole(cards=whole))
+        remember(key, _CardFolder(cards=whole))
     return tuple(cards)
 
 

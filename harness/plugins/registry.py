@@ -30,7 +30,7 @@ from harness.plugins import hookspecs
 from harness.plugins.api_version import check_source, check_version
 from harness.plugins.contract import fault_of
 from harness.plugins.estimators import declare_estimator, is_estimator_path, source_of
-from harness.plugins.files import blamed_on, import_file
+from harness.plugins.files import import_file, plugin_errors
 
 NO_ALGORITHMS = (  # fast to import; the algorithms take seconds
     "harness.data.providers",
@@ -259,7 +259,7 @@ def _load_file(registry: Registry, path: Path) -> None:
     check_source(path)
     module = import_file(path)
     path = path.resolve()
-    with blamed_on(path, "fails in its hook"):
+    with plugin_errors(path, "fails in its hook"):
         _register(registry, module, str(path))
     if not registry.manager.get_hookcallers(module):
         raise PluginError(

@@ -329,7 +329,7 @@ def key_of(plan: Plan, experiment: Experiment, processors: int) -> str:
     return ids.digest([VERSION, machine_id(), processors, experiment.run.budget, sorted(trials)])
 
 
-def words_of(event: JSON) -> str:
+def budget_sentence(event: JSON) -> str:
     """Return a sentence on how a budget reduced a run."""
     parts = []
     splits, planned, rows = event["splits"], event["planned"], event["most_train_rows"]
@@ -375,7 +375,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Budgeting:
+class BudgetFitter:
     """Fitting of an experiment into its budget."""
 
     plan_of: Callable[[Experiment], Plan]  # plans an experiment
@@ -472,4 +472,4 @@ def event_of(fitted: Fitted, splits: int, planned: int, clock: Clock) -> JSON:
         "configurations": experiment.tuning.configurations if tuned else 0,
         "left_out": dict(fitted.left_out),
     }
-    return {**event, "words": words_of(event)}
+    return {**event, "words": budget_sentence(event)}

@@ -260,8 +260,8 @@ def _run_within_budget(
     ) as store:
         known = [] if request.fresh else store.event_data(budget.KIND)
         may = not request.named_algorithms
-        budgeting = budget.Budgeting(plan_of, registry, progress, clock, known, may)
-        fitted = budgeting.fit(request.experiment, plan)
+        fitter = budget.BudgetFitter(plan_of, registry, progress, clock, known, may)
+        fitted = fitter.fit(request.experiment, plan)
         request = replace(request, experiment=fitted.experiment)
         plan = plan_request(request, registry)
         with _recorded(store, request, plan) as run_id:

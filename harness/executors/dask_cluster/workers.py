@@ -232,7 +232,9 @@ class DaskWorkers:
             with suppress(Exception):  # the scheduler may be gone
                 future.cancel()
         answered = [one for one in self.membership.present if one in self.membership.known]
-        ask(self.client, CLOSE_TIMEOUT, close_here, self.name, workers=answered, on_error="ignore")
+        run_on_workers(
+            self.client, CLOSE_TIMEOUT, close_here, self.name, workers=answered, on_error="ignore"
+        )
 
 
 def given_up(item: WorkItem) -> Outcome | DuelOutcome:
@@ -247,7 +249,9 @@ def given_up(item: WorkItem) -> Outcome | DuelOutcome:
     return Outcome(item.what.trials[0], Status.CRASHED, **end)
 
 
-def ask(client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any) -> Any:
+def run_on_workers(
+    client: Any, seconds: float, function: Callable[..., Any], *args: Any, **how: Any
+) -> Any:
     """Return the result of ``client.run``, or None after ``seconds``.
 
     A worker that hangs keeps its connection, so ``client.run`` alone could wait indefinitely.

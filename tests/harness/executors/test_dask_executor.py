@@ -256,7 +256,7 @@ def test_hanging_call_is_given_up():
         def run(self, *_, **__):
             time.sleep(1.0)
 
-    assert dask_workers.ask(Hanging(), 0.05, print) is None
+    assert dask_workers.run_on_workers(Hanging(), 0.05, print) is None
 
 
 def test_timed_jobs_run_locally_if_no_worker_has_this_machine_type(cluster, monkeypatch):

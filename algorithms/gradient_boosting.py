@@ -104,6 +104,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         γ, penalty per leaf.
     l2_regularization : float
         λ, penalty of squared leaf values; not supported for losses without curvature.
+    categorical_features : {"from_dtype"} or array-like, optional
+        Categorical columns, as in `DecisionTreeClassifier`; their splits are subsets of categories.
+        Not supported with `leaf_penalty`, `l2_regularization` or `parity`. A model given as
+        ``init`` gets the codes of the categories.
     parity : {"scikit-learn"}, optional
         Build exactly scikit-learn's trees, with its arithmetic; slower.
     n_jobs : int, optional
@@ -252,6 +256,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         step="leaf",
         leaf_penalty=0.0,
         l2_regularization=0.0,
+        categorical_features=None,
         parity=None,
         n_jobs=None,
     ):
@@ -264,7 +269,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
             max_leaf_nodes=max_leaf_nodes, warm_start=warm_start,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
             ccp_alpha=ccp_alpha, estimator=estimator, step=step, leaf_penalty=leaf_penalty,
-            l2_regularization=l2_regularization, parity=parity, n_jobs=n_jobs,
+            l2_regularization=l2_regularization, categorical_features=categorical_features,
+            parity=parity, n_jobs=n_jobs,
         )  # fmt: skip
         self.alpha = alpha
 

@@ -276,8 +276,9 @@ class NewtonBoostingRegressor(
     objective : str or callable, optional
         "reg:squarederror" (the default), "reg:absoluteerror", "reg:pseudohubererror",
         "reg:quantileerror", "reg:logistic", "count:poisson", "reg:gamma", "reg:tweedie",
-        "reg:squaredlogerror", "binary:logitraw" (it predicts raw scores of y from 0 to 1) or
-        "survival:cox" (rows with y < 0 are censored at the time −y; it predicts relative hazards).
+        "reg:squaredlogerror", "reg:expectileerror", "binary:logitraw" (it predicts raw scores of y
+        from 0 to 1) or "survival:cox" (rows with y < 0 are censored at the time −y; it predicts
+        relative hazards).
     huber_slope : float
         δ of the pseudo-Huber loss.
     quantile_alpha : float or array-like
@@ -285,6 +286,10 @@ class NewtonBoostingRegressor(
     rearrange_quantiles : bool
         Whether several quantiles are sorted in each row, so that they do not cross. Raw scores and
         models read by XGBoost are not sorted.
+    expectile_alpha : float or array-like
+        Level of "reg:expectileerror", from 0 to 1; if there are several, they ascend, and
+        predictions have one column for each. The columns do not cross: all raw scores after the
+        first one are transformed gaps between two columns, as in XGBoost 3.3.
     tweedie_variance_power : float
         Between 1 and 2, exclusive.
     """

@@ -3,8 +3,8 @@
 Burges: From RankNet to LambdaRank to LambdaMART: an overview. Microsoft Research, 2010.
 
 A row is a document of a query; the rows of a query are consecutive. With s the score of a document,
-y its label, and each pair of documents a, b of one query with y_a > y_b, of which one is among the
-``lambdarank_num_pair_per_sample`` highest scores:
+y its label, and each pair of documents a, b of one query with y_a > y_b, of which by default one is
+among the ``lambdarank_num_pair_per_sample`` highest scores:
 
     p = 1 / (1 + e^(s_b − s_a)),  λ = (1 − p) δ
     g_a −= λ,  g_b += λ,  h_a and h_b += 2 p (1 − p) δ
@@ -56,18 +56,29 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
         XGBoost's arithmetic is not available for ranking.
     **kwargs
         All other parameters of XGBoost and its aliases (docs/moving.md), among them the next ones.
-    lambdarank_pair_method : {"topk"}, optional
-        Each pair has a document among so many of the highest scores.
-    lambdarank_num_pair_per_sample : int, default=32
-        Number of the highest scores.
+    lambdarank_pair_method : {"topk", "mean"}, default="topk"
+        "topk": each document among the highest scores and each document with a lower score.
+        "mean": each document and random documents with other labels; as in XGBoost 3.2 they do not
+        depend on ``random_state``.
+    lambdarank_num_pair_per_sample : int, optional
+        Number of the highest scores (by default 32), or of random documents (by default 1).
     lambdarank_normalization : bool, default=True
-        Whether the gradients of a query are divided by their size.
+        Whether the gradients of a query are divided by their size, or with "mean" by the number of
+        random documents.
     lambdarank_score_normalization : bool, default=True
         Whether δ is divided by the difference of the scores.
-    lambdarank_unbiased : False
-        Position bias is not supported.
+    lambdarank_unbiased : bool, default=False
+        Whether the bias of the documents' positions in their query is estimated, for labels that
+        are clicks; see `newton/position_bias.py`.
+    lambdarank_bias_norm : float, default=1.0
+        Regularisation of the bias.
     ndcg_exp_gain : bool, default=True
         Whether the gain of label y is 2^y − 1 instead of y.
+
+    Attributes
+    ----------
+    position_bias_ : float64 (2, n_positions), with ``lambdarank_unbiased``
+        t⁺ and t⁻ of `newton/position_bias.py` after the last round.
     """
 
     _parameter_table: ClassVar = XGBOOST_RANKING
@@ -166,6 +177,11 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
         """Return the `RankingSettings` of the parameters."""
         return read_ranking_settings({name: getattr(self, name) for name in RANKING.split()})
 
+    def _begin(self, params, X, y, weight, margin, init, workers):
+        """Return the `Rounds` of a training; see `BaseNewtonBoosting._begin`."""
+        self._objective.n_rounds = len(init.rounds)
+        return super()._begin(params, X, y, weight, margin, init, workers)
+
     def _read_eval_sets(self, tables, weights, margins, verbose):
         """Return the `EvaluationSets` of the arguments of ``fit``, with queries."""
         found = EvaluationSets(tables, weights, margins, verbose)
@@ -177,7 +193,7 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
 
     def _find_metrics(self):
         """Return the metrics of the evaluation sets; see `find_ranking_metrics`."""
-        given = self._objective.name, self._ranking_settings(), filled(self)
+        given = self.objective or DEFAULT, self._ranking_settings(), filled(self)
         return find_ranking_metrics(self.eval_metric, *given)
 
     def _finish(self):
@@ -185,6 +201,9 @@ class NewtonBoostingRanker(ValuePredictions, XGBoostInterface, BaseNewtonBoostin
         super()._finish()
         for name in ("_queries", "_bounds", "_query_weight"):
             del self.__dict__[name]
+        self.__dict__.pop("position_bias_", None)
+        if self._objective.settings.unbiased:
+            self.position_bias_ = np.stack([self._objective.bias.plus, self._objective.bias.minus])
         self._objective = Objective(self._objective.name, L2, 0.0, 1, "identity")
 
     def _saved_objective(self):

@@ -132,7 +132,7 @@ class SymmetricBoostingClassifier(ClassifierMixin, BaseSymmetricBoosting):
     metric_period : int, optional
         n if ``verbose`` is True.
     parity : {"catboost"}, optional
-        Build exactly CatBoost's trees by following its arithmetic; slower.
+        Build exactly CatBoost's trees by following its arithmetic and its random numbers; slower.
     class_weights : dict or list, optional
     auto_class_weights : {"Balanced", "SqrtBalanced"}, optional
     scale_pos_weight : float, optional
@@ -319,7 +319,7 @@ def register_algorithms(register):
             space=search_spaces.SYMMETRIC_BOOSTING,
             variants=variants.SYMMETRIC_BOOSTING,
             reference="catboost.plain",
-            rungs={"default": "L0"},  # parity="catboost" needs a reference without random numbers
+            rungs={"default": "L0"},  # without parity the random numbers are our own
             libraries=("numpy", "numba", "scikit-learn"),
             paper="https://arxiv.org/abs/1706.09516",
             summary="boosting of symmetric trees, ordered target statistics of categories",

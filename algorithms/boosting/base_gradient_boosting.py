@@ -25,6 +25,8 @@ from algorithms.estimator.validation import check_array
 from algorithms.estimator.warm_start import check_warm_start
 from algorithms.runtime.threads import Workers, count_threads
 from algorithms.trees.cart import TREE_CONSTRAINTS, count_features
+from algorithms.trees.categorical_columns import CATEGORICAL, count_codes
+from algorithms.trees.category_encoder import CategoryEncoder, encoder_of
 
 TREE_PARAMETERS = (
     "max_depth",
@@ -60,6 +62,7 @@ class BaseGradientBoosting(BoostedModel):
         "step": [StrOptions({"leaf", "global"})],
         "leaf_penalty": [Interval(Real, 0.0, None, closed="left")],
         "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+        "categorical_features": CATEGORICAL,
         "parity": AS_SKLEARN,
         "n_jobs": [Integral, None],
     }
@@ -91,6 +94,7 @@ class BaseGradientBoosting(BoostedModel):
         step="leaf",
         leaf_penalty=0.0,
         l2_regularization=0.0,
+        categorical_features=None,
         parity=None,
         n_jobs=None,
     ):
@@ -118,6 +122,7 @@ class BaseGradientBoosting(BoostedModel):
         self.step = step
         self.leaf_penalty = leaf_penalty
         self.l2_regularization = l2_regularization
+        self.categorical_features = categorical_features
         self.parity = parity
         self.n_jobs = n_jobs
 
@@ -129,7 +134,8 @@ class BaseGradientBoosting(BoostedModel):
         ----------
         X : array-like, frame or sparse matrix of numbers (n_rows, n_features), NaN where missing
             Rounded to float32; a sparse matrix is converted to dense. Missing values are refused if
-            ``estimator`` or ``init`` is a model that does not accept them.
+            ``estimator`` or ``init`` is a model that does not accept them. Columns of
+            ``categorical_features`` hold values of any type.
         y : array-like (n_rows,)
             Labels of any type, or numbers.
         sample_weight : array-like (n_rows,), optional
@@ -158,6 +164,7 @@ class BaseGradientBoosting(BoostedModel):
             )
         warn_of_other_version(self.parity, stacklevel=3)
         self._check_base_learner()
+        X = self._encode_categories(X)
         # A float32 copy is as large as all other data kept of X, so it is made only if needed.
         finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
         X, y = validate_data(
@@ -214,10 +221,50 @@ class BaseGradientBoosting(BoostedModel):
             return X, y, np.ones(len(weight)), False
         return X, y, weight, True
 
+    def _encode_categories(self, X):
+        """Return X with codes in place of categories; set the encoder, or None without categories.
+
+        Raises
+        ------
+        ValueError
+            If a warm start has other categories than the fit before.
+        """
+        before = self._encoder if self._is_trained() else None
+        encoder = encoder_of(self.estimator)
+        if self.categorical_features is not None:
+            encoder = CategoryEncoder(self.categorical_features)
+        if encoder is None:
+            self._encoder = None
+            return X
+        X = encoder.fit_transform(X)
+        if before is not None and not encoder.has_categories_of(before):
+            raise ValueError(
+                "the categories of X are not those of the fit that is continued: with "
+                "warm_start=True they must be the same"
+            )
+        self._encoder = encoder
+        return X
+
+    def _has_categories(self):
+        """Return whether trees of this class split categorical columns."""
+        return self._encoder is not None and bool(self._encoder.categories_)
+
+    def base_learner(self):
+        """Return ``estimator``; our trees get the indices of the categorical columns."""
+        if self._encoder is None:
+            return self.estimator
+        return self._encoder.set_columns(clone(self.estimator))
+
     def _check_base_learner(self):
         """Raise ValueError if an estimator is given together with parameters of our own trees."""
         names = ("leaf_penalty", "l2_regularization", "parity")
         given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
+        if self.categorical_features is not None:
+            if self.parity is not None:
+                raise ValueError(
+                    "categorical_features is not supported with parity: use parity=None"
+                )
+            given.append("categorical_features")
         if self.estimator is not None and given:
             raise ValueError(
                 f"{', '.join(given)} cannot be used with an estimator, only with trees"
@@ -304,6 +351,7 @@ class BaseGradientBoosting(BoostedModel):
             or self.estimator is not None
             or self.parity is not None
             or self.ccp_alpha > 0.0
+            or self._has_categories()
             or not level_depth(self, self.n_features_in_)
         )
 
@@ -317,7 +365,14 @@ class BaseGradientBoosting(BoostedModel):
             leaf_penalty=self.leaf_penalty,
             l2=self.l2_regularization,
             as_library=self.parity is not None,
+            counts=self._count_codes(),
         )
+
+    def _count_codes(self):
+        """Return the number of codes of each feature, int64 (n_features,), or None."""
+        if not self._has_categories():
+            return None
+        return count_codes(self._encoder.categories_, self.n_features_in_)
 
     def member(self, tree):
         """Return a tree as an estimator."""

@@ -50,6 +50,10 @@ class BoostedWalker:
             joined = join_steps(grown, stages.shape[1])
             self._joined = grown, joined
         check_columns(X, grown[0].n_features)
+        if any(tree.sets for tree in grown):
+            for t, tree in enumerate(grown):
+                raw[:, t % raw.shape[1]] += rate * tree.predict(X, threads)[:, 0]
+            return
         if missing is None:
             missing = has_gaps(X)
 

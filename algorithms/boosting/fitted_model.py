@@ -21,6 +21,8 @@ class BoostedModel(BaseEstimator):
     are our own trees. Parameters changed after the fit do not change predictions.
     """
 
+    _encoder = None  # `CategoryEncoder` of the categorical columns
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -59,6 +61,7 @@ class BoostedModel(BaseEstimator):
     def _read_rows(self, X):
         """Return X as C-contiguous float32; raise the same errors as scikit-learn."""
         check_is_fitted(self)
+        X = X if self._encoder is None else self._encoder.transform(X)
         if (few := plain_rows(self, X, np.float32)) is not None:
             return few
         X = validate_data(

@@ -170,7 +170,7 @@ class Rounds:
 
     def _train_other(self, gradient_k, seed):
         """Return a base learner trained on the negative gradient."""
-        member = seeded_clones(self.model.estimator, [seed])[0]
+        member = seeded_clones(self.model.base_learner(), [seed])[0]
         rows = slice(None) if self.mask is None else self.mask
         given = {}
         if self.weight is not None:

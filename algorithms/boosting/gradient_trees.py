@@ -8,6 +8,7 @@ import numpy as np
 from algorithms.levelwise.grower import DEEPEST, LevelGrower
 from algorithms.levelwise.kernels.level_arrays import Limits
 from algorithms.trees.cart import count_features, make_rules
+from algorithms.trees.categorical_growth import flag_codes
 from algorithms.trees.grower import Target, draw_rows, grow_tree
 from algorithms.trees.presorted_table import sort_table, unsorted_table
 from algorithms.trees.pruning import prune
@@ -34,6 +35,8 @@ class TreeMaker:
     leaf_penalty : float, γ, in units of the squared error
     l2 : float, λ
     as_library : whether to build exactly scikit-learn's trees
+    counts : (n_features,) int64, number of codes of each feature, 0 for a numeric one; None: all
+        are numeric. With categorical features trees grow node by node.
 
     Raises
     ------
@@ -41,7 +44,7 @@ class TreeMaker:
         If penalties are set for trees that do not support them.
     """
 
-    def __init__(self, model, X, workers, name, *, leaf_penalty, l2, as_library):
+    def __init__(self, model, X, workers, name, *, leaf_penalty, l2, as_library, counts=None):
         self._model = model
         self._X = X
         self._workers = workers
@@ -50,7 +53,8 @@ class TreeMaker:
         self._l2 = l2
         self._as_library = as_library
         self._columns = np.arange(X.shape[1])
-        self._depth = level_depth(model, X.shape[1])
+        self._counts = counts
+        self._depth = level_depth(model, X.shape[1]) if counts is None else 0
         self._grower = None
         self.scale = TargetScale()
         if self._depth and not as_library:
@@ -58,7 +62,8 @@ class TreeMaker:
         elif leaf_penalty or l2:
             raise ValueError(
                 f"leaf_penalty and l2_regularization need max_depth of at most {DEEPEST} "
-                f"({DEEPEST_CHOICE} with max_leaf_nodes), all features, and parity=None"
+                f"({DEEPEST_CHOICE} with max_leaf_nodes), all features, no categories, and "
+                "parity=None"
             )
 
     def grow(self, gradient, weight, used, seed):
@@ -100,7 +105,10 @@ class TreeMaker:
     def _table(self):
         """Return the columns of X, for trees that do not grow by levels."""
         make_table = unsorted_table if self._as_library else sort_table
-        return make_table(self._X, self._workers, self._name)
+        table = make_table(self._X, self._workers, self._name)
+        if self._counts is not None:
+            flag_codes(table, self._counts)
+        return table
 
     def _grow_levels(self, gradient, weight, used, rules, weighs):
         """Return a tree grown level by level, and the leaves."""
@@ -125,7 +133,7 @@ class TreeMaker:
 
             return grow_like_sklearn(self._table.values, self._columns, target, rules, seed)
         rows = draw_rows(self._table, target, self._columns, self._workers, keep=True)
-        return grow_tree(self._table, rows, rules, seed, self._workers)
+        return grow_tree(self._table, rows, rules, seed, self._workers, self._counts)
 
 
 def level_depth(model, n_features):

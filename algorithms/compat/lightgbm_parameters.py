@@ -78,6 +78,10 @@ pred_early_stop pred_early_stop
 pred_early_stop_freq pred_early_stop_freq
 pred_early_stop_margin pred_early_stop_margin
 """
+READ += (
+    "forcedsplits_filename forcedsplits_filename fs forced_splits_filename forced_splits_file"
+    " forced_splits\n"
+)
 NO_EFFECT = {
     "it is about output": "metric_freq=output_freq snapshot_freq=save_period"
     " is_provide_training_metric=training_metric,is_training_metric,train_metric",
@@ -125,11 +129,6 @@ REFUSED = [  # names, harmless values, reason
     ),
     ("num_machines num_machine", ONE, "use DaskHistogramBoostingClassifier or -Regressor"),
     ("machines workers nodes", NONE, "use DaskHistogramBoostingClassifier or -Regressor"),
-    (
-        "forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits",
-        NONE,
-        "splits cannot be forced",
-    ),
     ("input_model model_input model_in", NONE, "give the model to fit, as init_model"),
     (
         "monotone_penalty monotone_splits_penalty ms_penalty mc_penalty",

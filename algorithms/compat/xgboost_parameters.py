@@ -23,7 +23,6 @@ NO_EFFECT = {
     "labels may be of any kind": "use_label_encoder",
     "the number of classes is that of y": "num_class",
     "it is for linear models": "feature_selector top_k",
-    "it is for expectiles": "expectile_alpha",
     "it is about a GPU": "gpu_id",
 }
 RANKING = """
@@ -47,7 +46,7 @@ base_score missing monotone_constraints interaction_constraints importance_type 
 max_cat_threshold eval_metric early_stopping_rounds huber_slope quantile_alpha
 tweedie_variance_power num_parallel_tree callbacks enable_categorical validate_parameters verbosity
 booster feature_weights sample_type normalize_type rate_drop one_drop skip_drop
-aft_loss_distribution aft_loss_distribution_scale
+aft_loss_distribution aft_loss_distribution_scale expectile_alpha
 """
 
 

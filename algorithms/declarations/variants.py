@@ -27,6 +27,8 @@ HISTOGRAM_BOOSTING = tuple(
         {"data_sample_strategy": "goss", "learning_rate": 1.0},
         {"subsample": 0.5, "subsample_freq": 1, "colsample_bytree": 0.5},
         {"boosting_type": "dart", "extra_trees": True, "reg_alpha": 0.1},
+        {"linear_tree": True},
+        {"linear_tree": True, "subsample": 0.5, "subsample_freq": 1},
         {"parity": "lightgbm"},
         PARITY,
     )

@@ -19,6 +19,7 @@ from algorithms.gbdt.boosting import Booster, Target
 from algorithms.gbdt.dart import Dart
 from algorithms.gbdt.early_stopping import Evaluation, EvaluationLoop
 from algorithms.gbdt.fitted_model import HistogramModel
+from algorithms.gbdt.forced_splits import bin_finder, find_forced_bins, read_forced_splits
 from algorithms.gbdt.gradient_quantization import IN_ORDER
 from algorithms.gbdt.grower import make_growers
 from algorithms.gbdt.high_cardinality import find_high_cardinality
@@ -53,6 +54,7 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
     zero_as_missing = False
     max_bin_by_feature = None
     forcedbins_filename = ""
+    forcedsplits_filename = ""
     bagging_by_query = False
     multi_error_top_k = 1
     auc_mu_weights = None
@@ -237,7 +239,13 @@ class BaseHistogramBoosting(LibraryParameters, HistogramModel):
             order,
             high_cardinality,
             make_rules(self._split_unit(y, weight)[0], monotone, objective),
+            find_forced_bins(self._read_forced_splits(), bin_finder(binner)),
         )
+
+    def _read_forced_splits(self):
+        """Return the `ForcedSplits` of the parameters, or None."""
+        names = getattr(self, "feature_names_in_", ())
+        return read_forced_splits(self.forcedsplits_filename, self.n_features_in_, names)
 
     def _split_unit(self, y, weight):
         """Return `split_unit_of_params` of the sample weights times the objective's weights."""

@@ -7,6 +7,7 @@ steps, as LightGBM does with its `Dataset`, so that each step can be compared wi
 from copy import copy
 from typing import Any, NamedTuple
 
+from algorithms.gbdt.kernels.booster_arrays import NO_FORCED
 from harness import EstimatorAdapter
 
 
@@ -22,6 +23,7 @@ class Binned(NamedTuple):
     order: tuple  # row order if rows are reordered, as in `pack_rows`
     high_cardinality: list  # of HighCardinalityColumn
     rules: Any  # booster_arrays.Rules
+    forced: Any = NO_FORCED  # from `forced_splits.find_forced_bins`
 
 
 class Rows(NamedTuple):

@@ -179,15 +179,15 @@ class Booster:
         if self.weight_unit != 1.0:
             tree.nodes["gain"] *= self.weight_unit
         if self.linear is not None and self.has_linear_leaves(number, tree):
-            tree = self.fit_linear_leaves(grower, tree, g, h)
+            leaves = grower.grown_leaves()
+            tree = self.fit_linear_leaves(grower, tree, leaves, g, h)
         tree.scale(self.rate)
         if not self.rounds and tree.n_leaves == 1 and self.target.constant is not None:
             tree.nodes["value"] = self.target.constant[k]  # as in LightGBM
         if tree.linear is None:
             grower.add_to(self.score[k], tree)
         else:
-            leaf_nodes = grower.grown_leaves().nodes
-            self.linear.add_to(self.score[k], grower.leaf_of, tree, leaf_nodes, grower.share_rows)
+            self.linear.add_to(self.score[k], grower.leaf_of, tree, leaves, grower)
         return tree
 
     def has_linear_leaves(self, number, tree):
@@ -196,9 +196,8 @@ class Booster:
         return not is_first and tree.n_leaves > 1
 
     @timed_phase(LINEAR_LEAVES)
-    def fit_linear_leaves(self, grower, tree, g, h):
+    def fit_linear_leaves(self, grower, tree, leaves, g, h):
         """Return the last tree of a grower with linear leaves."""
-        leaves = grower.grown_leaves()
         return replace(tree, linear=self.linear.fit(tree.nodes, leaves, g, h, grower.share_leaves))
 
     def rounding_seed(self, number, k):

@@ -39,9 +39,10 @@ class Grower:
     binner : Binner
     rules : booster_arrays.Rules
     workers : Workers
+    forced : int64 (n_forced, 4), from `forced_splits.find_forced_bins`
     """
 
-    def __init__(self, bins, binner, rules, workers):
+    def __init__(self, bins, binner, rules, workers, forced=booster_arrays.NO_FORCED):
         n_rows, n_dense = bins.rows.shape
         n_features, n_columns = len(bins.count), len(bins.layout.length)
         deepest = min(rules.max_depth, 30) if rules.max_depth > 0 else 30
@@ -81,6 +82,8 @@ class Grower:
             cells=np.empty((leaves, n_cells), np.int64),
             heavy=np.empty((leaves, n_cells), np.int64),  # the system allocates only pages in use
             state=np.zeros(booster_arrays.STATES, np.int64),
+            forced=forced,
+            queue=np.zeros_like(forced),
         )
 
     def grow(self, records, scale, seed, rows=None, features=None):
@@ -244,8 +247,8 @@ def make_growers(binned, workers, n_trees):
     given = binned.bins, binned.binner, binned.rules
     threads = round_threads(binned, workers, n_trees)
     if threads == 1:
-        return [Grower(*given, workers)]
-    return [Grower(*given, ALONE) for _ in range(threads)]
+        return [Grower(*given, workers, binned.forced)]
+    return [Grower(*given, ALONE, binned.forced) for _ in range(threads)]
 
 
 def codes_with_bins(binner):

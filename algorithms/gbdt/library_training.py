@@ -53,6 +53,8 @@ def check_params(params, options):
         refuse(params, name, value_given, not is_same(value_given, default))
     few = params.parity == "scikit-learn" and params.min_child_samples < 1
     refuse(params, "min_child_samples", params.min_child_samples, few)
+    is_forced = params.parity == "scikit-learn" and bool(params.forcedsplits_filename)
+    refuse(params, "forcedsplits_filename", params.forcedsplits_filename, is_forced)
     for name, value in options.items():
         refuse(params, name, "given", value is not None)
     refuse(params, "objective", params.objective, not is_followed(params, engine.FOLLOWED))

@@ -13,15 +13,16 @@ from scipy import sparse
 
 from algorithms.gbdt.kernels.linear_leaves import (
     BLOCK,
-    TILE,
     LinearOutputs,
     LinearRules,
     LinearWork,
+    add_leaf_by_leaf,
     add_linear_leaves,
     count_path_terms,
     fit_leaves,
     list_path_terms,
 )
+from algorithms.gbdt.phase_timer import SCORES, timed_phase
 
 
 class GrownLeaves(NamedTuple):
@@ -30,6 +31,18 @@ class GrownLeaves(NamedTuple):
     nodes: np.ndarray  # int64 (n_leaves,), node of each leaf
     rows: np.ndarray  # uint32, rows by leaf
     spans: np.ndarray  # int64 (n_leaves, 2), start and end of each leaf in ``rows``
+
+
+class LeafModels(NamedTuple):
+    """Linear models of the leaves of a tree, with the fields of `harness.LinearLeaves`.
+
+    Those are checked when they are made, which takes too long for each tree of a training.
+    """
+
+    constant: np.ndarray
+    start: np.ndarray
+    feature: np.ndarray
+    coefficient: np.ndarray
 
 
 class LinearLeafFitter:
@@ -52,10 +65,10 @@ class LinearLeafFitter:
         self.values = np.ascontiguousarray(values, np.float64)
         self.is_categorical = np.asarray(is_categorical, bool)
         self.linear_lambda, self.like_lightgbm = float(linear_lambda), like_lightgbm
-        self.has_missing = np.isnan(self.values).any(axis=0) if like_lightgbm else None
+        self.has_missing = np.isnan(self.values).any(axis=0)
 
     def fit(self, nodes, leaves, g, h, share):
-        """Return the `harness.LinearLeaves` of a tree; leaves without a model keep their values.
+        """Return the `LeafModels` of a tree; leaves without a model keep their values.
 
         Parameters
         ----------
@@ -67,15 +80,17 @@ class LinearLeafFitter:
         by_node = np.argsort(leaves.nodes)
         leaf_nodes = np.ascontiguousarray(leaves.nodes[by_node], np.int64)
         start, feature = self._list_terms(nodes, leaf_nodes)
-        counts_values = self.like_lightgbm and bool(self.has_missing[feature].any())
-        rules = LinearRules(self.linear_lambda, self.like_lightgbm, counts_values)
+        has_missing = bool(self.has_missing[feature].any())
+        rules = LinearRules(self.linear_lambda, self.like_lightgbm, has_missing)
         coefficient, constant = np.empty(len(feature)), np.empty(len(leaf_nodes))
         spans = np.ascontiguousarray(leaves.spans[by_node], np.int64)
         given = self.values, g, h, leaves.rows, spans, start, feature, rules
-        most = int(np.diff(start).max()) + 1
+        n_unknowns = int(np.diff(start).max()) + 1
+        n_rows = int((spans[:, 1] - spans[:, 0]).max()) if has_missing else 0
 
         def fit(first, last):
-            fit_leaves(*given, make_work(most), coefficient, constant, first, last)
+            work = make_work(n_unknowns, n_rows)
+            fit_leaves(*given, work, coefficient, constant, first, last)
 
         share(fit, len(leaf_nodes))
         return self._join(nodes, leaf_nodes, constant, start, feature, coefficient)
@@ -98,54 +113,63 @@ class LinearLeafFitter:
     @staticmethod
     def _join(nodes, leaf_nodes, constant, start, feature, coefficient):
         """Return the leaves by node, without the terms that are 0."""
-        from harness import LinearLeaves
-
         kept = coefficient != 0.0
-        starts = np.concatenate([[0], np.cumsum(kept)])[start]
-        sizes = np.zeros(len(nodes), np.int64)
-        sizes[leaf_nodes] = np.diff(starts)
+        if not kept.all():
+            start = np.concatenate([[0], np.cumsum(kept)])[start]
+            feature, coefficient = feature[kept], coefficient[kept]
+        by_node = np.zeros(len(nodes) + 1, np.int64)
+        by_node[leaf_nodes + 1] = start[1:] - start[:-1]
+        np.cumsum(by_node, out=by_node)
         constants = nodes["value"].copy()
-        constants[leaf_nodes] = np.where(np.isnan(constant), constants[leaf_nodes], constant)
-        by_node = np.concatenate([[0], np.cumsum(sizes)])
-        return LinearLeaves(constants, by_node, feature[kept], coefficient[kept])
+        is_known = constant == constant  # noqa: PLR0124 - not NaN
+        constants[leaf_nodes[is_known]] = constant[is_known]
+        return LeafModels(constants, by_node, feature, coefficient)
 
-    def add_to(self, score, leaf_of, tree, leaf_nodes, share):
+    @timed_phase(SCORES)
+    def add_to(self, score, leaf_of, tree, leaves, grower):
         """Add the outputs of a tree to the score of every row.
 
         Parameters
         ----------
         score : float64 (n_rows,)
         leaf_of : (n_rows,) uint16 or uint32
-        tree : object with ``nodes`` and the `harness.LinearLeaves` ``linear``
-        leaf_nodes : int64 (n_leaves,), node of each leaf
-        share : callable (task, count), runs task(first, last) over parts of so many rows
+        tree : object with ``nodes`` and the `LeafModels` ``linear``
+        leaves : GrownLeaves
+        grower : object with ``share_leaves`` and ``share_rows``, as of `Grower`
         """
-        linear = tree.linear
-        fallback = np.ascontiguousarray(tree.nodes["value"][leaf_nodes])
-        ends = linear.start[leaf_nodes], linear.start[leaf_nodes + 1]
-        outputs = LinearOutputs(linear.constant[leaf_nodes], fallback, *ends)
-        terms = linear.feature, linear.coefficient
-        values = self.values
-        share(
-            lambda first, last: add_linear_leaves(
-                score, leaf_of, values, outputs, *terms, first, last
-            ),
-            len(score),
-        )
+        linear, nodes = tree.linear, leaves.nodes
+        fallback = np.ascontiguousarray(tree.nodes["value"][nodes])
+        ends = linear.start[nodes], linear.start[nodes + 1]
+        outputs = LinearOutputs(linear.constant[nodes], fallback, *ends)
+        given = self.values, outputs, linear.feature, linear.coefficient
+        if len(leaves.rows) < len(score):
+
+            def add_rows(first, last):
+                add_linear_leaves(score, leaf_of, *given, first, last)
+
+            grower.share_rows(add_rows, len(score))
+            return
+
+        def add_leaves(first, last):
+            total = np.empty(BLOCK)
+            add_leaf_by_leaf(score, leaves.rows, leaves.spans, *given, total, first, last)
+
+        grower.share_leaves(add_leaves, len(nodes))
 
 
-def make_work(n_unknowns):
-    """Return the scratch space of one thread, for leaves of at most so many unknowns."""
-    width = -(-n_unknowns // TILE) * TILE
+def make_work(n_unknowns, n_rows):
+    """Return the scratch space of one thread, for leaves of at most this size."""
     return LinearWork(
-        products=np.empty(width * width),
-        moments=np.empty(width),
-        block=np.empty(BLOCK * width),
+        products=np.empty(n_unknowns * n_unknowns),
+        moments=np.empty(n_unknowns),
+        block=np.empty(BLOCK * n_unknowns),
         g=np.empty(BLOCK),
         h=np.empty(BLOCK),
-        origin=np.empty(width),
-        scale=np.empty(width),
-        order=np.empty(width, np.int64),
+        weighted=np.empty(BLOCK),
+        origin=np.empty(n_unknowns),
+        scale=np.empty(n_unknowns),
+        order=np.empty(n_unknowns, np.int64),
+        rows=np.empty(n_rows, np.uint32),
     )
 
 

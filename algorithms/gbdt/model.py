@@ -16,7 +16,7 @@ class GrownTree:
 
     nodes: np.ndarray  # dtype NODE, the root first
     sets: dict  # node → ascending codes that go left
-    linear: object = None  # harness.LinearLeaves, of linear trees
+    linear: object = None  # LeafModels, of linear trees
 
     @property
     def n_leaves(self):
@@ -37,7 +37,10 @@ class GrownTree:
 
     def copy(self):
         """Return a tree whose outputs can be changed separately."""
-        linear = None if self.linear is None else self.linear.part(0, len(self.nodes))
+        linear = self.linear
+        if linear is not None:
+            outputs = linear.constant.copy(), linear.coefficient.copy()
+            linear = linear._replace(constant=outputs[0], coefficient=outputs[1])
         return GrownTree(self.nodes.copy(), self.sets, linear)
 
     def is_zero(self):

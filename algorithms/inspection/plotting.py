@@ -77,14 +77,25 @@ def plot_importance(
         If there is no importance to show, or gains are unknown.
     """
     found = read_model_trees(model)
+    names, values = found.feature_names(), importances(found, importance_type)
     return plot_importances(
-        (found.feature_names(), importances(found, importance_type), importance_type),
-        ax,
-        (title, xlabel, ylabel),
-        (xlim, ylim),
-        {"max_num_features": max_num_features, "ignore_zero": ignore_zero},
-        {"figsize": figsize, "dpi": dpi, "grid": grid, "precision": precision},
-        {"height": height, **kwargs},
+        names,
+        values,
+        ax=ax,
+        height=height,
+        xlim=xlim,
+        ylim=ylim,
+        title=title,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        importance_type=importance_type,
+        max_num_features=max_num_features,
+        ignore_zero=ignore_zero,
+        figsize=figsize,
+        dpi=dpi,
+        grid=grid,
+        precision=precision,
+        **kwargs,
     )
 
 
@@ -103,33 +114,49 @@ def importances(model, importance_type):
     return found if model.mixing is None else model.mixing @ found
 
 
-def plot_importances(importance, ax, texts, limits, shown, figure, bars):
-    """Plot named importances; the arguments are those of `plot_importance` by their subject.
+def plot_importances(
+    names,
+    values,
+    *,
+    importance_type,
+    ax=None,
+    xlim=None,
+    ylim=None,
+    title=None,
+    xlabel=None,
+    ylabel=None,
+    max_num_features=None,
+    ignore_zero=True,
+    figsize=None,
+    dpi=None,
+    grid=True,
+    precision=3,
+    **bars,
+):
+    """Plot named importances as horizontal bars.
 
     Parameters
     ----------
-    importance : (names, values, importance_type)
-    ax : matplotlib.axes.Axes or None
-    texts : (title, xlabel, ylabel)
-    limits : (xlim, ylim)
-    shown : dict of ``max_num_features`` and ``ignore_zero``
-    figure : dict of ``figsize``, ``dpi``, ``grid`` and ``precision``
-    bars : dict of arguments of the bars
+    names : list of str, names of the features
+    values : array (n_features,), their importances
+    **bars
+        ``height`` and the other arguments of `matplotlib.axes.Axes.barh`.
+
+    The other parameters are those of `plot_importance`.
     """
-    names, values, kind = importance
     if not len(values):
         raise ValueError("Booster's feature_importance is empty.")
-    names, values = sort_importances(names, values, **shown)
+    names, values = sort_importances(names, values, max_num_features, ignore_zero=ignore_zero)
     if not names:
         raise ValueError(ABSENT)
-    ax = make_axes(ax, figure["figsize"], figure["dpi"])
-    precision = figure["precision"]
-    ends = [format_number(one, precision) if kind == "gain" else str(one) for one in values]
+    ax = make_axes(ax, figsize, dpi)
+    is_gain = importance_type == "gain"
+    ends = [format_number(one, precision) if is_gain else str(one) for one in values]
     draw_bars(ax, names, values, ends, **bars)
-    title, xlabel, ylabel = texts
-    xlabel = None if xlabel is None else xlabel.replace("@importance_type@", kind)
+    if xlabel is not None:
+        xlabel = xlabel.replace("@importance_type@", importance_type)
     usual = (0, max(values) * 1.1 or 1.0), (-1, len(values))
-    return finish_axes(ax, (title, xlabel, ylabel), limits, usual, figure["grid"])
+    return finish_axes(ax, (title, xlabel, ylabel), (xlim, ylim), usual, grid)
 
 
 def plot_metric(

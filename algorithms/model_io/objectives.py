@@ -12,6 +12,8 @@ ROWS = (  # LightGBM, XGBoost, link; the first row of a link is its default
     ("lambdarank", "", "identity"),
     ("rank_xendcg", "", "identity"),
     ("", "reg:squaredlogerror", "identity"),
+    ("", "reg:expectileerror", "identity"),
+    ("", "reg:expectileerror", "ascending"),  # with several levels
     ("", "binary:logitraw", "identity"),
     ("", "rank:ndcg", "identity"),
     ("", "rank:pairwise", "identity"),

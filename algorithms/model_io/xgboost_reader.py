@@ -10,6 +10,7 @@ import json
 import numpy as np
 
 from algorithms.model_io import xgboost_categories
+from algorithms.model_io.ascending_scores import scores_of
 from algorithms.model_io.errors import ModelFileError
 from algorithms.model_io.limits import MOST_CODES, check_features, check_outputs, integers
 from algorithms.model_io.objectives import MANY, TWO, XGBOOST, link_of
@@ -55,7 +56,10 @@ def read(document):
         raise ModelFileError(f"it has {min(counts)} classes or targets")
     outputs = max(1, *counts)
     check_outputs(outputs, len(model["trees"]))
-    base = np.array([margin(score, link) for score in scores.tolist()])
+    if objective == "reg:expectileerror" and outputs > 1:
+        link, base = "ascending", scores_of(scores).astype(np.float32)
+    else:
+        base = np.array([margin(score, link) for score in scores.tolist()])
     is_binary = objective in TWO and outputs == 1  # otherwise it predicts several labels
     n_classes = 2 if is_binary else outputs if objective in MANY else 0
     names = learner.get("feature_names") or []

@@ -94,6 +94,9 @@ def write(ensemble, *, objective=None, names=None, attributes=None, categories=N
 
 def details(name, outputs):
     """Return the parameters of an objective; predictions do not depend on them."""
+    if name == "reg:expectileerror":
+        levels = (np.arange(outputs) + 1.0) / (outputs + 1.0)
+        return {"expectile_loss_param": {"expectile_alpha": json.dumps(levels.tolist())}}
     if name in MANY:
         return {"softmax_multiclass_param": {"num_class": str(outputs)}}
     return DETAILS.get(name, USUAL)
@@ -103,6 +106,8 @@ def base_scores(ensemble):
     """Return the float32 scores whose margins equal the base, or None if there are none."""
     if not ensemble.base_first and ensemble.base.any():
         return None
+    if ensemble.link == "ascending":  # read back to the precision of float32
+        return list(ensemble.from_raw(ensemble.base[None])[0].astype(np.float32))
     scores = [base_score(np.float32(b), ensemble.link) for b in ensemble.base.tolist()]
     return None if None in scores else scores
 

@@ -83,6 +83,7 @@ class BaseNewtonBoosting(LibraryParameters, NewtonModel):
         quantile_alpha=0.5,
         tweedie_variance_power=1.5,
         rearrange_quantiles=False,
+        expectile_alpha=None,
         parity=None,
         n_jobs=None,
         booster=None,

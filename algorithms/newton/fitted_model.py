@@ -166,8 +166,7 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
     def _staged_raw(self, X):
         """Yield raw scores after each round."""
         check_is_fitted(self, "ensemble_")
-        self._check_trees()
-        X = read_rows(self, X, reset=False)
+        X = self._read_rows(X)
         k, threads = len(self._base) * self._n_parallel, self._threads(X.shape[0])
         out = np.empty((X.shape[0], len(self._base)))
         out[:] = self._base
@@ -195,6 +194,8 @@ class NewtonModel(AllThreads, SavedModel, Contributions, BaseEstimator):
         check_is_fitted(self, "ensemble_")
         if self._linear is not None:
             return self._linear.weights[-1].astype(np.float32)
+        if self.ensemble_.link == "ascending":
+            return self.ensemble_.from_raw(self._base[None])[0].astype(np.float32)
         if self.ensemble_.link == "sigmoid":
             return expit(self._base)
         return np.exp(self._base) if self.ensemble_.link == "exp" else self._base

@@ -7,6 +7,7 @@ from scipy.special import gammaln
 
 from algorithms.gbdt.metrics import log_loss, tweedie
 from algorithms.gbdt.ranking_curves import area, precision_area, roc_area
+from algorithms.newton.expectiles import expectile_loss, read_levels
 from algorithms.newton.survival import aft_loss, cox_nloglik, is_within_bounds
 
 TINY = 1e-16
@@ -80,6 +81,7 @@ DEFAULT = {
     "reg:absoluteerror": "mae",
     "reg:pseudohubererror": "mphe",
     "reg:quantileerror": "quantile",
+    "reg:expectileerror": "expectile",
     "count:poisson": "poisson-nloglik",
     "reg:gamma": "gamma-nloglik",
     "reg:squaredlogerror": "rmsle",
@@ -115,10 +117,13 @@ def find_metrics(wanted, objective, params, n_classes):
         usual = "mlogloss" if n_classes > 2 else "logloss" if n_classes else "rmse"
         wanted = {**DEFAULT, **own}.get(objective, usual)
     given = wanted if isinstance(wanted, list) else [wanted]
-    several = objective == "reg:quantileerror" and np.size(params.quantile_alpha) > 1
-    others = [one for one in given if not callable(one) and one != "quantile"]
-    if several and others:
-        raise ValueError(f"eval_metric {others} does not support several quantiles: use 'quantile'")
+    for kind, levels in (
+        ("quantile", params.quantile_alpha),
+        ("expectile", params.expectile_alpha),
+    ):
+        others = [one for one in given if not callable(one) and one != kind]
+        if objective == f"reg:{kind}error" and np.size(levels) > 1 and others:
+            raise ValueError(f"eval_metric {others} does not support several {kind}s: use {kind!r}")
     return [find_metric(one, params, is_classifier=n_classes > 0) for one in given]
 
 
@@ -136,8 +141,11 @@ def find_metric(wanted, params, *, is_classifier):
     if wanted == "cox-nloglik":
         return wanted, partial(cox_nloglik), False
     shares = np.atleast_1d(params.quantile_alpha)
-    if wanted == "quantile" and len(shares) > 1:
-        return wanted, partial(mean_loss, partial(pinball, shares), False), False
+    if wanted == "expectile" or (wanted == "quantile" and len(shares) > 1):
+        loss = partial(pinball, shares)
+        if wanted == "expectile":
+            loss = partial(expectile_loss, read_levels(params.expectile_alpha))
+        return wanted, partial(mean_loss, loss, False), False
     own = {
         "mphe": partial(pseudo_huber, params.huber_slope),
         "quantile": partial(pinball, shares),
@@ -153,7 +161,7 @@ def find_metric(wanted, params, *, is_classifier):
     else:
         loss = {**MEANS, **own}.get(wanted)
     if loss is None:
-        examples = ("cox-nloglik", "error@0.3", "tweedie-nloglik@1.5")
+        examples = ("cox-nloglik", "expectile", "error@0.3", "tweedie-nloglik@1.5")
         known = sorted([*MEANS, *own, *OF_CLASSES, *CURVES, *examples])
         raise ValueError(f"unknown eval_metric {wanted!r}; the known ones are {known}")
     return wanted, partial(mean_loss, partial(one_column_loss, loss), wanted in ROOTS), False

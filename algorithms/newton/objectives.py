@@ -15,7 +15,8 @@ The initial score is the best-fitting constant: after the link it is the mean of
 frequencies; for absolute and quantile errors it is the quantile. All are estimated as in XGBoost 3,
 except that weights of 1 are ignored (XGBoost's weighted quantile selects another neighbour). Leaf
 values of absolute and quantile errors are that quantile too. If there is no closed form, the
-initial score is one Newton step from 0. "reg:squaredlogerror" starts from its best constant, where
+initial score is one Newton step from 0; expectiles take it from the mean of y
+(`newton/expectiles.py`). "reg:squaredlogerror" starts from its best constant, where
 XGBoost takes that step. The pseudo-Huber loss uses the median, because its step
 from 0 ends about ȳ³ away (as in XGBoost; `parity` follows it).
 """
@@ -28,13 +29,16 @@ import numpy as np
 from algorithms.estimator.eval_sets import read_derivatives
 from algorithms.gbdt.kernels import gradients as kinds
 from algorithms.gbdt.kernels.gradients import ROWS, differentiate, differentiate_classes
+from algorithms.model_io.ascending_scores import scores_of
+from algorithms.newton import expectiles
 from algorithms.newton.elementwise_losses import differentiate_hinge, differentiate_squared_log
 from algorithms.newton.params import max_delta_step, read_base
 from algorithms.newton.quantiles import quantile
 from algorithms.newton.survival import DISTRIBUTIONS, differentiate_aft, differentiate_cox
 
 SOFTMAX, PSEUDO_HUBER, SQUARED_LOG, COX, HINGE = -1, -2, -3, -4, -5
-AFT = {name: -6 - number for number, name in enumerate(DISTRIBUTIONS)}
+EXPECTILE = -6
+AFT = {name: -7 - number for number, name in enumerate(DISTRIBUTIONS)}
 IN_NUMPY = {  # kind → function (scores, y, constant) that returns g and h of all rows
     SQUARED_LOG: differentiate_squared_log,
     HINGE: differentiate_hinge,
@@ -51,6 +55,7 @@ REGRESSION = {
     "reg:gamma": (kinds.GAMMA, "exp"),
     "reg:tweedie": (kinds.TWEEDIE, "exp"),
     "reg:squaredlogerror": (SQUARED_LOG, "identity"),
+    "reg:expectileerror": (EXPECTILE, "identity"),
     "binary:logitraw": (kinds.LOGISTIC, "identity"),
     "survival:cox": (COX, "exp"),
     "survival:aft": (AFT["normal"], "exp"),
@@ -78,6 +83,7 @@ class Objective:
     link: str
     scale_pos_weight: float = 1.0
     shares: tuple = ()  # quantile levels, one per score
+    levels: tuple = ()  # expectile levels, one per score
 
     @property
     def by_query(self):
@@ -111,6 +117,11 @@ class Objective:
             first, second = IN_NUMPY[self.kind](score[0], y, self.constant)
             factor = 1.0 if weight is None else weight
             g[0], h[0] = first * factor, second * factor
+            return
+        if self.kind == EXPECTILE:
+            first, second = expectiles.differentiate_expectiles(score, y, self.levels)
+            factor = 1.0 if weight is None else weight
+            g[:], h[:] = first * factor, second * factor
             return
         weights = NO_WEIGHT if weight is None else weight
         n_rows = len(y)
@@ -164,6 +175,8 @@ class Objective:
             return self.margin(mean)
         if self.renewed is not None or self.kind == PSEUDO_HUBER:
             return np.float32([quantile_of(y, weight, s) for s in self.shares or (0.5,)])
+        if self.kind == EXPECTILE:
+            return expectiles.first_scores(y, weight, self.levels)
         if self.scale_pos_weight != 1.0 or self.kind == COX:
             g, h = np.empty((2, 1, len(y)), np.float32)
             self.differentiate(np.zeros((1, len(y))), y, weight, g, h, workers)
@@ -195,6 +208,8 @@ class Objective:
             mean = np.log(p / (1.0 - p))
         elif self.link == "exp":
             mean = np.log(np.maximum(mean, LEAST_MEAN))
+        elif self.link == "ascending":
+            mean = scores_of(np.broadcast_to(mean, self.n_scores))
         return np.broadcast_to(mean, self.n_scores).astype(np.float32)
 
 
@@ -299,6 +314,10 @@ def find_regression_objective(params):
     if kind in (kinds.L1, kinds.QUANTILE):
         shares = (0.5,) if kind == kinds.L1 else read_shares(params.quantile_alpha)
         return Objective(name, kind, 0.0, len(shares), link, shares=shares)
+    if kind == EXPECTILE:
+        levels = expectiles.read_levels(params.expectile_alpha)
+        link = "ascending" if len(levels) > 1 else link
+        return Objective(name, kind, 0.0, len(levels), link, levels=levels)
     constants = {
         kinds.LOGISTIC: 1.0,
         PSEUDO_HUBER: params.huber_slope,

@@ -50,6 +50,7 @@ CONSTRAINTS = {
     "huber_slope": [Interval(Real, 0.0, None, closed="neither")],
     "quantile_alpha": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
     "rearrange_quantiles": ["boolean"],
+    "expectile_alpha": [PROBABILITY, "array-like"],
     "tweedie_variance_power": [Interval(Real, 1.0, 2.0, closed="neither")],
     "num_parallel_tree": [COUNT, None],
     "booster": [StrOptions({"gbtree", "dart", "gblinear"}), None],

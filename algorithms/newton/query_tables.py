@@ -111,8 +111,8 @@ def read_query_weight(given, bounds, name="sample_weight"):
     n_queries = len(bounds) - 1
     if len(weight) != n_queries:
         raise ValueError(
-            f"{name} has {len(weight)} entries for {n_queries} queries: in ranking it holds a "
-            "weight for each query"
+            f"{name} has {len(weight)} entries for {n_queries} queries: it must hold a weight for "
+            "each query, so its length must be equal to the number of query groups"
         )
     if not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()):
         raise ValueError(f"{name} must hold finite numbers that are at least 0, not all of them 0")

@@ -32,7 +32,8 @@ def default_metric(objective, settings):
     objective : "rank:ndcg", "rank:pairwise" or "rank:map"
     settings : RankingSettings
     """
-    return f"{'map' if objective == 'rank:map' else 'ndcg'}@{settings.level}"
+    name = "map" if objective == "rank:map" else "ndcg"
+    return name if settings.truncation is None else f"{name}@{settings.truncation}"
 
 
 def find_ranking_metrics(wanted, objective, settings, params):

@@ -7,10 +7,11 @@ import numpy as np
 from algorithms.gbdt.kernels.ranking import write_max_dcg
 from algorithms.gbdt.query_groups import find_discounts, local_order
 from algorithms.newton.kernels.ranking import MAP, NDCG, PAIRWISE, PARTS, differentiate_ranking
+from algorithms.newton.position_bias import MOST_POSITIONS, NoPositionBias, PositionBias
 
 KINDS = {"rank:ndcg": NDCG, "rank:pairwise": PAIRWISE, "rank:map": MAP}
 MOST = 31  # largest label of exponential gains, as in XGBoost
-LEVEL = 32  # default of lambdarank_num_pair_per_sample
+LEVELS = {"topk": 32, "mean": 1}  # pair method → default of lambdarank_num_pair_per_sample
 NO_WEIGHT = np.empty(0)
 
 
@@ -18,10 +19,18 @@ NO_WEIGHT = np.empty(0)
 class RankingSettings:
     """Parameters of a ranking objective."""
 
-    level: int = LEVEL  # number of ranks that are paired with all lower ones
+    level: int = LEVELS["topk"]  # number of first ranks, or of random pairs of each document
     normalised: bool = True
     by_difference: bool = True
     exponential: bool = True  # whether the gain of label y is 2^y − 1
+    is_random: bool = False  # whether pairs are random instead of those of the first ranks
+    unbiased: bool = False  # whether positions have a bias
+    bias_norm: float = 1.0
+
+    @property
+    def truncation(self):
+        """Number of ranks that count in the objective and its metric, or None: all."""
+        return None if self.is_random else self.level
 
 
 def read_ranking_settings(params):
@@ -34,21 +43,28 @@ def read_ranking_settings(params):
     Raises
     ------
     ValueError
-        If a value is not supported.
+        If a value is not valid.
     """
-    if params.get("lambdarank_pair_method") not in (None, "topk"):
-        raise ValueError("lambdarank_pair_method: only 'topk' is supported")
-    if is_true(params, "lambdarank_unbiased", default=False):
-        raise ValueError("lambdarank_unbiased is not supported")
+    method = params.get("lambdarank_pair_method")
+    method = "topk" if method is None else method
+    if method not in LEVELS:
+        raise ValueError(f"lambdarank_pair_method must be 'topk' or 'mean', not {method!r}")
     level = params.get("lambdarank_num_pair_per_sample")
-    level = LEVEL if level is None else int(level)
+    level = LEVELS[method] if level is None else int(level)
     if level < 1:
         raise ValueError(f"lambdarank_num_pair_per_sample must be at least 1, not {level}")
+    bias_norm = params.get("lambdarank_bias_norm")
+    bias_norm = 1.0 if bias_norm is None else float(bias_norm)
+    if not bias_norm >= 0.0:
+        raise ValueError(f"lambdarank_bias_norm must be at least 0, not {bias_norm}")
     return RankingSettings(
         level,
         normalised=is_true(params, "lambdarank_normalization", default=True),
         by_difference=is_true(params, "lambdarank_score_normalization", default=True),
         exponential=is_true(params, "ndcg_exp_gain", default=True),
+        is_random=method == "mean",
+        unbiased=is_true(params, "lambdarank_unbiased", default=False),
+        bias_norm=bias_norm,
     )
 
 
@@ -89,7 +105,12 @@ class RankingObjective:
         self.query_weight = NO_WEIGHT
         if weight is not None:  # XGBoost scales them so that their mean is 1
             self.query_weight = weight * (len(weight) / weight.sum())
-        self.max_dcg = find_max_dcg(self.gain, bounds, self.discount, settings.level)
+        level = settings.truncation or self.longest
+        self.max_dcg = find_max_dcg(self.gain, bounds, self.discount, level)
+        self.n_rounds, self.bias = 0, NoPositionBias()
+        if settings.unbiased:
+            n_positions = settings.truncation or min(self.longest, MOST_POSITIONS)
+            self.bias = PositionBias(bounds, n_positions, settings.bias_norm)
 
     def weigh(self, _y, _weight):
         """Return None: the queries have weights, not the rows."""
@@ -100,26 +121,31 @@ class RankingObjective:
         return np.zeros(1, np.float32)
 
     def differentiate(self, score, y, _weight, g, h, workers):
-        """Write g and h; only derivatives of all rows can be computed.
+        """Write g and h of all rows for the next round; update the position bias.
 
         Parameters are as in `Objective.differentiate`.
         """
         if len(y) != len(self.label):
             raise ValueError("a ranking needs all rows of its queries")
-        settings = self.settings
+        settings, n_queries = self.settings, len(self.bounds) - 1
+        seed = (self.n_rounds + 1) * n_queries if settings.is_random else -1
 
         def share(first, last):
-            work, spare = np.empty((PARTS, self.longest)), np.empty(self.longest, np.int32)
+            work = np.empty((PARTS, self.longest))
+            spare, by_label = np.empty((2, self.longest), np.int32)
             given = score[0], self.label, self.gain, self.query_weight, self.bounds
-            discounts = self.max_dcg, self.discount, settings.level
+            pairs = self.max_dcg, self.discount, settings.level, seed
             flags = settings.normalised, settings.by_difference
-            scratch = self.order, spare, work
+            biases = self.bias.plus, self.bias.minus, self.bias.costs
+            scratch = self.order, spare, by_label, work
             kind = KINDS[self.name]
             differentiate_ranking(
-                kind, *given, *discounts, *flags, *scratch, g[0], h[0], first, last
+                kind, *given, *pairs, *flags, *biases, *scratch, g[0], h[0], first, last
             )
 
-        workers.share(share, len(self.bounds) - 1)
+        workers.share(share, n_queries)
+        self.bias.update()
+        self.n_rounds += 1
 
 
 def check_labels(name, settings, y):
@@ -130,7 +156,10 @@ def check_labels(name, settings, y):
             raise ValueError("rank:map can only be used with binary labels.")
     elif name == "rank:ndcg" and settings.exponential:
         if ((y < 0) | (y > MOST) | (y != np.floor(y))).any():
-            raise ValueError(f"rank:ndcg needs whole numbers from 0 to {MOST} as labels")
+            raise ValueError(
+                f"rank:ndcg needs whole numbers from 0 to {MOST} as labels. Set `ndcg_exp_gain` to "
+                "False for other labels"
+            )
     elif (y < 0).any():
         raise ValueError(f"labels of {name} must not be negative")
     return y

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from algorithms.gbdt.ranking_curves import area
 from algorithms.newton.metrics import call_metric, find_metrics
-from algorithms.newton.objectives import Custom, Objective
+from algorithms.newton.objectives import EXPECTILE, Custom, Objective
 from algorithms.newton.params import read_base
 
 LABELS = (0, 1)  # values of each column of a table of labels
@@ -92,12 +92,14 @@ def make_objective_of_targets(objective, n_targets):
     Raises
     ------
     ValueError
-        If the objective has several scores per target.
+        If the objective has several scores per target, or is that of expectiles.
     """
     if isinstance(objective, Custom):
         return replace(objective, n_scores=n_targets)
     if objective.n_scores > 1:
         raise ValueError(f"{objective.name!r} with several scores does not support several targets")
+    if objective.kind == EXPECTILE:  # as in XGBoost
+        raise ValueError(f"{objective.name!r} does not support several targets")
     return SeveralTargets(objective, n_targets)
 
 

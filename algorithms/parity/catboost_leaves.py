@@ -22,6 +22,21 @@ TINY = 1e-38  # added to Σw below the root of RMSE
 class CatBoostLeafEstimator(LeafEstimator):
     """Estimator of leaf values whose backtracking computes CatBoost's metric."""
 
+    n_steps = 0
+
+    def _sums(self, score, grown):
+        """Return the sums of a step, as `LeafEstimator` does, and count the step."""
+        self.n_steps += 1
+        return super()._sums(score, grown)
+
+    def count_random_steps(self):
+        """Return how many steps since the last call CatBoost gives a random number.
+
+        These are the Newton and gradient steps of losses with one score.
+        """
+        steps, self.n_steps = self.n_steps, 0
+        return 0 if self.objective.kind == kinds.SOFTMAX else steps
+
     def loss(self, score):
         """Return the metric at the given scores."""
         return self._loss_after(score, np.zeros(1), np.zeros(score.shape[1], np.intp))

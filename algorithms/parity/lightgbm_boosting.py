@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from algorithms.gbdt.forced_splits import find_forced_bins
 from algorithms.gbdt.linear_leaves import LinearLeafFitter
 from algorithms.parity.kernels.lightgbm_arrays import EPSILON, NODE, Rules
 from algorithms.parity.kernels.lightgbm_gradient import (
@@ -66,7 +67,10 @@ def train(params, X, y, weight):
     ]
     targets = objective.targets(y).astype(np.float32)
     weight = None if weight is None else weight.astype(np.float32)
-    boosting = Boosting(params, objective, Grower(bins, X, make_rules(params)), targets, weight)
+    splits = params._read_forced_splits()  # noqa: SLF001 - its own part
+    forced = find_forced_bins(splits, lambda f, value: int(bins[f].number(np.array([value]))[0]))
+    grower = Grower(bins, X, make_rules(params), forced)
+    boosting = Boosting(params, objective, grower, targets, weight)
     if params.linear_tree:
         penalty = as_read(params.linear_lambda)
         boosting.linear = LinearLeafFitter(X, is_categorical, penalty, like_lightgbm=True)
@@ -203,8 +207,10 @@ class Boosting:
 
     def fit_linear_leaves(self, k, nodes):
         """Return the `harness.LinearLeaves` of the last tree, times the learning rate."""
+        from harness import LinearLeaves
+
         given = self.grower.grown_leaves(), self.g[k], self.h[k], call_once
-        linear = self.linear.fit(nodes, *given)
+        linear = LinearLeaves(*self.linear.fit(nodes, *given))
         for outputs in (linear.constant, linear.coefficient):
             outputs[:] = round_to_zero(outputs * self.rate)
         return linear

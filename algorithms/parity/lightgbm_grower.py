@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from algorithms.gbdt.kernels.booster_arrays import NO_FORCED
 from algorithms.gbdt.linear_leaves import GrownLeaves
 from algorithms.parity.kernels import lightgbm_arrays as layout
 from algorithms.parity.kernels.lightgbm_grow import grow_by_lightgbm_rules
@@ -18,9 +19,10 @@ class Grower:
     bins : list of FeatureBins, one per feature
     X : (n_rows, n_features) float64
     rules : lightgbm_arrays.Rules
+    forced : int64 (n_forced, 4), from `forced_splits.find_forced_bins`
     """
 
-    def __init__(self, bins, X, rules):
+    def __init__(self, bins, X, rules, forced=NO_FORCED):
         n_rows, n_features = X.shape
         depth = min(rules.max_depth, DEEPEST) if rules.max_depth > 0 else DEEPEST
         leaves = max(2, min(rules.num_leaves, n_rows, 1 << depth))  # no tree can have more
@@ -50,6 +52,10 @@ class Grower:
             scores=np.empty(most),
             order=np.empty(2 * most, np.int64),
             flag=interrupt_flag(),
+            forced=forced,
+            queue=np.zeros_like(forced),
+            forced_state=np.zeros(3, np.int64),
+            last_value=np.zeros(1),
         )
 
     def grow(self, g, h):

@@ -29,7 +29,8 @@ from algorithms.runtime.packaged_kernels import (
 def write_package(compiled, parent, sources):
     """Write the manifest of a folder of compiled kernels; move it into ``parent``; return its path.
 
-    Folders that were in ``parent`` before are removed.
+    Folders that were in ``parent`` before are removed, except those of the same sources that were
+    compiled for another Python: each environment of a checkout has its own.
     """
     files = sorted(path for path in compiled.iterdir() if path.suffix == ".bin")
     if not files:
@@ -45,7 +46,9 @@ def write_package(compiled, parent, sources):
     shutil.copytree(compiled, unfinished)
     (unfinished / MANIFEST).write_bytes(contents)
     for old in parent.glob("[!.]*"):
-        shutil.rmtree(old)
+        is_current = old.name.startswith(f"{sources}-")
+        if not is_current or old.name.startswith(f"{sources}-{about['python']}-"):
+            shutil.rmtree(old)
     unfinished.rename(folder)
     return folder
 

@@ -33,7 +33,14 @@ from algorithms.symmetric.objectives import find_objective
 from algorithms.symmetric.ordered_boosting import OrderedBooster
 from algorithms.symmetric.ordered_categories import OrderedCategoryGrower
 from algorithms.symmetric.ordered_grower import OrderedGrower
-from algorithms.symmetric.params import CONSTRAINTS, resolve
+from algorithms.symmetric.params import (
+    CONSTRAINTS,
+    WITHOUT_RANDOM_NUMBERS,
+    check_wanted,
+    draws_random_numbers,
+    needs_shuffled_rows,
+    resolve,
+)
 
 ALL_EQUAL = np.empty(0, np.float32)
 
@@ -189,7 +196,12 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if uses_best and not tables:
             raise ValueError("use_best_model needs an eval_set")
         params = resolve(self, self._objective, X.shape, uses_best=uses_best)
+        params.random_seed = self._draw_seed()
         y = y.astype(np.float32)
+        if needs_shuffled_rows(params, has_categories=categories is not None):
+            order = self._draw_order(params, len(y))
+            X, y, weight = X[order], y[order], weight[order] if len(weight) else weight
+            codes = codes if codes is None else np.ascontiguousarray(codes[:, order])
         with Workers(self._threads()) as workers:
             table = bin_rows(X, params, workers)
             if categories is not None:
@@ -199,6 +211,12 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             stopping = self._boost(params, table, y, weight, tables, workers)
         self._keep(stopping, params, uses_best=uses_best)
         return self
+
+    def _draw_order(self, params, n_rows):
+        """Return the order in which CatBoost stores the rows, uint32 (n_rows,)."""
+        from algorithms.parity.catboost_random import RandomNumbers
+
+        return RandomNumbers(params.random_seed).shuffled(n_rows).astype(np.uint32)
 
     def _keep_rows(self, kept):
         """Keep the queries of some rows of the table; only a ranker has queries."""
@@ -238,7 +256,7 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         tables, codes_of = self._read_eval_sets(tables)
         self._start = objective.first_scores(y, weight, from_average=params.boost_from_average)
         is_small = table.size * objective.n_scores < FEW_CELLS
-        seed = draw_seed(self.random_seed)
+        seed = params.random_seed
         if table.derived is not None:
             table.permute(seed)
         grower = self._make_grower(params, table, ALONE if is_small else workers)
@@ -261,6 +279,14 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             self._derived.finish()
         return stopping
 
+    def _draw_seed(self):
+        """Return the seed of a fit; with ``parity`` it is CatBoost's."""
+        if self.parity is None:
+            return draw_seed(self.random_seed)
+        from algorithms.parity.catboost_random import seed_of_library
+
+        return seed_of_library(self.random_seed)
+
     def _read_eval_sets(self, tables):
         """Return the evaluation sets with numeric X, and the category codes of each.
 
@@ -277,19 +303,29 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         if table.derived is not None:
             return self._make_category_grower(params, table, workers)
         is_ordered = params.boosting_type == "Ordered"
-        kind = OrderedGrower if is_ordered else SymmetricGrower
-        if params.grow_policy != "SymmetricTree":
+        if self.parity is not None:
+            kind = self._parity_grower(params, is_ordered=is_ordered)
+        elif params.grow_policy != "SymmetricTree":
             kind = LeafwiseGrower
-            if self.parity is not None:
-                from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
-
-                kind = CatBoostLeafwiseGrower
-        elif self.parity is not None:
-            from algorithms.parity.catboost_grower import CatBoostGrower
-            from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
-
-            kind = CatBoostOrderedGrower if is_ordered else CatBoostGrower
+        else:
+            kind = OrderedGrower if is_ordered else SymmetricGrower
         return kind(params, table, self._objective.n_scores, workers)
+
+    def _parity_grower(self, params, *, is_ordered):
+        """Return the class of the grower of CatBoost's trees on numeric columns."""
+        from algorithms.parity.catboost_grower import CatBoostGrower
+        from algorithms.parity.catboost_leafwise import CatBoostLeafwiseGrower
+        from algorithms.parity.catboost_leafwise_random import SampledCatBoostLeafwiseGrower
+        from algorithms.parity.catboost_ordered import CatBoostOrderedGrower
+        from algorithms.parity.catboost_ordered_random import SampledCatBoostOrderedGrower
+        from algorithms.parity.catboost_random import SampledCatBoostGrower
+
+        is_drawn = draws_random_numbers(params)
+        if params.grow_policy != "SymmetricTree":
+            return SampledCatBoostLeafwiseGrower if is_drawn else CatBoostLeafwiseGrower
+        if is_drawn:
+            return SampledCatBoostOrderedGrower if is_ordered else SampledCatBoostGrower
+        return CatBoostOrderedGrower if is_ordered else CatBoostGrower
 
     def _booster_class(self, params):
         """Return the class of the booster: plain or ordered, with or without parity."""
@@ -298,7 +334,11 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
             return OrderedBooster if is_ordered else Booster
         from algorithms.parity.catboost_leaves import CatBoostBooster
         from algorithms.parity.catboost_ordered import CatBoostOrderedBooster
+        from algorithms.parity.catboost_ordered_random import SampledCatBoostOrderedBooster
+        from algorithms.parity.catboost_random import SampledCatBoostBooster
 
+        if draws_random_numbers(params):
+            return SampledCatBoostOrderedBooster if is_ordered else SampledCatBoostBooster
         return CatBoostOrderedBooster if is_ordered else CatBoostBooster
 
     def _make_category_grower(self, params, table, workers):
@@ -311,6 +351,8 @@ class BaseSymmetricBoosting(LibraryParameters, SymmetricModel):
         is_ordered = params.boosting_type == "Ordered"
         if self.parity is None:
             return (OrderedCategoryGrower if is_ordered else CategoryGrower)(*given)
+        has_time = {"has_time": True} if params.boosting_type == "Ordered" else {}
+        check_wanted(params, WITHOUT_RANDOM_NUMBERS | has_time, "categorical columns")
         if table.counted and not params.has_time:
             raise ValueError(
                 "parity='catboost' needs has_time=True with target statistics: it does not follow "

@@ -287,17 +287,27 @@ def quantiles_of(noise):
 
 
 def find_redundant(groups):
-    """Return the first split of which each pair of leaves has an empty side; −1 if there is none.
+    """Return the first split that is redundant in the sampled rows; −1 if there is none.
 
     Parameters
     ----------
     groups : RowGroups
     """
     is_empty = groups.starts[: groups.n_leaves] == groups.ends[: groups.n_leaves]
-    if 2 * np.count_nonzero(is_empty) < groups.n_leaves:
+    return find_redundant_split(is_empty)
+
+
+def find_redundant_split(is_empty):
+    """Return the first split of which each pair of leaves has an empty side; −1 if there is none.
+
+    Parameters
+    ----------
+    is_empty : bool (n_leaves,), leaves without rows
+    """
+    if 2 * np.count_nonzero(is_empty) < len(is_empty):
         return -1
-    leaves = np.arange(groups.n_leaves)
-    for split in range(groups.n_leaves.bit_length() - 1):
+    leaves = np.arange(len(is_empty))
+    for split in range(len(is_empty).bit_length() - 1):
         pair = leaves[(leaves >> split) & 1 == 0]
         if (is_empty[pair] | is_empty[pair + (1 << split)]).all():
             return split

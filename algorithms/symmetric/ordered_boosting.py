@@ -73,10 +73,14 @@ class OrderedBooster(Booster):
 
     def __init__(self, params, table, grower, objective, y, weight, start, seed):
         super().__init__(params, table, grower, objective, y, weight, start, seed)
-        orders = learning_orders(params, len(y), seed)
+        orders = self._draw_orders(len(y), seed)
         multiplier = float(np.float32(params.fold_len_multiplier))
         stored = self.score[:, 0]
         self.models = [FoldScores(self, make_fold(order, multiplier), stored) for order in orders]
+
+    def _draw_orders(self, n_rows, seed):
+        """Return the learning permutations, list of uint32 (n_rows,)."""
+        return learning_orders(self.params, n_rows, seed)
 
     def _grow(self, number):
         """Return the splits of the next tree, and the leaf of each row."""

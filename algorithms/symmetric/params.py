@@ -22,6 +22,7 @@ GROW_POLICIES = ("SymmetricTree", "Depthwise", "Lossguide")
 MOST_LEAVES, LEAVES = 1 << 16, 31  # limit and default of max_leaves
 MOST_FLOAT32 = float(np.finfo(np.float32).max)
 DETECTORS = ("IncToDec", "Iter")
+WITHOUT_RANDOM_NUMBERS = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
 CONSTRAINTS = {
     "iterations": [COUNT],
     "learning_rate": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -120,6 +121,7 @@ def resolve(params, objective, shape, *, uses_best):
         found.subsample = default_share(kind, n_rows)
     resolve_ctrs(found, objective)
     if params.parity is not None:
+        found.random_strength = float(np.float32(params.random_strength))
         check_parity(found, objective)
     return found
 
@@ -184,23 +186,46 @@ def check_grow_policy(params):
         )
 
 
+def draws_random_numbers(params):
+    """Return whether CatBoost's trees depend on random numbers, on numeric columns."""
+    is_sampled = params.bootstrap_type != "No" or params.rsm < 1.0
+    return is_sampled or params.random_strength > 0.0 or needs_shuffled_rows(params)
+
+
+def needs_shuffled_rows(params, *, has_categories=False):
+    """Return whether CatBoost shuffles the rows first, and ``parity`` follows it."""
+    is_shuffled = has_categories or params.boosting_type == "Ordered"
+    return params.parity is not None and is_shuffled and not params.has_time
+
+
 def check_parity(params, objective):
     """Raise ValueError if ``parity`` does not follow CatBoost with these parameters."""
-    wanted = {"bootstrap_type": "No", "random_strength": 0, "rsm": 1}
+    wanted = {}
     is_ordered = params.boosting_type == "Ordered"
     if params.leaf_estimation_iterations > 1 and (
         is_ordered or objective.kind in (QUANTILE, SOFTMAX)
     ):
         wanted["leaf_estimation_backtracking"] = "No"
-    if is_ordered:
-        wanted["has_time"] = True
     if params.grow_policy == "Depthwise":
         wanted["min_data_in_leaf"] = 1
+    check_wanted(params, wanted, f"loss {objective.name}")
+
+
+def check_wanted(params, wanted, where):
+    """Raise ValueError if parameters differ from those that ``parity`` needs.
+
+    Parameters
+    ----------
+    params : the estimator
+    wanted : dict of the needed values
+    where : str, in which case they are needed
+    """
     off = [name for name, value in wanted.items() if getattr(params, name) != value]
     if off:
         needed = ", ".join(f"{name}={wanted[name]!r}" for name in off)
         raise ValueError(
-            f"parity='catboost' needs {needed} with loss {objective.name}: it does not follow "
-            "CatBoost's random numbers, backtracking in ordered boosting and for MAE, Quantile and "
-            "MultiClass, and its subtraction of histograms that belong to another leaf"
+            f"parity='catboost' needs {needed} with {where}: it follows CatBoost's random numbers "
+            "only on numeric columns, and it does not follow backtracking in ordered boosting and "
+            "for MAE, Quantile and MultiClass, or CatBoost's subtraction of histograms that belong "
+            "to another leaf"
         )

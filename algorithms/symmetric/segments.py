@@ -76,16 +76,27 @@ def find_segments(n_rows, multiplier):
     return segments
 
 
+def find_block(block, n_rows):
+    """Return the number of consecutive rows that stay together in a permutation.
+
+    Parameters
+    ----------
+    block : int, `fold_permutation_block`; 0 means n / 1000 + 1, at most 256
+    n_rows : int
+    """
+    return block or min(MOST_IN_BLOCK, n_rows // BLOCKS + 1)
+
+
 def draw_order(n_rows, block, seed):
     """Return a permutation of blocks of rows, uint32 (n_rows,).
 
     Parameters
     ----------
     n_rows : int
-    block : int, number of consecutive rows that stay together; 0 means n / 1000 + 1, at most 256
+    block : int, as in `find_block`
     seed : int below 2³²
     """
-    block = block or min(MOST_IN_BLOCK, n_rows // BLOCKS + 1)
+    block = find_block(block, n_rows)
     blocks = np.argsort(hash_numbers(seed, -(-n_rows // block)), kind="stable")
     order = (blocks[:, None] * block + np.arange(block)).ravel()
     return order[order < n_rows].astype(np.uint32)

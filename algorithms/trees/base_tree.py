@@ -106,7 +106,7 @@ class BaseDecisionTree(BaseEstimator):
         name = type(self).__name__
         if not self.categories_:
             return make_table(self, X, X.shape[1], workers, name, n_outputs), None
-        table, counts = sort_table(X, workers, name), count_codes(self)
+        table, counts = sort_table(X, workers, name), count_codes(self.categories_, X.shape[1])
         flag_codes(table, counts)
         return table, counts
 

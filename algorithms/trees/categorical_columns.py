@@ -145,9 +145,15 @@ def check_conditions(tree, n_outputs=1):
         raise ValueError("Categorical features cannot have monotonic constraints.")
 
 
-def count_codes(tree):
-    """Return the number of codes of each feature, int64 (n_features,); 0 for a numeric feature."""
-    counts = np.zeros(tree.n_features_in_, np.int64)
-    for j, categories in tree.categories_.items():
+def count_codes(categories_of_columns, n_features):
+    """Return the number of codes of each feature, int64 (n_features,); 0 for a numeric feature.
+
+    Parameters
+    ----------
+    categories_of_columns : dict, index of a categorical column → its categories
+    n_features : int
+    """
+    counts = np.zeros(n_features, np.int64)
+    for j, categories in categories_of_columns.items():
         counts[j] = max(len(categories), 1)
     return counts

@@ -30,6 +30,13 @@ class CategoryEncoder:
         """Return X with the codes of the categories known from training."""
         return read_categories(self, X, reset=False)
 
+    def has_categories_of(self, other):
+        """Return whether both encoders give the same code to each value."""
+        known = self.categories_.keys() == other.categories_.keys()
+        return known and all(
+            self.categories_[j].equals(other.categories_[j]) for j in self.categories_
+        )
+
     def set_columns(self, model):
         """Set the indices of the encoded columns as the parameter of an unfitted tree."""
         return model.set_params(categorical_features=sorted(self.categories_) or None)

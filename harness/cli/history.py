@@ -32,6 +32,17 @@ from harness.plugins.registry import load_registry
     show_default=True,
     help="The smallest step, as a share of the level before.",
 )
+@click.option(
+    "--alarm",
+    "alarms",
+    multiple=True,
+    metavar="MEASURE=MODEL",
+    help=(
+        "Exit with 1 if the newest value is above what the earlier ones allow: fit=t-test, "
+        "loss=percentage:2%, *=iqr, *=log-normal, fit=change-point. The last one that fits a "
+        "measure counts."
+    ),
+)
 @path_option("--output", "File of the page.  [default: history.html in the results]")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @plugin_option
@@ -44,8 +55,10 @@ def command(**given: Any) -> int:
     different runs are not interleaved, and only `harness gate --against` gives a verdict.
     """
     from harness import reporting
+    from harness.analysis.alarms import find_alarms, parse_threshold
     from harness.history.commits import read_history
 
+    thresholds = [parse_threshold(text) for text in given["alarms"]]
     history = read_history(
         given["results"],
         load_registry(given["plugins"]),
@@ -59,16 +72,20 @@ def command(**given: Any) -> int:
     if not history.series:
         say("harness: nothing was measured at two commits yet")
         return 4
+    alarms = find_alarms(history.series, thresholds)
+    sentences = [f"alarm: {alarm}" for alarm in alarms]
     path = given["output"] or given["results"] / "history.html"
-    reporting.write_history(history.series, history.notes, path)
+    reporting.write_history(history.series, [*sentences, *history.notes], path)
     if given["as_json"]:
-        print_json({**history.to_json(), "page": str(path)})
+        print_json({**history.to_json(), "alarms": sentences, "page": str(path)})
     else:
         _print(history)
+        for sentence in sentences:
+            say(sentence)
         say(f"the page: {path}")
     if given["open_it"]:
         webbrowser.open(path.resolve().as_uri())
-    return 0
+    return 1 if alarms else 0
 
 
 def _print(history: Any) -> None:

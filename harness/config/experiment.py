@@ -95,7 +95,8 @@ class Duels(Strict):
     that meets the target; ``launches`` is ignored then.
     """
 
-    pairs: list[tuple[str, str]] | None = None  # None: every algorithm against its reference
+    pairs: list[tuple[str, str]] | None = None  # None: algorithms against their references
+    algorithms: list[str] = ["*"]  # globs: the algorithms of these pairs; not used with `pairs`
     datasets: list[str] = []
     launches: int = Field(8, ge=1, le=1000)
     blocks: int = Field(4, ge=1, le=1000)
@@ -189,6 +190,7 @@ class Experiment(Strict):
     datasets: Annotated[list[str], Field(min_length=1)]
     capacity: dict[str, int | float] = {}  # canonical: trees, depth, leaves, rate, …
     tracks: Annotated[list[Track], Field(min_length=1)] = ["equal"]
+    track_datasets: dict[Track, list[str]] = {}  # globs; a track that is not named has all datasets
     tuning: Tuning = Tuning()
     training: Training = Training()
     splits: Splits = Splits()

@@ -8,7 +8,7 @@ files stay in the work folder until the caller removes them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +92,7 @@ class Supervisor:
         start, load = self.start_timeout, self.load_timeout
         return Supervisor(folder, start_timeout=start, load_timeout=load, pool=self.pool)
 
-    def supervise(self, job: Job) -> Iterator[Outcome]:
+    def supervise(self, job: Job) -> Generator[Outcome, None, None]:
         """Run the trials of a job in order and yield their outcomes.
 
         Outcomes are missing only if the supervisor is closed meanwhile.

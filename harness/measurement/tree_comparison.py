@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from harness.analysis.difference import Comparison
 from harness.analysis.parity import Side, Training, compare
 from harness.analysis.parity_level import AGREEMENTS
+from harness.core import machine
 from harness.core.errors import DataError, HarnessError
 from harness.core.model import FAILURES, JSON, Job, Outcome, Status, Trial, to_json
 from harness.core.outcome_files import outcome_path
@@ -131,27 +133,52 @@ class Comparisons:
         """Return the status of a match and its result, split by split."""
         compared = Compared()
         failed: NoTreesError | None = None
-        for a, b in zip(match.a.trials, match.b.trials, strict=True):
-            grown = (
-                self._grow(match.a, a, ("trees", "training"), supervisor),
-                self._grow(match.b, b, ("trees",), supervisor),
-            )
+        for one, other in self._grown(match, supervisor):
+            trial = one.outcome.trial
             try:
-                compared.add(label_of(a, match), self._compared(*grown))
+                compared.add(label_of(trial, match), self._compared(one, other))
             except NoTreesError as error:
                 failed = failed or error
-            self.progress.step(f"{a.algorithm} on {a.dataset}")
+            self.progress.step(f"{trial.algorithm} on {trial.dataset}")
         record = compared.to_json(str(failed or "")) | {"limits": to_json(match.a.limits)}
         return failed.status if failed else Status.DONE, record
 
-    def _grow(
-        self, job: Job, trial: Trial, exports: tuple[str, ...], supervisor: Supervisor
-    ) -> _Grown:
-        """Run one trial and return what it exported."""
-        one = replace(job, trials=(trial,), exports=exports)
-        (outcome,) = supervisor.supervise(one)
+    def _grown(self, match: Match, supervisor: Supervisor) -> Iterator[tuple[_Grown, _Grown]]:
+        """Yield both sides of each split.
+
+        Both sides are trained at the same time, unless their times are kept or they have more
+        threads than the machine.
+        """
+        jobs = replace(match.a, exports=("trees", "training")), replace(match.b, exports=("trees",))
+        if self.keep:
+            for trials in zip(match.a.trials, match.b.trials, strict=True):
+                ones = [replace(job, trials=(t,)) for job, t in zip(jobs, trials, strict=True)]
+                a, b = (self._grow(job, supervisor.supervise(job), supervisor) for job in ones)
+                yield a, b
+            return
+        at_once = 2 if 2 * match.a.threads <= machine.usable_processors() else 1
+        with ExitStack() as stack, ThreadPoolExecutor(at_once) as executor:
+            sides = [stack.enter_context(closing(supervisor.supervise(job))) for job in jobs]
+            for _ in match.a.trials:
+                futures = [
+                    executor.submit(self._grow, job, side, supervisor)
+                    for job, side in zip(jobs, sides, strict=True)
+                ]
+                try:
+                    a, b = (future.result() for future in futures)
+                except BaseException:
+                    supervisor.close()  # otherwise the executor would wait for the other side
+                    raise
+                yield a, b
+
+    def _grow(self, job: Job, outcomes: Iterator[Outcome], supervisor: Supervisor) -> _Grown:
+        """Run the next trial of a job and return what it exported."""
+        outcome = next(outcomes, None)
+        if outcome is None:
+            raise HarnessError(f"{job.name}: the run is being stopped")
+        exports = job.exports
         arrays = {name: _load(outcome.arrays[name]) for name in exports if name in outcome.arrays}
-        source = outcome_path(supervisor.folder, trial.id)
+        source = outcome_path(supervisor.folder, outcome.trial.id)
         if self.keep:
             outcome = self._kept(outcome, source)
         else:

@@ -6,10 +6,11 @@ import itertools
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from harness.config.experiment import SEARCHED, Choice, Experiment, Track, Training
+from harness.config.experiment import SEARCHED, Choice, Duels, Experiment, Track, Training
 from harness.config.search_space import tuned_params
 from harness.core import ids
 from harness.core.class_weights import BALANCED, is_balanced
@@ -260,6 +261,38 @@ def choose_pairs(
     chosen = {v.name: v.algorithm.reference for v in variants}
     answers = ((name, reference or "") for name, reference in chosen.items())
     return [(name, reference) for name, reference in answers if reference in chosen]
+
+
+def duel_pairs(settings: Duels, variants: list[Variant], registry: Registry) -> list[Pair]:
+    """Return the pairs that are timed.
+
+    Raises
+    ------
+    ConfigError
+        If a glob of ``algorithms`` matches no algorithm.
+    """
+    pairs = choose_pairs(settings.pairs, variants, registry)
+    if settings.pairs is not None:
+        return pairs
+    names = {*registry.names("algorithm"), *(v.name for v in variants)}
+    for glob in settings.algorithms:
+        if not any(fnmatchcase(name, glob) for name in names):
+            raise ConfigError(unknown("algorithm of duels", glob, names))
+    return [pair for pair in pairs if any(fnmatchcase(pair[0], g) for g in settings.algorithms)]
+
+
+def on_dataset(variant: Variant, dataset: str, experiment: Experiment) -> bool:
+    """Return whether a variant runs on a dataset on at least one of its tracks."""
+    globs = (experiment.track_datasets.get(track, ["*"]) for track in variant.tracks)
+    return any(fnmatchcase(dataset, glob) for glob in itertools.chain.from_iterable(globs))
+
+
+def check_track_datasets(tracks: Mapping[Track, list[str]], datasets: Iterable[Dataset]) -> None:
+    """Raise ConfigError if a glob of ``track_datasets`` matches no chosen dataset."""
+    names = [dataset.name for dataset in datasets]
+    for glob in itertools.chain.from_iterable(tracks.values()):
+        if not any(fnmatchcase(name, glob) for name in names):
+            raise ConfigError(unknown("dataset of a track", glob, names))
 
 
 def finder(variants: Iterable[Variant], registry: Registry) -> Callable[[str], Algorithm]:

@@ -34,11 +34,14 @@ from harness.planning.candidates import (
     check_class_weight,
     check_estimators,
     check_metric,
+    check_track_datasets,
     choose_datasets,
     choose_pairs,
     choose_variants,
+    duel_pairs,
     finder,
     grid,
+    on_dataset,
     outcomes_without_run,
     preparations,
     refusal,
@@ -98,6 +101,7 @@ def make_plan(
         )
     )
     check_estimators(variants, datasets)
+    check_track_datasets(experiment.track_datasets, datasets)
     pairs = choose_pairs(experiment.verdicts.pairs, variants, registry)
     compared = choose_pairs(experiment.parity.pairs, variants, registry)
     prepared_for = [*pairs, *(compared if experiment.parity.datasets else ())]
@@ -175,8 +179,11 @@ class Planner:
             same = list(group)
             algorithm = same[0].algorithm
             for dataset in (d for d in datasets if d.task in algorithm.tasks):
-                prepared = preparations(same[0], dataset, pairs, find)
-                trials = tuple(self._trials(same, dataset, prepared))
+                chosen = [v for v in same if on_dataset(v, dataset.name, self.experiment)]
+                if not chosen:
+                    continue
+                prepared = preparations(chosen[0], dataset, pairs, find)
+                trials = tuple(self._trials(chosen, dataset, prepared))
                 if ends := outcomes_without_run(algorithm, dataset, trials):
                     skipped += ends
                 else:
@@ -251,7 +258,7 @@ class Planner:
         # Searched variants are not duelled: the timing would include the search.
         timed = [v for v in variants if not SEARCHED.issuperset(v.tracks)]
         by_name = {v.name: v for v in reversed(timed)}
-        pairs = choose_pairs(self.experiment.duels.pairs, variants, self.registry)
+        pairs = duel_pairs(self.experiment.duels, variants, self.registry)
         planned: list[Duel] = []
         noisy: set[str] = set()
         for dataset, pair in itertools.product(datasets, pairs):

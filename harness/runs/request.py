@@ -109,7 +109,9 @@ class RunOptions:
         names = _with_references(self.algorithms, registry) if self.algorithms else []
         datasets = [*(d.name for d in extra), *self.datasets]
         if datasets:
-            changes |= {"datasets": datasets, "duels.datasets": datasets}
+            changes |= {"datasets": datasets, "duels.datasets": datasets, "track_datasets": {}}
+        if names:
+            changes["duels.algorithms"] = ["*"]
         values = {
             "verdicts.metric": self.metric,
             "training.class_weight": self.class_weight,

@@ -37,7 +37,7 @@ DTYPES: dict[str, str] = {
 CHOICES = {
     "comparison": ("<=", "<"),
     "combination": ("sum", "mean", "vote", "median"),
-    "link": ("identity", "sigmoid", "softmax", "exp", "step"),
+    "link": ("identity", "sigmoid", "softmax", "exp", "step", "ascending"),
     "input_dtype": ("float32", "float64"),
     "sum_dtype": ("float32", "float64"),
     "absent": ("zero", "nan"),

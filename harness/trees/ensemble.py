@@ -93,7 +93,7 @@ class TreeEnsemble:
     comparison: Literal["<=", "<"] = "<="
     combination: Literal["sum", "mean", "vote", "median"] = "sum"  # mean, vote, median: weighted
     against: float = 0.0  # vote: score of each class not voted for, times the weight
-    link: Literal["identity", "sigmoid", "softmax", "exp", "step"] = "identity"
+    link: Literal["identity", "sigmoid", "softmax", "exp", "step", "ascending"] = "identity"
     temperature: float = 1.0  # raw scores are divided by it before the link
     input_dtype: Literal["float32", "float64"] = "float64"  # X is rounded to it before comparison
     zero_within: float = 0.0  # values of at most this size are read as 0 (LightGBM)

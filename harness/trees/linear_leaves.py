@@ -96,7 +96,7 @@ class LinearLeaves:
         X
             (n_rows, n_features) float64, NaN where missing.
         """
-        result = self.constant[leaf]
+        result: np.ndarray = self.constant[leaf]
         for node in np.unique(leaf).tolist():
             rows = np.flatnonzero(leaf == node)
             total = result[rows]

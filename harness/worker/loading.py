@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 
 from harness.data import providers
@@ -33,14 +34,19 @@ def import_libraries(distributions: Sequence[str]) -> None:
     Otherwise the import would be part of the first ``native`` or ``fit`` phase.
     """
     for name in distributions:
-        try:
-            files = distribution(name).files or []
-        except PackageNotFoundError:
-            continue  # the plugin itself reports missing libraries
-        packages = {f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)}
-        usual = name.replace("-", "_")
-        for package in {usual} & packages or packages:
+        for package in _packages_of(name):
             importlib.import_module(package)
+
+
+@cache
+def _packages_of(name: str) -> frozenset[str]:
+    """Return the top-level packages of a distribution; only the one of its name if it has one."""
+    try:
+        files = distribution(name).files or []
+    except PackageNotFoundError:
+        return frozenset()  # the plugin itself reports missing libraries
+    packages = {f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)}
+    return frozenset({name.replace("-", "_")} & packages or packages)
 
 
 def import_splitters() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from harness.worker.serving import ServedModel
 
 
+LARGE = 1_000_000  # values of a table whose leftovers are collected before the next one is loaded
 MOST_CLASSES = 50  # number of class labels stored with the facts of a trial
 
 
@@ -91,7 +93,8 @@ class WorkerState:
 
         if self._registry is None:
             raise HarnessError("no plugin is loaded; send `hello` first")
-        again = self._table is not None
+        # A collection of all objects takes longer than a trial on a small table.
+        large = self._table is not None and math.prod(self._table.X.shape) >= LARGE
         self._prepared = self._table = None
         self._rows.clear()
         self.meter.warm()
@@ -103,7 +106,7 @@ class WorkerState:
         self._session["load"] = self.meter.last
         if self._table.test_rows is None:
             import_splitters()
-        self._freeze_objects(thaw=again)
+        self._freeze_objects(thaw=large)
         rows, columns = self._table.X.shape
         reply = {"rows": rows, "columns": columns, **self._pins, "notes": self._table.notes}
         return {**reply, "samples": [self.meter.last]}

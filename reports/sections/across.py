@@ -15,9 +15,20 @@ from harness.analysis.across import (
 )
 from harness.analysis.all_pairs import Field, declared_tests, field_of, gaps_of, matrix
 from harness.analysis.elo import FEWEST, elo
+from harness.analysis.metafeatures import WinnerTree, metafeatures_of, winner_tree
 from harness.analysis.normalised_loss import geometric_mean_ratio, mean_normalised_loss
 from harness.analysis.pooling import FEW_DATASETS
-from reports.blocks.blocks import Block, Choice, Figure, Fragment, Panel, Paragraph, Switch
+from reports.blocks.blocks import (
+    Block,
+    Choice,
+    Details,
+    Figure,
+    Fragment,
+    Panel,
+    Paragraph,
+    Switch,
+    Verbatim,
+)
 from reports.blocks.tables import Cell, Column, Row, Table, numeric, texts
 from reports.charts.ranks import critical_difference
 from reports.page.page import Page, Pair
@@ -61,6 +72,7 @@ def build(page: Page) -> Fragment | None:
         blocks.append(Panel("Declared pairs", [pairs], page.anchor("across", "pairs")))
     if len(field.names) > 2 and len(field.datasets) > 1:
         blocks += [_ranks(page, field, gaps), *_matrix(page, field, margin)]
+        blocks += _winners(page, field)
     return Fragment(blocks) if len(blocks) > 1 + (len(page.by_dataset) < FEW_DATASETS) else None
 
 
@@ -253,3 +265,50 @@ def _entry(test: PairTest | None) -> Cell:
     tone = ("good" if value > 0 else "bad") if test.p < LEVEL else ""
     score = f"{test.wins}, {test.ties}, {test.losses}; p{SPACE}{share(test.p)}"
     return Cell(signed(value), value, score, tone)
+
+
+# ------------------------------------------------------------------ what predicts the winner
+
+
+def _winners(page: Page, field: Field) -> list[Block]:
+    """Return the tree that predicts the winner from metafeatures of the datasets."""
+    metafeatures = {
+        dataset: metafeatures_of(
+            page.view.datasets.get(dataset, {}), (cell for _, cell in page.by_dataset[dataset])
+        )
+        for dataset in field.datasets
+    }
+    tree = winner_tree(field, metafeatures)
+    if tree is None:
+        return []
+    lines = [short(line, 200) for line in tree.text.splitlines()]
+    blocks: list[Block] = [
+        Paragraph(_prediction(tree, len(field.datasets))),
+        Verbatim("\n".join(lines), "Decision tree that predicts the winner of a dataset"),
+        Details("Metafeatures and winner of each dataset", [_metafeatures(tree, metafeatures)]),
+    ]
+    anchor = page.anchor("across", "winners")
+    return [Panel("Which metafeatures predict the winner", blocks, anchor)]
+
+
+def _prediction(tree: WinnerTree, datasets: int) -> str:
+    used = [f"{name} ({share(part)})" for name, part in tree.importances.items()]
+    sentence = (
+        f"Each dataset is left out once: a tree of the others names the winner of {tree.hits} of "
+        f"{datasets} datasets; the most frequent winner of the others is right on "
+        f"{tree.frequent_hits} (exact McNemar p {share(tree.p)}). "
+    )
+    if tree.hits <= tree.frequent_hits or tree.p >= LEVEL:
+        sentence += "So the metafeatures do not predict the winner reliably. "
+    return sentence + f"The tree of all datasets uses {few(used) or 'no metafeature'}."
+
+
+def _metafeatures(tree: WinnerTree, metafeatures: Mapping[str, Mapping[str, float]]) -> Table:
+    names = list(next(iter(metafeatures.values())))
+    columns = [Column("Dataset"), Column("Winner"), *(Column(n, numeric=True) for n in names)]
+    rows: list[Row] = [
+        [short(dataset), short(tree.winners[dataset]), *(Cell.of(x, digits) for x in one.values())]
+        for dataset, one in metafeatures.items()
+    ]
+    caption = "Metafeatures of each dataset, and the algorithm with the least mean loss"
+    return Table(columns, rows, caption, "metafeatures")

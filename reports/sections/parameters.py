@@ -52,13 +52,22 @@ def build(page: Page) -> Fragment | None:
         blocks += [Paragraph(NOTE, role="note"), table]
     tracks = list(dict.fromkeys(t for cell in page.view.cells for t in cell.tracks))
     if tracks:
-        notes: list[Block] = [Paragraph(TRACKS[t]) for t in tracks if t in TRACKS]
+        notes: list[Block] = [_track(t, page) for t in tracks if t in TRACKS]
         blocks.append(Panel("Tracks", notes, page.anchor("parameters", "tracks")))
     if searches := _searches(page):
         blocks.append(Panel("Searches", [searches], page.anchor("parameters", "searches")))
     if len(page.view.cells):
         blocks.append(Details("Params of every algorithm in this run", [_params(page)]))
     return Fragment(blocks) if blocks else None
+
+
+def _track(track: str, page: Page) -> Paragraph:
+    """Return the meaning of a track, with its datasets if it was not run on all of them."""
+    cells = page.view.cells
+    every = dict.fromkeys(cell.dataset for cell in cells)
+    known = dict.fromkeys(cell.dataset for cell in cells if cell.tracks == (track,))
+    where = f" Datasets: {', '.join(known)}." if 0 < len(known) < len(every) else ""
+    return Paragraph(TRACKS[track] + where)
 
 
 def _map(page: Page) -> Table | None:

@@ -6,7 +6,7 @@ import pickle
 import catboost
 import numpy as np
 import pytest
-from catboost_kit import PARITY, fit_library, random_case
+from catboost_kit import PARITY, fit_library, random_case, random_sampling
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor, read_model, serve
 from harness import Spec, Task
@@ -35,17 +35,17 @@ def our_nodes(tree, node=0):
     return [int(tree.features[node]), tree.borders[node], *sides]
 
 
-def differs(seed, loss, policy, folder):
+def differs(seed, loss, policy, folder, **params):
     """Return where our trees and CatBoost's differ on a random case."""
     X, y, weight, given = random_case(seed, loss)
-    given["grow_policy"] = policy
+    given |= {"grow_policy": policy, **params}
     if policy == "Lossguide":
         rng = np.random.default_rng(seed)
         given["max_leaves"] = int(rng.integers(2, 40))
         given["min_data_in_leaf"] = int(rng.choice([1, 20]))
     classifies = loss in ("Logloss", "MultiClass")
     kind = SymmetricBoostingClassifier if classifies else SymmetricBoostingRegressor
-    ours = kind(**PARITY, thread_count=1, **given).fit(X, y, sample_weight=weight)
+    ours = kind(**{**PARITY, "thread_count": 1, **given}).fit(X, y, sample_weight=weight)
     path = folder / "model.json"
     fit_library(X, y, weight, given).save_model(str(path), format="json")
     saved = json.loads(path.read_text())
@@ -68,6 +68,22 @@ def test_trees_and_leaf_values_are_catboosts_to_the_bit(loss, policy, tmp_path):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_hundred_random_configurations_have_catboosts_bits(loss, policy, tmp_path):
     found = {seed: differs(seed, loss, policy, tmp_path) for seed in range(100, 200)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss", "MultiClass"])
+def test_samples_and_noise_follow_catboosts_generator(loss, policy, tmp_path):
+    found = [differs(s, loss, policy, tmp_path, **random_sampling(s)) for s in (1, 4)]
+    assert found == ["", ""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_hundred_random_configurations_of_sampling(loss, policy, tmp_path):
+    seeds = range(100, 200)
+    found = {s: differs(s, loss, policy, tmp_path, **random_sampling(s)) for s in seeds}
     assert {seed: what for seed, what in found.items() if what} == {}
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 import algorithms.compat.lightgbm as lgb
 from algorithms import HistogramBoostingClassifier, HistogramBoostingRegressor, read_model, serve
+from algorithms.gbdt.cross_fitting import CrossFitTrainer, StoppingRule, stratified_folds
 from algorithms.reference.trees_of import trees_of
 from harness import HarnessError, TreeEnsemble
 from harness.trees.ensemble import LinearLeaves
@@ -165,6 +166,18 @@ def test_scores_of_training_are_those_of_the_model(params):
     loss = np.mean((model.predict(X) - y) ** 2)
     (results,) = model.evals_result_.values()
     assert results["l2"][-1] == pytest.approx(loss, rel=1e-6)
+
+
+def test_cross_fitted_members_have_linear_leaves():
+    X, y = table(14, missing=False, categorical=False)
+    fold = stratified_folds(y, 3, 0, is_classifier=False)
+    losses = []
+    for flag in (False, True):
+        rows = HistogramBoostingRegressor(linear_tree=flag)._read_and_bin(X, y)
+        result = CrossFitTrainer(rows, fold, StoppingRule(3, 20, 5), 1).train()
+        assert (rows.model.ensemble_.linear is not None) == flag
+        losses.append(result.loss)
+    assert losses[1] < 0.8 * losses[0]
 
 
 def test_weights_multiply_the_penalty():

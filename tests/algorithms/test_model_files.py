@@ -353,7 +353,7 @@ def refused(text, tmp_path, message):
         (b"\xff\xfe\x00", "malformed"),
         ("[" * 100_000, "malformed"),
         ('{"learner": 3}', "malformed"),
-        ('{"format": "tree-harness model", "version": 3}', "version 3; .* upgrade the program"),
+        ('{"format": "tree-harness model", "version": 4}', "version 4; .* upgrade the program"),
         ('{"format": "tree-harness model", "version": 1, "trees": {}}', "malformed"),
     ],
 )

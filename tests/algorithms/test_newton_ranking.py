@@ -34,6 +34,9 @@ VALID = {"eval_set": [(X_VALID, Y_VALID)], "eval_group": [GROUP_VALID]}
 WEIGHT = np.random.default_rng(2).uniform(0.5, 2.0, len(GROUP))
 
 
+RANDOM_PAIRS = {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 3}
+
+
 def ranker(**params):
     return NewtonBoostingRanker(**{"n_estimators": 5, "max_depth": 3, **params})
 
@@ -55,6 +58,17 @@ def labels_for(params, y):
         {"lambdarank_score_normalization": False, "ndcg_exp_gain": False},
         {"objective": "rank:pairwise"},
         {"objective": "rank:map", "lambdarank_num_pair_per_sample": 5},
+        {"lambdarank_pair_method": "mean", "n_estimators": 2},
+        {**RANDOM_PAIRS, "objective": "rank:pairwise"},
+        {**RANDOM_PAIRS, "objective": "rank:map", "lambdarank_normalization": False},
+        {"lambdarank_unbiased": True},
+        {
+            "lambdarank_unbiased": True,
+            "lambdarank_bias_norm": 0.2,
+            "lambdarank_num_pair_per_sample": 6,
+            "objective": "rank:pairwise",
+        },
+        {**RANDOM_PAIRS, "lambdarank_unbiased": True, "ndcg_exp_gain": False},
     ],
 )
 def test_exact_trees_equal_xgboosts(params):
@@ -77,11 +91,92 @@ def test_exact_trees_equal_xgboosts(params):
 
 @pytest.mark.parametrize("objective", ["rank:ndcg", "rank:pairwise", "rank:map"])
 def test_estimator_trains_the_model_of_the_native_interface(objective):
-    params = {"n_estimators": 4, "max_depth": 3, "objective": objective, "reg_lambda": 2.0}
+    params = {"max_depth": 3, "objective": objective, "reg_lambda": 2.0, **RANDOM_PAIRS}
+    params["lambdarank_unbiased"] = True
     y = labels_for(params, Y)
-    model = NewtonBoostingRanker(**params).fit(X, y, qid=QID, sample_weight=WEIGHT)
-    native = compat.XGBRanker(**params).fit(X, y, qid=QID, sample_weight=WEIGHT)
-    np.testing.assert_allclose(model.predict(X_VALID), native.predict(X_VALID), atol=1e-5)
+    model = compat.XGBRanker(n_estimators=4, **params)
+    model.fit(X, y, qid=QID, sample_weight=WEIGHT)
+    native = compat.train(params, compat.DMatrix(X, y, qid=QID, weight=WEIGHT), 4)
+    rows = compat.DMatrix(X_VALID)
+    np.testing.assert_allclose(model.predict(X_VALID), native.predict(rows), atol=1e-5)
+    own = NewtonBoostingRanker(n_estimators=4, **params)
+    own.fit(X, y, qid=QID, sample_weight=WEIGHT)
+    np.testing.assert_allclose(model.predict(X_VALID), own.predict(X_VALID), atol=1e-5)
+
+
+def test_further_rounds_draw_other_random_pairs():
+    first = ranker(n_estimators=2, **RANDOM_PAIRS).fit(X, Y, group=GROUP)
+    more = ranker(n_estimators=1, **RANDOM_PAIRS).fit(X, Y, group=GROUP, xgb_model=first)
+    whole = ranker(n_estimators=3, **RANDOM_PAIRS).fit(X, Y, group=GROUP)
+    np.testing.assert_allclose(more.predict(X), whole.predict(X), atol=1e-5)
+    data = compat.DMatrix(X, Y, group=GROUP)
+    params = {"objective": "rank:ndcg", "max_depth": 3, **RANDOM_PAIRS}
+    halves = compat.train(params, data, 1, xgb_model=compat.train(params, data, 2))
+    np.testing.assert_allclose(halves.predict(data), whole.predict(X), atol=1e-5)
+
+
+def test_position_bias_decreases_with_the_position():
+    rng = np.random.default_rng(5)
+    group = np.full(60, 8)
+    relevant = rng.uniform(size=(60, 8)) < 0.5
+    seen = rng.uniform(size=(60, 8)) < 1.0 / (1.0 + np.arange(8.0))
+    rows = rng.normal(size=(480, 2)) + relevant.reshape(-1, 1)
+    model = ranker(lambdarank_unbiased=True).fit(rows, (relevant & seen).ravel(), group=group)
+    plus, minus = model.position_bias_
+    assert plus[0] == minus[0] == 1.0
+    assert (plus[1:8] < 1.0).all()
+    assert plus[5:8].mean() < plus[1:4].mean()
+    assert not plus[8:].any()
+    model.set_params(lambdarank_unbiased=False).fit(rows, relevant.ravel(), group=group)
+    assert not hasattr(model, "position_bias_")
+
+
+# ------------------------------------------------------------------ XGBRanker
+
+
+def test_xgb_ranker_is_a_newton_boosting_ranker_that_reads_queries_from_a_frame():
+    frame, valid = pd.DataFrame(X), pd.DataFrame(X_VALID)
+    frame["qid"], valid["qid"] = QID, np.repeat(np.arange(len(GROUP_VALID)), GROUP_VALID)
+    params = {"n_estimators": 4, "max_depth": 3, "tree_method": "exact", "n_jobs": 1}
+    found = []
+    for library in (compat, xgboost):
+        model = library.XGBRanker(**params, eval_metric=["map@3", spread_of_query])
+        model.fit(frame, Y > 2, eval_set=[(valid, Y_VALID > 2)])
+        history = model.evals_result()["validation_0"]
+        found.append([model.predict(valid), history["map@3"], history["spread_of_query"],
+                      [model.score(valid, Y_VALID > 2)],
+                      model.apply(valid).ravel()])  # fmt: skip
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+    assert isinstance(compat.XGBRanker(), NewtonBoostingRanker)
+    assert isinstance(compat.XGBRanker(), compat.XGBModel)
+    with pytest.raises(ValueError, match="Either `group` or `qid` is required"):
+        model = compat.XGBRanker().fit(frame, Y, eval_set=[(X_VALID, Y_VALID)])
+    with pytest.raises(ValueError, match="remove one of them"):
+        compat.XGBRanker().fit(frame, Y, qid=QID)
+
+
+def spread_of_query(y, prediction):
+    return float(np.ptp(prediction) + y.sum())
+
+
+def test_xgb_ranker_and_its_booster_agree(tmp_path):
+    params = {"n_estimators": 3, "max_depth": 3, **RANDOM_PAIRS, "ndcg_exp_gain": False}
+    model = compat.XGBRanker(**params)
+    model.fit(X, Y, group=GROUP, **VALID)
+    booster = model.get_booster()
+    valid = compat.DMatrix(X_VALID, Y_VALID, group=GROUP_VALID)
+    np.testing.assert_allclose(booster.predict(valid), model.predict(X_VALID), rtol=1e-6)
+    name, value = booster.eval(valid).rpartition("-")[2].split(":")
+    last = model.evals_result()["validation_0"]["ndcg"][-1]
+    assert (name, float(value)) == ("ndcg", pytest.approx(last, rel=1e-5))
+    booster.save_model(tmp_path / "model.json")
+    again = compat.Booster(model_file=tmp_path / "model.json")
+    assert again.eval(valid) == booster.eval(valid)
+    theirs = xgboost.Booster(model_file=tmp_path / "model.json")
+    assert '"lambdarank_pair_method":"mean"' in theirs.save_config()
+    line = theirs.eval(xgboost.DMatrix(X_VALID, Y_VALID, group=GROUP_VALID))
+    assert float(line.rpartition(":")[2]) == pytest.approx(float(value), rel=1e-6)
 
 
 def test_sampling_and_sparse_rows_and_threads():
@@ -198,8 +293,8 @@ def test_a_failed_fit_changes_nothing():
         ({"objective": "reg:squarederror"}, {}, "rank:ndcg"),
         ({"objective": "rank:map"}, {}, "binary labels"),
         ({"lambdarank_num_pair_per_sample": 0}, {}, "must be at least 1"),
-        ({"lambdarank_pair_method": "mean"}, {}, "only 'topk' is supported"),
-        ({"lambdarank_unbiased": True}, {}, "lambdarank_unbiased is not supported"),
+        ({"lambdarank_pair_method": "median"}, {}, "must be 'topk' or 'mean', not 'median'"),
+        ({"lambdarank_bias_norm": -1.0}, {}, "lambdarank_bias_norm must be at least 0"),
         ({"eval_metric": "ndcg@x"}, {}, "unknown eval_metric 'ndcg@x'"),
         ({"parity": "xgboost"}, {}, "'parity' parameter"),
     ],

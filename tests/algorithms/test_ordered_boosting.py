@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from catboost_kit import PARITY, first_difference, fit_library, random_case
+from catboost_kit import PARITY, first_difference, fit_library, random_case, random_sampling
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
 from algorithms.parity.catboost_ordered import CatBoostSegmentLeaves, fast_log
@@ -30,7 +30,7 @@ def differs(seed, loss, folder, **params):
     X, y, weight, given = random_case(seed, loss)
     given = {**given, **ORDERED, **params}
     kind = SymmetricBoostingClassifier if loss == "Logloss" else SymmetricBoostingRegressor
-    ours = kind(**PARITY, thread_count=1, **given).fit(X, y, sample_weight=weight)
+    ours = kind(**{**PARITY, "thread_count": 1, **given}).fit(X, y, sample_weight=weight)
     return first_difference(ours, fit_library(X, y, weight, given), folder)
 
 
@@ -53,6 +53,28 @@ def test_two_hundred_random_configurations_have_catboosts_bits(loss, tmp_path):
 )
 def test_more_random_configurations_have_catboosts_bits(loss, params, tmp_path):
     found = {seed: differs(seed, loss, tmp_path, **params) for seed in range(100, 150)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_shuffles_samples_and_noise_follow_catboosts_generator(loss, seed, tmp_path):
+    assert differs(seed, loss, tmp_path, **random_sampling(seed), has_time=False) == ""
+    assert differs(seed, loss, tmp_path, **random_sampling(seed)) == ""
+
+
+def test_the_rows_are_shuffled_as_catboost_shuffles_them(tmp_path):
+    params = {"has_time": False, "random_seed": 7, "fold_permutation_block": 3}
+    assert differs(1, "RMSE", tmp_path, **params, **FULL) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_two_hundred_random_configurations_of_shuffles_and_sampling(loss, tmp_path):
+    found = {
+        s: differs(s, loss, tmp_path, **random_sampling(s), has_time=bool(s % 2))
+        for s in range(100, 300)
+    }
     assert {seed: what for seed, what in found.items() if what} == {}
 
 
@@ -137,11 +159,11 @@ def test_edge_cases_train(labels):
         ({**ORDERED, **FULL, "loss_function": "MultiClass"}, "approx_on_full_history is not"),
         ({**ORDERED, **PARITY, "loss_function": "MultiClass"}, "parity is not supported"),
         ({**ORDERED, "fold_len_multiplier": 1.0 + 1e-12}, "fold_len_multiplier"),
-        ({**PARITY, "boosting_type": "Ordered"}, "needs has_time=True"),
+        ({**PARITY, "boosting_type": "Ordered", "cat_features": [0]}, "needs has_time=True"),
     ],
 )
 def test_parameters_that_do_not_fit_together(params, match):
-    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    X, y = np.arange(40).reshape(20, 2), np.arange(20) % 2
     with pytest.raises(ValueError, match=match):
         SymmetricBoostingClassifier(iterations=2, **params).fit(X, y)
 

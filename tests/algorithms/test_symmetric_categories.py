@@ -240,6 +240,17 @@ def test_parity_needs_the_order_of_the_rows():
         SymmetricBoostingRegressor(**fixed, cat_features=["b", "c", "d"]).fit(X, y)
 
 
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_rows_are_shuffled_as_catboosts_where_all_categories_are_one_hot(loss, tmp_path):
+    X, y = table(1200)
+    params = {
+        "iterations": 10, "learning_rate": 0.1, "loss_function": loss, "random_seed": 5,
+        "cat_features": ["b", "c", "d"], "one_hot_max_size": 40,
+    }  # fmt: skip
+    pair = fit_both(X, y > 0 if loss == "Logloss" else y, None, params)
+    assert first_difference(*pair, tmp_path) == ""
+
+
 @pytest.mark.parametrize("is_frame", [True, False])
 def test_the_projects_files_keep_categories(is_frame, tmp_path):
     X, y = table()

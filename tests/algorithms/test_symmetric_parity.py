@@ -1,8 +1,9 @@
 """``SymmetricBoosting*(parity="catboost")`` beside CatBoost itself, and in the harness."""
 
+import catboost
 import numpy as np
 import pytest
-from catboost_kit import PARITY, first_difference, fit_library, random_case
+from catboost_kit import PARITY, first_difference, fit_library, random_case, random_sampling
 from parity_kit import rows
 
 from algorithms import SymmetricBoostingClassifier, SymmetricBoostingRegressor
@@ -94,11 +95,62 @@ def test_a_halved_step_counts_as_an_iteration():
     assert left == (0.0, -1)
 
 
+def defaults(seed):
+    """Return CatBoost's default sampling, noise and backtracking with a seed."""
+    return {
+        "bootstrap_type": None,
+        "random_strength": 1.0,
+        "leaf_estimation_backtracking": "AnyImprovement",
+        "random_seed": seed,
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_default_sampling_and_noise_follow_catboosts_generator(loss, seed, tmp_path):
+    assert differs(seed, loss, tmp_path, **defaults(seed)) == ""
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_sampling_follows_catboosts_generator(loss, seed, tmp_path):
+    assert differs(seed, loss, tmp_path, **random_sampling(seed)) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["RMSE", "Logloss"])
+def test_two_hundred_random_configurations_with_default_randomness(loss, tmp_path):
+    found = {s: differs(s, loss, tmp_path, **defaults(s)) for s in range(100, 300)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES)
+def test_two_hundred_random_configurations_of_sampling(loss, tmp_path):
+    found = {s: differs(s, loss, tmp_path, **random_sampling(s)) for s in range(100, 300)}
+    assert {seed: what for seed, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("classifies", [False, True])
+def test_an_estimator_with_only_parity_is_catboost_with_its_defaults(classifies, tmp_path):
+    rng = np.random.default_rng(classifies)
+    X = rng.normal(size=(400, 25)).astype(np.float32)
+    y = X[:, 0] * X[:, 1] + rng.normal(size=400)
+    y = y > 0 if classifies else y
+    kind = SymmetricBoostingClassifier if classifies else SymmetricBoostingRegressor
+    ours = kind(parity="catboost", iterations=20).fit(X, y)
+    kind = catboost.CatBoostClassifier if classifies else catboost.CatBoostRegressor
+    quiet = {"logging_level": "Silent", "allow_writing_files": False}
+    theirs = kind(iterations=20, **quiet).fit(X, y)
+    assert first_difference(ours, theirs, tmp_path) == ""
+
+
 @pytest.mark.parametrize(
     "params",
     [
-        {"bootstrap_type": "MVS"},
-        {"random_strength": 1},
+        {"bootstrap_type": "MVS", "cat_features": [0]},
+        {"random_strength": 1, "cat_features": [0]},
+        {"rsm": 0.5, "cat_features": [0], "boosting_type": "Ordered", "has_time": True},
         {
             "leaf_estimation_backtracking": "AnyImprovement",
             "leaf_estimation_iterations": 3,
@@ -106,8 +158,8 @@ def test_a_halved_step_counts_as_an_iteration():
         },
     ],
 )
-def test_random_numbers_are_refused(params):
-    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+def test_randomness_and_backtracking_that_are_not_followed_are_refused(params):
+    X, y = np.arange(20)[:, None], np.arange(20) % 2
     model = SymmetricBoostingClassifier(**{**PARITY, **params}, iterations=2)
     with pytest.raises(ValueError, match=f"parity='catboost' needs {next(iter(params))}="):
         model.fit(X, y)

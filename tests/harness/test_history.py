@@ -85,6 +85,17 @@ def test_step_of_the_store_is_found_with_its_commit(place, registry):
     assert len(points) == RUNS + 1
 
 
+def test_alarm_of_the_newest_value_gives_exit_code_1(place, tmp_path, capsys):
+    to = ("--results", str(place / "results"), "--output", str(tmp_path / "page.html"))
+    alarms = ("--alarm", "fit=t-test:0.999", "--alarm", "loss=percentage")
+    assert run(capsys, "history", "-a", "steady", *alarms, *to)[0] == 0
+    code, out, _ = run(capsys, "history", *alarms, "--json", *to)
+    assert code == 1  # the edited tree takes 9 seconds
+    (sentence,) = json.loads(out)["alarms"]
+    assert "stepping<i>" in sentence
+    assert "is above" in (tmp_path / "page.html").read_text()
+
+
 def test_history_of_one_item_can_be_selected(place, registry):
     history = read_history(place / "results", registry, algorithms=["st*y"], threshold=9.0)
     assert {s.algorithm for s in history.series} == {"steady"}

@@ -197,6 +197,20 @@ def test_duels_cover_pairs_on_the_duel_datasets_and_depend_on_the_machine():
     assert elsewhere.duels[0].id != duel.id
 
 
+def test_duels_are_limited_to_chosen_algorithms_against_their_references():
+    third = algorithm("third", reference="theirs")
+    registry = registry_of(OURS, third, THEIRS, dataset("d"))
+    keys = {"datasets": ["d"], "algorithms": ["th*"]}
+    names = [(d.a.algorithm, d.b.algorithm) for d in plan(registry, duels=keys).duels]
+    assert names == [("third", "theirs")]
+    keys["pairs"] = [["ours", "theirs"]]
+    assert plan(registry, duels=keys).duels[0].a.algorithm == "ours"
+    some = plan(registry, duels={"datasets": ["d"], "algorithms": ["third"]}, algorithms=["ours"])
+    assert some.duels == ()
+    with pytest.raises(ConfigError, match="did you mean 'third'"):
+        plan(registry, duels={"datasets": ["d"], "algorithms": ["thirt"]})
+
+
 def test_duel_with_early_stopping_has_interim_analyses_and_its_own_id():
     registry = registry_of(OURS, THEIRS, dataset("d"))
     fixed, early, other = (
@@ -326,6 +340,21 @@ def test_params_on_two_tracks_run_once():
     made = plan(registry_of(OURS, dataset("d")), tracks=["equal", "default", "tuned"])
     assert {tuple(v["tracks"]) for v in made.declared["tracks"]} == {("equal", "default")}
     assert all("tune" not in trial.params for trial in made.trials())  # it declares no space
+
+
+def test_track_runs_on_its_datasets_only():
+    registry = registry_of(OURS, THEIRS, dataset("d"), dataset("e"))
+    keys = {"capacity": {"trees": 9}, "splits": {"folds": 2}, "tracks": ["equal", "default"]}
+    made = plan(registry, track_datasets={"default": ["e"]}, **keys)
+    params = {(j.algorithm, j.dataset.name): [t.params for t in j.trials[::2]] for j in made.jobs}
+    assert params["ours", "d"] == [{"n": 9}]
+    assert params["ours", "e"] == [{"n": 9}, {"n": 1}]
+    # the parameters of the other algorithm are those of both tracks
+    assert params["theirs", "d"] == params["theirs", "e"] == [{"n": 1}]
+    only = plan(registry, track_datasets={"default": ["e"]}, **keys | {"tracks": ["default"]})
+    assert {job.dataset.name for job in only.jobs} == {"e"}
+    with pytest.raises(ConfigError, match="unknown dataset of a track 'f'"):
+        plan(registry, track_datasets={"default": ["f"]}, **keys)
 
 
 def test_duel_never_times_a_search():

@@ -150,3 +150,13 @@ def test_metric_unknown_or_of_another_task_is_refused(registry):
         params_of(registry, "lightgbm.gbdt", verdicts={"metric": "acu"})
     with pytest.raises(ConfigError, match="the metric mae is not for binary"):
         params_of(registry, "lightgbm.gbdt", verdicts={"metric": "mae"})
+
+
+def test_selection_times_every_chosen_algorithm_and_runs_each_track_on_every_dataset():
+    every = load_registry()
+    whole = RunOptions().request(every).experiment
+    assert "bagging" not in whole.duels.algorithms
+    assert set(whole.tracks) == {"equal", "default"}
+    chosen = RunOptions(algorithms=("bagging",), datasets=("iris",)).request(every).experiment
+    assert chosen.duels.algorithms == ["*"]
+    assert chosen.track_datasets == {}

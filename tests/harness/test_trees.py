@@ -165,6 +165,10 @@ def test_links():
     np.testing.assert_allclose(values, [e / (1 + e)])
     step = of(stump(0, 2.0, -1.0), link="step", classes=(0, 1))
     assert step.predict(column(0, 1)).tolist() == [[0, 1], [1, 0]]
+    ascending = of(stump(0, [-1.0, 0.0, 2.0], [3.0, -50.0, -50.0]), link="ascending")
+    gaps = np.log1p(np.exp([0.0, 2.0])) + 1e-6
+    expected = [[-1, gaps[0] - 1, gaps.sum() - 1], [3, 3 + 1e-6, 3 + 2e-6]]
+    np.testing.assert_allclose(ascending.predict(column(0, 1)), expected, rtol=1e-12)
 
 
 def test_ensemble_without_trees_predicts_the_base():

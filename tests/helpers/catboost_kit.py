@@ -82,6 +82,25 @@ def random_case(seed, loss):
     return X, y, weight, params
 
 
+def random_sampling(seed):
+    """Return random parameters of sampling and noise."""
+    rng = np.random.default_rng(2 * 10**6 + seed)
+    kind = str(rng.choice(["MVS", "Bayesian", "Bernoulli", "No"]))
+    params = {
+        "bootstrap_type": kind,
+        "random_strength": float(rng.choice([0.0, 0.3, 1.0, 5.0])),
+        "rsm": float(rng.choice([0.3, 0.7, 1.0])),
+        "random_seed": int(rng.integers(2**31)),
+    }
+    if kind == "Bayesian":
+        params["bagging_temperature"] = float(rng.choice([0.0, 0.3, 1.0, 2.0]))
+    elif kind != "No" and rng.random() < 0.7:
+        params["subsample"] = float(rng.choice([0.2, 0.6, 1.0]))
+    if kind == "MVS" and rng.random() < 0.5:
+        params["mvs_reg"] = float(rng.choice([0.0, 0.1, 10.0]))
+    return params
+
+
 def targets(loss, score):
     """Return targets that a loss allows."""
     if loss == "Logloss":
@@ -92,7 +111,7 @@ def targets(loss, score):
 
 
 def fit_library(X, y, weight, params, **others):
-    """Return CatBoost's estimator, fitted without random numbers on one thread."""
+    """Return CatBoost's estimator, fitted on one thread; by default without random numbers."""
     kind = catboost.CatBoostClassifier
     if params["loss_function"] not in ("Logloss", "MultiClass"):
         kind = catboost.CatBoostRegressor

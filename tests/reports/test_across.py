@@ -138,6 +138,29 @@ def test_ranks_are_given_for_each_subset_of_the_datasets(typical) -> None:
     assert table.rows[1][2].value == min(by_hand, key=lambda name: (by_hand[name], name))
 
 
+def many_datasets(view: RunView) -> RunView:
+    """Return a view of twelve datasets; on the last six, which have more rows, another one wins."""
+    cells = [cell for cell in view.cells if cell.dataset == "breast_cancer"]
+    (metric, _), *_ = cells[0].scores.items()
+    made = []
+    for number in range(12):
+        for place, cell in enumerate(cells):
+            better = place == (number >= 6)
+            scores = {metric: tuple(0.1 if better else 0.2 for _ in cell.outcomes)}
+            made.append(replace(cell, dataset=f"d{number}", scores=scores))
+    facts = {f"d{i}": {"rows": 100 if i < 6 else 9000, "columns": 5} for i in range(12)}
+    return replace(view, cells=tuple(made), datasets=facts, accuracy=())
+
+
+def test_tree_of_metafeatures_predicts_the_winner_of_ten_datasets_or_more(typical) -> None:
+    page = html_of(across.build(Page(many_datasets(typical))))
+    assert "Which metafeatures predict the winner" in page
+    assert "names the winner of 12 of 12 datasets" in page
+    assert "do not predict the winner reliably" not in page
+    assert "|--- rows" in page
+    assert "Which metafeatures" not in html_of(across.build(Page(typical)))
+
+
 def test_without_subsets_there_is_no_switch(typical) -> None:
     view = replace(typical, datasets={name: {} for name in typical.datasets})
     cells = tuple(replace(cell, task="binary") for cell in typical.cells)

@@ -75,6 +75,16 @@ def test_tracks_and_searches_are_shown(typical) -> None:
     assert "the best of 2\N{NO-BREAK SPACE}configurations over 3 inner folds" in page
 
 
+def test_track_names_its_datasets_if_it_was_not_run_on_all(typical) -> None:
+    view = tracked(typical)
+    first = view.cells[0].dataset
+    assert {cell.dataset for cell in view.cells} != {first}
+    assert "Datasets:" not in html_of(parameters.build(Page(view)))
+    few = [c for c in view.cells if c.tracks == ("equal", "default") or c.dataset == first]
+    page = html_of(parameters.build(Page(replace(view, cells=tuple(few)))))
+    assert f"its fit. Datasets: {first}." in page
+
+
 def test_ensembles_have_rows_of_their_own_with_their_weights(typical) -> None:
     view = tracked(typical)
     search = {"configurations": [{"n": 1}, {"n": 2}], "inner_folds": 3}

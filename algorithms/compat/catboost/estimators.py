@@ -74,11 +74,7 @@ class CatBoostMethods:
         CatBoostError, ValueError, TypeError
             If parameters or data are invalid.
         """
-        check_others(others)
-        if cat_features is None and isinstance(X, Pool):
-            cat_features = X.cat_features
-        if cat_features is not None and len(cat_features):
-            self.set_params(cat_features=list(cat_features))
+        self._begin_fit(X, cat_features, others)
         return super().fit(
             *parts_of(X, y, sample_weight),
             eval_set=eval_tables(eval_set),
@@ -86,6 +82,21 @@ class CatBoostMethods:
             early_stopping_rounds=early_stopping_rounds,
             verbose=verbose,
         )
+
+    def _begin_fit(self, X, cat_features, others):
+        """Check CatBoost's other arguments of ``fit`` and set the categorical columns.
+
+        Parameters
+        ----------
+        X : Pool, or rows
+        cat_features : list of int or str, or None: those of the Pool
+        others : dict, argument → value
+        """
+        check_others(others)
+        if cat_features is None and isinstance(X, Pool):
+            cat_features = X.cat_features
+        if cat_features is not None and len(cat_features):
+            self.set_params(cat_features=list(cat_features))
 
     def score(self, X, y=None):
         """Return the mean accuracy of a classifier, or R² of a regressor.

@@ -70,7 +70,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         CatBoostError, ValueError, TypeError
             If parameters or data are invalid.
         """
-        check_others(others)
+        self._begin_fit(X, cat_features, others)
         given = {
             "y": y,
             "group_id": group_id,
@@ -79,10 +79,7 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
             "pairs": pairs,
             "pairs_weight": pairs_weight,
         }
-        rows, given, of_pool = read_ranking(X, given)
-        cat_features = of_pool if cat_features is None else cat_features
-        if cat_features is not None and len(cat_features):
-            self.set_params(cat_features=list(cat_features))
+        rows, given = read_ranking(X, given)
         return SymmetricBoostingRanker.fit(
             self,
             rows,
@@ -121,13 +118,13 @@ class CatBoostRanker(CatBoostMethods, SymmetricBoostingRanker):
         type : {"Base", "Exp"}, optional
             Whether the gain of a label is the label (the default) or 2^label − 1.
         """
-        rows, given, _ = read_ranking(X, {"y": y, "group_id": group_id})
+        rows, given = read_ranking(X, {"y": y, "group_id": group_id})
         labels = given["y"], given["group_id"]
         return SymmetricBoostingRanker.score(self, rows, *labels, top=top, type=type or "Base")
 
 
 def read_ranking(X, given):
-    """Return the rows, the arguments of `SymmetricBoostingRanker`, and categorical columns or None.
+    """Return the rows and the arguments of `SymmetricBoostingRanker`.
 
     Parameters
     ----------
@@ -140,13 +137,12 @@ def read_ranking(X, given):
         If there are no labels, X is a Pool and another argument is given, or two kinds of weights
         are given.
     """
-    cat_features = None
     if isinstance(X, Pool):
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise CatBoostError(f"X is a Pool: {extra[0]} must be None")
         given = {name: getattr(X, OF_POOL[name]) for name in given}
-        X, cat_features = X.data, X.cat_features
+        X = X.data
     if given["y"] is None:
         raise CatBoostError("y is missing: give y, or a Pool with labels")
     of_group = given.pop("group_weight", None)
@@ -154,4 +150,4 @@ def read_ranking(X, given):
         if given["sample_weight"] is not None:
             raise CatBoostError("give one of sample_weight and group_weight")
         given["sample_weight"] = of_group
-    return X, given, cat_features
+    return X, given

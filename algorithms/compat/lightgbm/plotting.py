@@ -54,13 +54,23 @@ def plot_importance(
     model = booster_of(booster)
     values = model.feature_importance(importance_type=importance_type)
     return plotting.plot_importances(
-        (model.feature_name(), values, importance_type),
-        ax,
-        (title, xlabel, ylabel),
-        (xlim, ylim),
-        {"max_num_features": max_num_features, "ignore_zero": ignore_zero},
-        {"figsize": figsize, "dpi": dpi, "grid": grid, "precision": precision},
-        {"height": height, **kwargs},
+        model.feature_name(),
+        values,
+        ax=ax,
+        height=height,
+        xlim=xlim,
+        ylim=ylim,
+        title=title,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        importance_type=importance_type,
+        max_num_features=max_num_features,
+        ignore_zero=ignore_zero,
+        figsize=figsize,
+        dpi=dpi,
+        grid=grid,
+        precision=precision,
+        **kwargs,
     )
 
 

@@ -639,7 +639,7 @@ class Booster(ModelAttributes, NewtonBooster):
 
         Parameters
         ----------
-        estimator : NewtonBoostingClassifier or NewtonBoostingRegressor
+        estimator : NewtonBoostingClassifier, NewtonBoostingRegressor or NewtonBoostingRanker
         """
         given = clone(estimator).get_params()
         types = given.pop("feature_types", None)
@@ -673,9 +673,9 @@ def as_native(estimator):
     unused = {"objective", *estimator._unknown_parameters()}  # noqa: SLF001 - its own part
     given = {k: v for k, v in clone(estimator).get_params().items() if k not in unused}
     model = NativeModel(objective=objective, **given)
+    model.ranking = read_ranking_settings(given)
     model.n_native_classes = n_classes if n_classes > 2 else 0
-    model._n_targets = estimator._n_targets  # noqa: SLF001 - its own part
-    model.set_objective()
+    model.set_objective(n_targets=estimator._n_targets)  # noqa: SLF001 - its own part
     names = list(getattr(estimator, "feature_names_in_", []))
     kept = estimator.categories_
     if isinstance(kept, dict):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import get_tags
 
-from algorithms.compat.parameters import unknown_parameter
+from algorithms.compat.parameters import is_same, unknown_parameter
 from algorithms.compat.xgboost.booster import NO_STOPPING, Booster
 from algorithms.compat.xgboost.column_types import with_types
 from algorithms.compat.xgboost.messages import allow_positional
@@ -17,7 +17,7 @@ from algorithms.newton_boosting import NewtonBoostingClassifier, NewtonBoostingR
 
 __all__ = ["XGBClassifier", "XGBModel", "XGBRFClassifier", "XGBRFRegressor", "XGBRegressor"]
 MODEL_PARAMS = ("missing", "enable_categorical", "feature_types", "quantile_alpha")
-MODEL_PARAMS += ("rearrange_quantiles",)
+MODEL_PARAMS += ("rearrange_quantiles", "expectile_alpha")
 OF_STOPPING = ("best_iteration", "best_score")
 N_TREES = 100  # default of n_estimators
 
@@ -106,7 +106,10 @@ class LibraryEstimator:
         tables = options.get("eval_set")
         if isinstance(tables, list | tuple) and all(map(is_pair, tables)):
             options["eval_set"] = [(self._frame(rows), labels) for rows, labels in tables]
-        return super().fit(self._frame(X), y, sample_weight, verbose=verbose, **options)
+        options |= {"sample_weight": sample_weight, "verbose": verbose}
+        super().fit(self._frame(X), y, **options)
+        self._fitted_metric = self.eval_metric
+        return self
 
     def _check_given(self, X, y):
         """Raise TypeError or ValueError if the rows or the labels of training are None."""
@@ -147,9 +150,17 @@ class LibraryEstimator:
         return super().apply(X, iteration_range)
 
     def get_booster(self):
-        """Return the model as a `Booster`."""
+        """Return the model as a `Booster`.
+
+        As in XGBoost, a metric that is set after ``fit`` is added to those before.
+        """
         super().get_booster()  # raises NotFittedError
-        return Booster.from_estimator(self)
+        booster = Booster.from_estimator(self)
+        before = vars(self).get("_fitted_metric", self.eval_metric)
+        if not (callable(self.eval_metric) or is_same(before, self.eval_metric)):
+            booster.set_param("eval_metric", before)
+            booster.set_param("eval_metric", booster.metrics_with(self.eval_metric))
+        return booster
 
     def get_xgb_params(self):
         """Return the parameters for `train`: dict, name → value."""

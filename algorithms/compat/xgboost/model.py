@@ -55,13 +55,15 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
             return CLASSES[1] if self.n_native_classes else "reg:squarederror"
         return OBJECTIVES.get(self.objective, self.objective)
 
-    def set_objective(self, function=None):
-        """Set the objective of training.
+    def set_objective(self, function=None, n_targets=None):
+        """Set the objective of training and the number of targets.
 
         Parameters
         ----------
         function : callable, default=None
             The user's objective. It takes y and raw scores, and returns g and h.
+        n_targets : int, default=None
+            Number of columns of y; None does not change it.
 
         Raises
         ------
@@ -74,6 +76,8 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
         if name not in (*CLASSES, *BINARY, *REGRESSION, *RANKING):
             known = ", ".join([*REGRESSION, *BINARY, *CLASSES, *RANKING])
             raise XGBoostError(f"Unknown objective function: `{name}`. Known are {known}")
+        if n_targets is not None:
+            self._n_targets = n_targets
         self.__dict__.pop("classes_", None)
         self.n_classes_ = 0
         if name in CLASSES:
@@ -98,10 +102,11 @@ class NativeModel(XGBoostInterface, BaseNewtonBoosting):
                 raise XGBoostError(f"{name} does not support labels with several columns")
             self._objective = make_objective_of_targets(self._objective, self._n_targets)
 
-    def rank_queries(self, y, bounds, weight):
-        """Set the ranking objective of training; see `RankingObjective`."""
+    def rank_queries(self, y, bounds, weight, n_rounds):
+        """Set the ranking objective of training after so many rounds; see `RankingObjective`."""
         given = y, bounds, weight
         self._objective = RankingObjective(self.objective_name, self.ranking, *given)
+        self._objective.n_rounds = n_rounds
 
     def read_targets(self, data):
         """Return the targets of a DMatrix, float64 (n_rows,) or (n_rows, n_targets).

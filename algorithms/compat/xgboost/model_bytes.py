@@ -13,10 +13,16 @@ from algorithms.model_io import ubjson, xgboost_reader, xgboost_writer
 from algorithms.model_io.model_files import ATTRIBUTE, MALFORMED, UBJSON
 from algorithms.newton.model import rounds_from
 from algorithms.newton.params import EXTRA_DEFAULTS, filled
+from algorithms.newton.ranking_objectives import KINDS, read_ranking_settings
 from harness import HarnessError
 
 AFT = "aft_loss_param"
-QUANTILES = "reg:quantileerror"  # its outputs are quantiles of one target
+LAMBDARANK = "lambdarank_param"
+N_PAIRS, NOT_SET = "lambdarank_num_pair_per_sample", str(2**32 - 1)
+LEVELS = {  # objectives whose outputs are levels of one target → names in files
+    "reg:quantileerror": ("quantile_loss_param", "quantile_alpha"),
+    "reg:expectileerror": ("expectile_loss_param", "expectile_alpha"),
+}
 
 
 def write_booster(booster, kind):
@@ -64,16 +70,21 @@ def read_booster(booster, data):
         learner = document["learner"]
         model = NativeModel(objective=xgboost_reader.objective_of(document))
         model.n_native_classes = int(learner["learner_model_param"]["num_class"])
-        if model.objective == QUANTILES:
-            model.quantile_alpha = levels_of(learner["objective"], ensemble.n_outputs)
+        if model.objective in LEVELS:
+            levels = levels_of(learner["objective"], ensemble.n_outputs)
+            setattr(model, LEVELS[model.objective][1], levels)
         for name, value in learner["objective"].get(AFT, {}).items():
             setattr(model, name, as_number(name, value))
         trees = xgboost_reader.trees_of(learner["gradient_booster"])[0]
         n_parallel = max(1, int(trees["gbtree_model_param"]["num_parallel_tree"]))
         kept = xgboost_reader.categories_of(document, ensemble.n_features)
         rounds = rounds_from(ensemble, n_parallel)
-        model._n_targets = targets_of(model, ensemble.n_outputs)  # noqa: SLF001 - its own part
-        model.set_objective()
+        ranking = learner["objective"].get(LAMBDARANK, {})
+        is_set = ranking.get(N_PAIRS) not in (None, NOT_SET)
+        model.ranking = read_ranking_settings(
+            {name: value for name, value in ranking.items() if name != N_PAIRS or is_set}
+        )
+        model.set_objective(n_targets=targets_of(model, ensemble.n_outputs))
         attributes = {str(k): str(v) for k, v in learner.get("attributes", {}).items()}
     except (*MALFORMED, HarnessError) as error:
         raise XGBoostError(f"the model cannot be read: {error}") from error
@@ -93,18 +104,36 @@ def read_booster(booster, data):
 
 def objective_parameters(model):
     """Return the parameters of a model's objective in the form of XGBoost's files, dict."""
-    if model.objective_name == QUANTILES:
-        levels = np.atleast_1d(model.quantile_alpha if model.quantile_alpha is not None else 0.5)
-        return {"quantile_loss_param": {"quantile_alpha": json.dumps(levels.tolist())}}
+    if model.objective_name in LEVELS:
+        group, name = LEVELS[model.objective_name]
+        levels = np.atleast_1d(getattr(filled(model), name))
+        return {group: {name: json.dumps(levels.tolist())}}
     if model.objective_name == "survival:aft":
         full = filled(model)
         return {AFT: {name: str(getattr(full, name)) for name in EXTRA_DEFAULTS}}
-    return {}
+    return {LAMBDARANK: ranking_parameters(model.ranking)} if model.objective_name in KINDS else {}
+
+
+def ranking_parameters(settings):
+    """Return the parameters of a `RankingSettings` in the form of XGBoost's files, dict.
+
+    XGBoost stores the biases of all positions beside `lambdarank_unbiased`; this file has neither.
+    """
+    flags = {
+        "lambdarank_normalization": settings.normalised,
+        "lambdarank_score_normalization": settings.by_difference,
+        "ndcg_exp_gain": settings.exponential,
+    }
+    return {
+        "lambdarank_pair_method": "mean" if settings.is_random else "topk",
+        N_PAIRS: str(settings.level),
+        **{name: str(int(value)) for name, value in flags.items()},
+    }
 
 
 def targets_of(model, n_outputs):
     """Return the number of targets of a model with the given number of outputs."""
-    return 1 if model.n_native_classes or model.objective == QUANTILES else n_outputs
+    return 1 if model.n_native_classes or model.objective in LEVELS else n_outputs
 
 
 def given_params(model, params, n_parallel):
@@ -114,19 +143,21 @@ def given_params(model, params, n_parallel):
         fixed["num_class"] = model.n_native_classes
     if n_parallel > 1:
         fixed["num_parallel_tree"] = n_parallel
-    if model.objective == QUANTILES and np.size(model.quantile_alpha) > 1:
-        fixed["quantile_alpha"] = model.quantile_alpha
+    _, levels = LEVELS.get(model.objective, (None, None))
+    if levels is not None and np.size(getattr(model, levels)) > 1:
+        fixed[levels] = getattr(model, levels)
     if model.objective == "survival:aft":
         fixed |= {name: getattr(model, name, value) for name, value in EXTRA_DEFAULTS.items()}
     return {**fixed, **params}
 
 
 def levels_of(objective, n_outputs):
-    """Return the quantile levels of an objective, float or list.
+    """Return the levels of an objective of `LEVELS`, float or list.
 
     If the file does not store a level for each output, they are spaced evenly.
     """
-    stored = json.loads(objective.get("quantile_loss_param", {}).get("quantile_alpha", "[0.5]"))
+    group, name = LEVELS[objective["name"]]
+    stored = json.loads(objective.get(group, {}).get(name, "[0.5]"))
     stored = np.atleast_1d(stored).tolist()
     if len(stored) == n_outputs:
         return stored[0] if n_outputs == 1 else stored

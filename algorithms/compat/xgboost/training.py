@@ -42,8 +42,8 @@ class Training:
             if core.parity is not None:
                 raise XGBoostError("parity is a parameter of the estimators, not of train")
             self.core, self.data, self.function = core, data, None
-            core._n_targets = count_targets(data.get_label())  # noqa: SLF001 - its own part
-            core.set_objective(self._gradients if with_objective else None)
+            function = self._gradients if with_objective else None
+            core.set_objective(function, count_targets(data.get_label()))
             self._begin(earlier)
 
     def _begin(self, earlier):
@@ -58,8 +58,9 @@ class Training:
             raise XGBoostError(f"Check failed: {len(y)} labels for {len_of(X)} rows")
         weight = data.get_weight().astype(np.float64)
         weight = weight if len(weight) and self.function_is_named else None
+        rounds = [] if earlier is None else list(earlier._rounds)  # noqa: SLF001 - its own part
         if core.objective_name in KINDS and self.function_is_named:
-            core.rank_queries(y, bounds_of(data), weight_of(data))
+            core.rank_queries(y, bounds_of(data), weight_of(data), len(rounds))
             weight = None
         if weight is not None and len(weight) != len(y):
             raise XGBoostError(f"Size of weight ({len(weight)}) must equal to number of rows.")
@@ -69,7 +70,6 @@ class Training:
         if weight is not None and not weight.all():
             weight, X, y, margin = drop_unweighted(weight, X, y, margin)
             self.is_complete = False
-        rounds = [] if earlier is None else list(earlier._rounds)  # noqa: SLF001 - its own part
         base = earlier._base if rounds else None  # noqa: SLF001 - its own part
         init = InitModel(0, rounds, base)
         self.workers = Workers(core._threads())  # noqa: SLF001 - its own part
@@ -148,7 +148,9 @@ def weight_of(data):
         return None
     sizes = np.diff(data.get_uint_info("group_ptr").astype(np.int64))
     if len(weight) != max(len(sizes), 1):
-        raise XGBoostError(f"Size of weight ({len(weight)}) must equal to the number of queries")
+        raise XGBoostError(
+            f"Size of weight ({len(weight)}) must be equal to the number of query groups"
+        )
     return weight[sizes > 0] if len(sizes) else weight
 
 

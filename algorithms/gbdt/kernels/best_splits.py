@@ -25,6 +25,7 @@ from algorithms.gbdt.kernels.booster_arrays import (
 )
 from algorithms.gbdt.kernels.child_histograms import gather, keep_histogram, subtract
 from algorithms.gbdt.kernels.column_scan import search_column, write_sides
+from algorithms.gbdt.kernels.forced_splits import force_next_split
 from algorithms.gbdt.kernels.histogram import build_bounded, build_narrow, build_wide, sum_totals
 from algorithms.gbdt.kernels.interaction_groups import may_use
 from algorithms.gbdt.kernels.narrow_leaf import (
@@ -35,7 +36,13 @@ from algorithms.gbdt.kernels.narrow_leaf import (
     unpack_cells,
 )
 from algorithms.gbdt.kernels.sparse_columns import build_listed
-from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
+from algorithms.gbdt.kernels.split import (
+    copy_best,
+    is_better_split,
+    may_split,
+    node_stats,
+    reset_split,
+)
 from algorithms.runtime.interrupts import is_interrupted
 from algorithms.runtime.jit import inner_kernel
 from algorithms.runtime.thread_team import barrier_wait, share_of
@@ -66,15 +73,10 @@ def find_best_splits(team, rank, bins, records, growth, scratch, rules, scale, s
             note_sums(team, bins, growth, scratch, scale, small, large)
         for which in range(2 if large >= 0 else 1):
             reduce_thread_best(team, growth, scratch, large if which else small, which)
-        pick_next_leaf(growth, bins, full or is_interrupted(team.flag))
+        full = full or is_interrupted(team.flag)
+        if full or not force_next_split(bins, records, growth, scratch, rules, scale):
+            pick_next_leaf(growth, bins, full)
     barrier_wait(team)
-
-
-@inner_kernel
-def may_split(leaf, rules):
-    """Return whether a leaf has enough rows for two children and is not too deep."""
-    shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
-    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_child_samples, 2)
 
 
 @inner_kernel
@@ -274,14 +276,6 @@ def reduce_thread_best(team, growth, scratch, leaf, which):
     if growth.best[leaf]["is_set"]:
         for b in range(MAX_BINS):
             growth.left_bins[leaf, b] = scratch.left_bins[best, which, b]
-
-
-@inner_kernel
-def copy_best(to, best):
-    """Copy a split field by field, because numba copies structured scalars through Python."""
-    to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
-    to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
-    to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
 
 
 @inner_kernel

@@ -36,6 +36,7 @@ MAX_BINS = 256
 CACHE_LINE = 8  # cells
 TILE = 64  # features whose histograms are built together: they fit the second-level cache
 NO_FEATURE = -1
+NO_FORCED = np.empty((0, 4), np.int64)
 NOISE = 4.0  # smaller gains, in squared steps per row, can come from rounding alone
 
 LEAF = np.dtype(
@@ -176,6 +177,8 @@ class Growth(NamedTuple):
     # `narrow_leaf`), or g of wide ones
     heavy: np.ndarray  # int64 (num_leaves, n_cells), by plane: h of a wide leaf
     state: np.ndarray  # int64: see below
+    forced: np.ndarray = NO_FORCED  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
+    queue: np.ndarray = NO_FORCED  # int64 (n_forced, 4): forced split and leaf, in their order
 
 
 class Rounds(NamedTuple):
@@ -227,8 +230,9 @@ class Scratch(NamedTuple):
 
 
 # Indices into `Growth.state`: number of leaves, leaf to split next (−1: none), number of planes in
-# use, number of training rows. Then indices into `Scratch.sums`.
-LEAVES, NEXT, PLANES, ROWS = range(4)
+# use, number of training rows, first and last + 1 waiting entry of `Growth.queue`. Then indices
+# into `Scratch.sums`.
+LEAVES, NEXT, PLANES, ROWS, FORCED_FIRST, FORCED_LAST = range(6)
 STATES = 8
 SPREAD, TOTAL_G, TOTAL_H, FLUSHED, TO_LEFT, LISTED_FLUSHED = range(6)
 N_SUMS = 16  # two cache lines

@@ -10,13 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.gbdt.kernels.best_splits import copy_best, may_split
 from algorithms.gbdt.kernels.booster_arrays import HALF, LEAVES, LOW, MAX_BINS, NEXT, NO_FEATURE
 from algorithms.gbdt.kernels.child_histograms import search
 from algorithms.gbdt.kernels.grow_tree import split_leaf
 from algorithms.gbdt.kernels.interaction_groups import may_use
 from algorithms.gbdt.kernels.partition import partition_alone
-from algorithms.gbdt.kernels.split import is_better_split, node_stats, reset_split
+from algorithms.gbdt.kernels.split import (
+    copy_best,
+    is_better_split,
+    may_split,
+    node_stats,
+    reset_split,
+)
 from algorithms.runtime.jit import inner_kernel, kernel
 
 # Indices into `state` beside LEAVES and NEXT, written by `next_split`: how many of the rank's rows

@@ -15,7 +15,16 @@ columns, and those of large leaves by rows, so that the bins of a row are loaded
 import numpy as np
 
 from algorithms.gbdt.kernels.best_splits import find_best_splits
-from algorithms.gbdt.kernels.booster_arrays import LEAVES, NEXT, NO_FEATURE, PLANES, ROWS, Scale
+from algorithms.gbdt.kernels.booster_arrays import (
+    FORCED_FIRST,
+    FORCED_LAST,
+    LEAVES,
+    NEXT,
+    NO_FEATURE,
+    PLANES,
+    ROWS,
+    Scale,
+)
 from algorithms.gbdt.kernels.boosting_rounds import (
     begin_tree,
     end_tree,
@@ -141,6 +150,8 @@ def make_root(growth):
     root["wide"], root["slot"], root["plane"] = 1, 0, 0
     root["lower"], root["upper"], root["value"] = -np.inf, np.inf, 0.0
     growth.state[LEAVES] = growth.state[PLANES] = 1
+    growth.state[FORCED_FIRST], growth.state[FORCED_LAST] = 0, min(len(growth.forced), 1)
+    growth.queue[:1] = 0
     allow_all_groups(growth.groups[0])
     make_leaf(growth.nodes[0], root)
 

@@ -64,6 +64,21 @@ def node_stats(leaf, g, h, rules, scale):
 
 
 @inner_kernel
+def may_split(leaf, rules):
+    """Return whether a leaf has enough rows for two children and is not too deep."""
+    shallow = rules.max_depth <= 0 or leaf["depth"] < rules.max_depth
+    return shallow and leaf["end"] - leaf["start"] >= max(2 * rules.min_child_samples, 2)
+
+
+@inner_kernel
+def copy_best(to, best):
+    """Copy a split field by field, because numba copies structured scalars through Python."""
+    to["gain"], to["feature"], to["bin"] = best["gain"], best["feature"], best["bin"]
+    to["missing_left"], to["is_set"] = best["missing_left"], best["is_set"]
+    to["g"], to["h"], to["ridge"] = best["g"], best["h"], best["ridge"]
+
+
+@inner_kernel
 def reset_split(best):
     """Reset a split to none."""
     best["gain"] = 0.0

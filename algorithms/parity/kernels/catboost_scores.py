@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from algorithms.parity.kernels.catboost_random import WARM_UP, next_normal, set_seed
 from algorithms.runtime.jit import inner_kernel, kernel
 
 LEAST = 1e-100
@@ -117,6 +118,26 @@ def add_packed_leaf(planes, first, n_bits, kind, l2, sums):
         add_split(kind, false_g, false_w, true_g, true_w, l2, sums, bit)
 
 
+@inner_kernel
+def sum_splits(planes, n_leaves, count, is_packed, first, l2, kind, sums):
+    """Write the sums of the scores of all splits by one feature."""
+    for b in range(count):
+        sums[0, b] = 0.0
+        sums[1, b] = LEAST
+    for k in range(planes.shape[1]):
+        for leaf in range(n_leaves):
+            if is_packed:
+                add_packed_leaf(planes[leaf, k], first, count, kind, l2, sums)
+            else:
+                add_leaf(planes[leaf, k], first, count + 1, kind, l2, sums)
+
+
+@inner_kernel
+def score_of(kind, sums, b):
+    """Return the score of a split from its sums."""
+    return sums[0, b] if kind == L2 else sums[0, b] / math.sqrt(sums[1, b])
+
+
 @kernel
 def scan_floats(
     planes, n_leaves, n_splits, is_pack, low, high, stride, l2, kind, sums, best_score, best_split
@@ -137,18 +158,46 @@ def scan_floats(
     """
     for f in range(low, high):
         count = n_splits[f]
-        for b in range(count):
-            sums[0, b] = 0.0
-            sums[1, b] = LEAST
-        for k in range(planes.shape[1]):
-            for leaf in range(n_leaves):
-                if is_pack[f]:
-                    add_packed_leaf(planes[leaf, k], f * stride, count, kind, l2, sums)
-                else:
-                    add_leaf(planes[leaf, k], f * stride, count + 1, kind, l2, sums)
+        sum_splits(planes, n_leaves, count, is_pack[f], f * stride, l2, kind, sums)
         best_score[f] = -np.inf
         for b in range(count):
-            score = sums[0, b] if kind == L2 else sums[0, b] / math.sqrt(sums[1, b])
+            score = score_of(kind, sums, b)
             if score > best_score[f]:
                 best_score[f] = score
                 best_split[f] = b
+
+
+@kernel
+def scan_noisy_floats(
+    planes, n_leaves, n_splits, is_pack, masks, low, high, stride, l2, kind, noise, seeds, state,
+    sums, best_score, best_split,
+):  # fmt: skip
+    """Write the best split of each usable feature of low … high − 1 by scores with noise.
+
+    Parameters
+    ----------
+    planes, n_leaves, n_splits, is_pack, stride, l2, kind, sums : as in `scan_floats`
+    masks : uint8 (n_features,): 0 for a feature that is not used; the usable bits of a pack
+    noise : standard deviation of the noise of a score
+    seeds : uint64 (n_features,), seed of the generator of each feature
+    state : uint64 (4,), scratch space
+    best_score : (n_features,) float64, written, without noise
+    best_split : (n_features,) int64, written
+    """
+    for f in range(low, high):
+        if masks[f] == 0:
+            continue
+        count = n_splits[f]
+        sum_splits(planes, n_leaves, count, is_pack[f], f * stride, l2, kind, sums)
+        set_seed(seeds[f], WARM_UP, state)
+        best = best_score[f] = -np.inf
+        best_split[f] = 0
+        for b in range(count):
+            if is_pack[f] and (masks[f] >> b) & 1 == 0:
+                continue
+            score = score_of(kind, sums, b)
+            noisy = score
+            if noise > 0.0:
+                noisy += next_normal(state) * noise
+            if noisy > best:
+                best, best_score[f], best_split[f] = noisy, score, b

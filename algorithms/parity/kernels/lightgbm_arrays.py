@@ -12,6 +12,8 @@ import numpy as np
 
 from algorithms.runtime.interrupts import NEVER
 
+FIRST, LAST, NUMBER = range(3)  # indices into `Work.forced_state`
+
 EPSILON = float(np.float32(1e-15))  # LightGBM's constants are single precision
 
 LEAF = np.dtype(
@@ -98,4 +100,8 @@ class Work(NamedTuple):
     goes_left: np.ndarray  # uint8 (2 num_leaves − 1, most_bins): of categorical splits
     scores: np.ndarray  # float64 (most_bins,)
     order: np.ndarray  # int64 (2 * most_bins,)
+    forced: np.ndarray  # int64 (n_forced, 4): as of `forced_splits.find_forced_bins`
+    queue: np.ndarray  # int64 (n_forced, 4): forced split and leaf, in their order
+    forced_state: np.ndarray  # int64 (3,): first and last + 1 waiting entry, split in work or −1
+    last_value: np.ndarray  # float64 (1,): of the smaller child of the last split
     flag: np.ndarray = NEVER  # int64: see `interrupts`

@@ -4,13 +4,22 @@ Rows of a leaf keep the order of the table, and sums are double precision. The r
 of two siblings (the right one if equal) are summed; the larger sibling's histogram is that of the
 parent minus that of the smaller one. A feature that has no split in a leaf is not searched in the
 leaves below it.
+
+Forced splits come first, in breadth-first order, until one has no gain.
 """
 
 import numpy as np
 
-from algorithms.parity.kernels.lightgbm_arrays import EPSILON
+from algorithms.parity.kernels.lightgbm_arrays import EPSILON, FIRST, LAST, NUMBER
 from algorithms.parity.kernels.lightgbm_categorical_split import find_categorical_split
-from algorithms.parity.kernels.lightgbm_gain import bounded_value, gain_at, gain_of, write_children
+from algorithms.parity.kernels.lightgbm_gain import (
+    bounded_value,
+    gain_at,
+    gain_of,
+    rows_in,
+    value_of,
+    write_children,
+)
 from algorithms.parity.kernels.lightgbm_split import find_numeric_split
 from algorithms.runtime.array_moves import copy
 from algorithms.runtime.interrupts import is_interrupted
@@ -31,6 +40,8 @@ def start_root(g, h, rules, work):
     leaf["value"] = bounded_value(total_g, total_h, rules.reg_lambda, rules)
     node["left"], node["value"], node["count"] = -1, leaf["value"], len(g)
     work.usable[0] = 1
+    work.forced_state[FIRST], work.forced_state[LAST] = 0, min(len(work.forced), 1)
+    work.queue[:1] = 0
 
 
 @inner_kernel
@@ -90,6 +101,51 @@ def find_feature_split(table, f, k, rules, work):
         work.splits[k] = split
         if table.is_categorical[f]:
             copy(work.members[spare], work.members[k], 0, len(histogram))
+
+
+@inner_kernel
+def force_split(table, f, b, k, parent, rules, work):
+    """Write a forced split as the split of a leaf; return whether it has a gain.
+
+    Parameters
+    ----------
+    f, b : the feature, and the last bin that goes left, or the category's bin
+    k : the leaf
+    parent : value of the leaf; of the root it is that of the smaller leaf of the split before, as
+        in LightGBM
+    """
+    first, count = table.first[f], table.first[f + 1] - table.first[f]
+    if count < 2 or not work.usable[k, f]:
+        return False
+    leaf, split, histogram = work.leaves[k], work.splits[k], work.histogram[k, first:]
+    g, h, n, reg_lambda = leaf["g"], leaf["h"], leaf["end"] - leaf["start"], rules.reg_lambda
+    if table.is_categorical[f]:
+        if b < 1:
+            return False
+        left_g, left_h = histogram[b, 0], histogram[b, 1] + EPSILON
+        left_n = rows_in(histogram[b, 1], n / h)
+        right_g, right_h = g - left_g, h - left_h
+    else:
+        right_g, right_h, left_n = 0.0, EPSILON, n
+        for t in range(count - 1 - table.has_missing[f], b, -1):
+            right_g += histogram[t, 0]
+            right_h += histogram[t, 1]
+            left_n -= rows_in(histogram[t, 1], n / h)
+        left_g, left_h = g - right_g, h - right_h
+    left_value = value_of(left_g, left_h, left_n, parent, reg_lambda, rules)
+    right_value = value_of(right_g, right_h, n - left_n, parent, reg_lambda, rules)
+    gain = gain_at(left_g, left_h, left_value, reg_lambda, rules)
+    gain += gain_at(right_g, right_h, right_value, reg_lambda, rules)
+    shift = gain_at(g, h, parent, reg_lambda, rules) + rules.min_split_gain
+    if not gain > shift:
+        return False
+    split["gain"], split["feature"], split["bin"] = gain - shift, f, b
+    split["is_set"] = table.is_categorical[f]
+    split["missing_left"] = 1 - table.is_categorical[f]
+    work.members[k] = 0
+    work.members[k, b] = 1
+    write_children(split, left_g, left_h, left_n, g, h, n, parent, reg_lambda, rules)
+    return True
 
 
 @inner_kernel
@@ -214,6 +270,46 @@ def pick_next_leaf(work, count):
     return best
 
 
+@inner_kernel
+def pick_forced_leaf(table, count, rules, work):
+    """Return the leaf of the next forced split if it has a gain, or −1."""
+    state = work.forced_state
+    state[NUMBER] = -1
+    if state[FIRST] == state[LAST]:
+        return -1
+    number, k = work.queue[state[FIRST], 0], work.queue[state[FIRST], 1]
+    state[FIRST] += 1
+    f, b = work.forced[number, 0], work.forced[number, 1]
+    parent = work.last_value[0] if count == 1 else work.leaves[k]["value"]
+    if force_split(table, f, b, k, parent, rules, work):
+        state[NUMBER] = number
+        return k
+    state[FIRST] = state[LAST]
+    return -1
+
+
+@inner_kernel
+def queue_forced_children(work, left, right, small):
+    """Append the forced splits of two new leaves to the queue.
+
+    Parameters
+    ----------
+    left, right : the leaves
+    small : the smaller one, or −1 if neither may be split
+    """
+    one, other, state = work.leaves[left], work.leaves[right], work.forced_state
+    left_is_small = one["end"] - one["start"] < other["end"] - other["start"]
+    work.last_value[0] = one["value"] if left_is_small else other["value"]
+    if state[NUMBER] < 0 or small < 0:
+        return
+    for side in range(2):
+        below = work.forced[state[NUMBER], 2 + side]
+        if below >= 0:
+            work.queue[state[LAST], 0] = below
+            work.queue[state[LAST], 1] = right if side else left
+            state[LAST] += 1
+
+
 @kernel
 def grow_by_lightgbm_rules(table, g, h, rules, work):
     """Grow a tree on all rows; return its number of leaves, negative if a child is empty.
@@ -234,13 +330,16 @@ def grow_by_lightgbm_rules(table, g, h, rules, work):
             find_splits(table, g, h, small, large, rules, work)
         if is_interrupted(work.flag):
             break
-        k = pick_next_leaf(work, count)
-        if not work.splits[k]["gain"] > 0.0:
-            break
+        k = pick_forced_leaf(table, count, rules, work)
+        if k < 0:
+            k = pick_next_leaf(work, count)
+            if not work.splits[k]["gain"] > 0.0:
+                break
         split_leaf(table, k, count, rules, work)
         count += 1
         one, other = work.leaves[k], work.leaves[count - 1]
         if min(one["end"] - one["start"], other["end"] - other["start"]) == 0:
             return -count
         small, large = rank_siblings(k, count - 1, rules, work)
+        queue_forced_children(work, k, count - 1, small)
     return count

@@ -211,6 +211,34 @@ def find_best(scores, candidates, scoring, candidate, best_score, best_split):
             best_score[candidate], best_split[candidate] = score, b
 
 
+@inner_kernel
+def sum_candidate(candidates, leaf_rows, segment_rows, kind, n_leaves, side, planes, f, scores):
+    """Build the histograms of one candidate, and write the sums of the scores of its splits.
+
+    The parameters are those of `scan_segments`; ``kind`` is L2 or COSINE.
+    """
+    keeps = len(planes) > 1 or planes.shape[1] > 1 or planes.shape[2] > 1
+    half = n_leaves // 2
+    column = candidates.columns[f]
+    for b in range(candidates.n_splits[f]):
+        scores[0, b] = 0.0
+        scores[1, b] = LEAST
+    for s in range(len(segment_rows.segments)):
+        l2 = segment_rows.l2[s]
+        for k in range(len(segment_rows.g)):
+            if side >= 0:
+                for leaf in range(half):
+                    child = planes[leaf + half, s, k, f]
+                    small = leaf + half if side == 1 else leaf
+                    add_rows(column, leaf_rows, small, segment_rows, s, k, child)
+                    subtract(planes[leaf, s, k, f], child, side == 1)
+            for leaf in range(n_leaves):
+                sums = planes[leaf, s, k, f] if keeps else planes[0, 0, 0, f]
+                if side < 0:
+                    add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums)
+                add_splits(candidates, f, sums, kind, l2, scores)
+
+
 @kernel
 def scan_segments(
     candidates, leaf_rows, segment_rows, scoring, n_leaves, side, planes, first, last, scores,
@@ -230,26 +258,8 @@ def scan_segments(
     best_score : float64 (n_candidates,), written, without noise
     best_split : int64 (n_candidates,), written
     """
-    keeps = len(planes) > 1 or planes.shape[1] > 1 or planes.shape[2] > 1
-    half = n_leaves // 2
     for f in range(first, last):
-        count = candidates.n_splits[f]
-        column = candidates.columns[f]
-        for b in range(count):
-            scores[0, b] = 0.0
-            scores[1, b] = LEAST
-        for s in range(len(segment_rows.segments)):
-            l2 = segment_rows.l2[s]
-            for k in range(len(segment_rows.g)):
-                if side >= 0:
-                    for leaf in range(half):
-                        child = planes[leaf + half, s, k, f]
-                        small = leaf + half if side == 1 else leaf
-                        add_rows(column, leaf_rows, small, segment_rows, s, k, child)
-                        subtract(planes[leaf, s, k, f], child, side == 1)
-                for leaf in range(n_leaves):
-                    sums = planes[leaf, s, k, f] if keeps else planes[0, 0, 0, f]
-                    if side < 0:
-                        add_rows(column, leaf_rows, leaf, segment_rows, s, k, sums)
-                    add_splits(candidates, f, sums, scoring.kind, l2, scores)
+        sum_candidate(
+            candidates, leaf_rows, segment_rows, scoring.kind, n_leaves, side, planes, f, scores
+        )
         find_best(scores, candidates, scoring, f, best_score, best_split)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from algorithms.gbdt.linear_leaves import GrownLeaves, LinearLeafFitter
 from algorithms.gbdt.model import GrownTree
 from algorithms.runtime.threads import Workers
+from harness import LinearLeaves
 
 NODES = np.dtype([(n, np.int64) for n in ("left", "right", "feature")] + [("value", np.float64)])
 FEW = settings(max_examples=25, deadline=None)
@@ -63,12 +64,27 @@ def random_case(seed, n_rows=400):
     return X, is_categorical, g, h, nodes, GrownLeaves(leaf_nodes, rows, spans)
 
 
+class Alone:
+    """Stands for a grower with one thread."""
+
+    @staticmethod
+    def share_rows(task, count):
+        task(0, count)
+
+    share_leaves = share_rows
+
+
+def fit_all(fitter, nodes, leaves, g, h):
+    """Return the fitted leaves of a tree, in one thread."""
+    return LinearLeaves(*fitter.fit(nodes, leaves, g, h, lambda task, count: task(0, count)))
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 100.0]), st.booleans())
 @FEW
 def test_leaves_solve_the_ridge_regression(seed, penalty, like_lightgbm):
     X, is_categorical, g, h, nodes, leaves = random_case(seed)
     fitter = LinearLeafFitter(X, is_categorical, penalty, like_lightgbm=like_lightgbm)
-    linear = fitter.fit(nodes, leaves, g, h, lambda task, count: task(0, count))
+    linear = fit_all(fitter, nodes, leaves, g, h)
     for leaf, (start, end) in zip(leaves.nodes, leaves.spans, strict=True):
         rows = leaves.rows[start:end]
         features = path_features(nodes, leaf, is_categorical)
@@ -94,7 +110,7 @@ def test_dependent_features_get_no_coefficient(like_lightgbm):
     leaves = GrownLeaves(np.array([1, 3, 5, 6]), np.arange(200, dtype=np.uint32), spans)
     g = (-3.0 * x - 1.0).astype(np.float32)
     fitter = LinearLeafFitter(X, np.zeros(3, bool), 0.0, like_lightgbm=like_lightgbm)
-    linear = fitter.fit(nodes, leaves, g, np.empty(0, np.float32), lambda task, n: task(0, n))
+    linear = fit_all(fitter, nodes, leaves, g, np.empty(0, np.float32))
     n_terms = 2 if like_lightgbm else 1  # LightGBM takes the feature 4 instead of the constant
     assert linear.start.tolist() == [0, 0, 0, 0, 0, 0, 0, n_terms]
     at = np.full(200, 6)
@@ -110,7 +126,7 @@ def test_distant_origin_loses_no_digits():
     leaves = GrownLeaves(np.array([1, 2]), np.arange(300, dtype=np.uint32), spans)
     g = (-x).astype(np.float32)
     fitter = LinearLeafFitter((x + 1e9)[:, None], np.zeros(1, bool), 0.0)
-    linear = fitter.fit(nodes, leaves, g, np.empty(0, np.float32), lambda task, n: task(0, n))
+    linear = fit_all(fitter, nodes, leaves, g, np.empty(0, np.float32))
     np.testing.assert_allclose(linear.coefficient, 1.0, rtol=1e-5)
 
 
@@ -120,20 +136,22 @@ def test_any_number_of_threads_gives_the_same_bits():
     results = []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            results.append(fitter.fit(nodes, leaves, g, h, workers.share).to_arrays())
-    for name, values in results[0].items():
-        assert np.array_equal(values, results[1][name])
+            results.append(fitter.fit(nodes, leaves, g, h, workers.share))
+    for one, other in zip(*results, strict=True):
+        assert np.array_equal(one, other)
 
 
-def test_outputs_are_added_to_the_scores_of_all_rows():
-    X, is_categorical, g, h, nodes, leaves = random_case(12)
+@pytest.mark.parametrize("n_left_out", [0, 100])
+def test_outputs_are_added_to_the_scores_of_all_rows(n_left_out):
+    X, is_categorical, g, h, nodes, leaves = random_case(12, n_rows=900)
+    spans = np.minimum(leaves.spans, 900 - n_left_out)
     fitter = LinearLeafFitter(X, is_categorical, 0.1)
-    linear = fitter.fit(nodes, leaves, g, h, lambda task, count: task(0, count))
+    linear = fit_all(fitter, nodes, leaves._replace(spans=spans), g, h)
     leaf_of = np.empty(len(X), np.uint16)
     for number, (start, end) in enumerate(leaves.spans):
         leaf_of[leaves.rows[start:end]] = number
+    grown = GrownLeaves(leaves.nodes, leaves.rows[: 900 - n_left_out], spans)
     score = np.ones(len(X))
-    tree = GrownTree(nodes, {}, linear)
-    fitter.add_to(score, leaf_of, tree, leaves.nodes, lambda task, count: task(0, count))
+    fitter.add_to(score, leaf_of, GrownTree(nodes, {}, linear), grown, Alone)
     expected = linear.outputs(nodes["value"], leaves.nodes[leaf_of], X)
     assert np.array_equal(score, 1.0 + expected)

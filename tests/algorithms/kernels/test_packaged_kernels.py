@@ -260,3 +260,18 @@ def test_code_for_x86_64_v3_is_run_by_a_process_that_compiles_for_its_own_proces
     manifest = json.loads((folder / MANIFEST).read_text())
     assert set(manifest["features"]) < packaged_kernels.processor_features()
     assert is_loaded(parent, monkeypatch)
+
+
+def test_writing_a_package_keeps_that_of_another_python(tmp_path):
+    compiled, parent = tmp_path / "build", tmp_path / "compiled"
+    compiled.mkdir()
+    (compiled / "kernel.bin").write_bytes(b"code")
+    tag = sys.implementation.cache_tag
+    other, same, old = (
+        parent / name
+        for name in (f"{DIGEST}-cpython-300-x", f"{DIGEST}-{tag}-x", "0000-cpython-300-x")
+    )
+    for folder in (other, same, old):
+        folder.mkdir(parents=True)
+    written = write_package(compiled, parent, DIGEST)
+    assert set(parent.iterdir()) == {written, other}

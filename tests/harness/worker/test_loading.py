@@ -1,11 +1,15 @@
 import subprocess
 import sys
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 from jobs import PLUGIN
 
 from harness.core.errors import PluginError
+from harness.core.model import DatasetRef, to_json
+from harness.runs import noop_algorithm
+from harness.worker import state
 from harness.worker.loading import builtin_data, import_libraries, is_file, load_plugins
 
 
@@ -66,3 +70,21 @@ def test_worker_with_a_table_has_imported_the_splitting_library():
         "assert 'sklearn.model_selection' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_only_the_leftovers_of_large_tables_are_collected(monkeypatch):
+    calls = []
+    fake = SimpleNamespace(
+        collect=lambda: None, freeze=lambda: None, unfreeze=lambda: calls.append("unfreeze")
+    )
+    monkeypatch.setattr(state, "gc", fake)
+    worker = state.WorkerState()
+    worker.hello(noop_algorithm.__file__, [], noop_algorithm.NAME, 1)
+    datasets = {d.name: d for d in load_plugins(noop_algorithm.__file__).all("dataset")}
+    wine, iris = (to_json(DatasetRef(n, datasets[n].digest)) for n in ("wine", "iris"))
+    worker.load(wine)
+    worker.load(iris)
+    assert calls == []
+    monkeypatch.setattr(state, "LARGE", 150 * 4)
+    worker.load(wine)
+    assert calls == ["unfreeze"]

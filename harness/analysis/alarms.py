@@ -1,0 +1,160 @@
+"""Alarms: the newest value of a series above a boundary that its earlier values give.
+
+A threshold is chosen for each measure, as ``MEASURE=MODEL`` or ``MEASURE=MODEL:LIMIT``. Values of a
+series are such that lower is better, so a boundary is an upper one.
+
+==============  =======  =========================================================================
+model           limit    boundary
+==============  =======  =========================================================================
+percentage      10%      mean of the earlier values, plus the limit as a share of it
+t-test          0.99     upper bound of the one-sided prediction interval of Student's t for one
+                         more value, at this level
+log-normal      0.99     the same of the logarithms; values must be above 0
+iqr             1.5      third quartile, plus the limit times the interquartile range (Tukey)
+change-point    5%       level before the last step, plus the limit as a share of it; only if the
+                         step begins at one of the three newest values (asv's step detection)
+==============  =======  =========================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from harness.analysis.series import Point, Series, find_steps
+from harness.core.errors import ConfigError, unknown
+from harness.core.units import parse_share
+
+RECENT = 3  # newest values at which a step counts as new
+DEFAULTS = {"percentage": 0.1, "t-test": 0.99, "log-normal": 0.99, "iqr": 1.5, "change-point": 0.05}
+FEWEST = {"percentage": 1, "t-test": 3, "log-normal": 3, "iqr": 4, "change-point": 2}
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Rule for the newest value of the series of a measure."""
+
+    measure: str  # glob: "fit", "loss", "trials.*", "*"
+    model: str
+    limit: float
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A newest value above its boundary."""
+
+    series: Series
+    threshold: Threshold
+    boundary: float
+
+    def __str__(self) -> str:
+        """Return one sentence for people."""
+        newest, unit = self.series.points[-1], self.series.unit
+        return (
+            f"{self.series.name}: {newest.value:.4g} {unit} at {newest.commit} is above "
+            f"{self.boundary:.4g} ({self.threshold.model}, limit {self.threshold.limit:g})"
+        )
+
+
+def parse_threshold(text: str) -> Threshold:
+    """Return the threshold of a text such as ``fit=iqr`` or ``loss=percentage:2%``.
+
+    Raises
+    ------
+    ConfigError
+        If the text has another form, or the model or its limit is not valid.
+    """
+    measure, equals, rule = text.partition("=")
+    model, colon, given = rule.partition(":")
+    if not (measure and equals and model):
+        raise ConfigError(f"an alarm is MEASURE=MODEL or MEASURE=MODEL:LIMIT, not {text!r}")
+    if model not in DEFAULTS:
+        raise ConfigError(unknown("model of an alarm", model, DEFAULTS, ", ".join(DEFAULTS)))
+    if not colon:
+        return Threshold(measure, model, DEFAULTS[model])
+    if model != "iqr":
+        return Threshold(measure, model, parse_share(given))
+    try:
+        limit = float(given)
+    except ValueError:
+        limit = math.nan
+    if not 0 < limit < math.inf:
+        raise ConfigError(f"the limit of iqr is a number above 0, not {given!r}")
+    return Threshold(measure, model, limit)
+
+
+def find_alarms(series: Sequence[Series], thresholds: Sequence[Threshold]) -> list[Alarm]:
+    """Return the alarms of all series; for each, the last threshold that fits its measure counts.
+
+    Raises
+    ------
+    ConfigError
+        If a threshold fits the measure of no series.
+    NoAsvError
+        If a change point is asked for and asv is not installed.
+    """
+    for one in thresholds:
+        measures = {s.measure for s in series}
+        if not any(fnmatchcase(measure, one.measure) for measure in measures):
+            raise ConfigError(unknown("measure of an alarm", one.measure, measures))
+    alarms = []
+    for s in series:
+        fitting = [one for one in thresholds if fnmatchcase(s.measure, one.measure)]
+        if fitting:
+            boundary = boundary_of(s.points, fitting[-1])
+            if s.points[-1].value > boundary:
+                alarms.append(Alarm(s, fitting[-1], boundary))
+    return alarms
+
+
+def boundary_of(points: Sequence[Point], threshold: Threshold) -> float:
+    """Return the boundary of the newest value; infinity if the earlier values do not give one."""
+    earlier = np.array([point.value for point in points[:-1]])
+    if len(earlier) < FEWEST[threshold.model]:
+        return math.inf
+    if threshold.model == "change-point":
+        return _before_new_step(points, threshold.limit)
+    return _BOUNDARIES[threshold.model](earlier, threshold.limit)
+
+
+def _percentage(earlier: np.ndarray, limit: float) -> float:
+    mean = float(earlier.mean())
+    return mean + limit * abs(mean)
+
+
+def _t_test(earlier: np.ndarray, level: float) -> float:
+    from scipy.stats import t
+
+    n = len(earlier)
+    quantile = float(t.ppf(level, n - 1))
+    return float(earlier.mean() + quantile * earlier.std(ddof=1) * math.sqrt(1 + 1 / n))
+
+
+def _log_normal(earlier: np.ndarray, level: float) -> float:
+    if not (earlier > 0).all():
+        return math.inf
+    return math.exp(_t_test(np.log(earlier), level))
+
+
+def _iqr(earlier: np.ndarray, factor: float) -> float:
+    first, third = np.quantile(earlier, [0.25, 0.75])
+    return float(third + factor * (third - first))
+
+
+def _before_new_step(points: Sequence[Point], limit: float) -> float:
+    steps = find_steps(points, limit)
+    if not steps or steps[-1].index < len(points) - RECENT:
+        return math.inf
+    return steps[-1].before + limit * abs(steps[-1].before)
+
+
+_BOUNDARIES: dict[str, Callable[[np.ndarray, float], float]] = {
+    "percentage": _percentage,
+    "t-test": _t_test,
+    "log-normal": _log_normal,
+    "iqr": _iqr,
+}
